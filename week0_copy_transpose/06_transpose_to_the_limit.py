@@ -209,7 +209,7 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # at all:
 
 # %% [markdown] exercise="week0/transpose_registers" part="task"
-# ### Exercise 1: turn 8 × 8 elements in registers
+# ### Exercise 1: transpose 8 × 8 elements in registers
 #
 # Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
 # barrier. The launch is given: a block is one warp and takes 32 × 64 elements of X, so each thread
@@ -504,7 +504,7 @@ for (m, n), guess in which.items():
 # One more thing a production transpose takes is a batch. You have all that it needs:
 
 # %% [markdown] exercise="week0/transpose_batch" part="task"
-# ### Exercise 2: turn a batch of matrices
+# ### Exercise 2: transpose a batch of matrices
 #
 # `x` has B matrices of M × N, one after the other: shape (B, M, N), row-major. Turn each of them,
 # `y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, whole sectors on both

@@ -454,7 +454,7 @@ for row in lines:
             print(f"{text:37} {cells[0]:11,} {cells[1]:10,} {cells[2]:11,} {ideal:10,}")
 
 
-# %% [markdown] exercise="week0/mend_the_slow" part="task"
+# %% [markdown] exercise="week0/fix_the_turn" part="task"
 # ### Exercise 2: fix a slow kernel by its report
 #
 # `turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It goes
@@ -485,7 +485,7 @@ for row in lines:
 # </details>
 
 
-# %% exercise="week0/mend_the_slow" part="skeleton"
+# %% exercise="week0/fix_the_turn" part="skeleton"
 @cute.kernel
 def turn_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, tidy, _ = cute.arch.thread_idx()
@@ -509,10 +509,10 @@ def turn(mX: cute.Tensor, mY: cute.Tensor):
     turn_kernel(mX, mY).launch(grid=grid, block=(32, 32, 1))
 
 
-# %% exercise="week0/mend_the_slow" part="grade"
-fk.exercise("week0/mend_the_slow").grade(turn)
+# %% exercise="week0/fix_the_turn" part="grade"
+fk.exercise("week0/fix_the_turn").grade(turn)
 
-# %% [markdown] exercise="week0/mend_the_slow" part="solution"
+# %% [markdown] exercise="week0/fix_the_turn" part="solution"
 # <details><summary>Solution of exercise 2</summary>
 #
 # ```python

@@ -114,7 +114,7 @@ draw(down, "down: lane 0 has it", lambda lane, k: min(lane + k, 31) if lane + k 
 # source, gets its own value, and adds that a second time. Nothing is wrong about it, as long as
 # only lane 0 is asked. A butterfly gives the sum to everybody, at the same price.
 
-# %% [markdown] exercise="week1/lanes" part="task"
+# %% [markdown] exercise="week1/what_lanes_get" part="task"
 # ### Exercise 1: say what a lane gets
 #
 # Lane k holds the number k. Which number does the shuffle give to the lane? For the two sums, a
@@ -140,7 +140,7 @@ draw(down, "down: lane 0 has it", lambda lane, k: min(lane + k, 31) if lane + k 
 #
 # </details>
 
-# %% exercise="week1/lanes" part="skeleton"
+# %% exercise="week1/what_lanes_get" part="skeleton"
 gets = {
     # FILL ME IN (roughly 7 lines)
     "down by 8, lane 20": None,
@@ -152,10 +152,10 @@ gets = {
     "member mask of lanes 0 to 5": None,
 }
 
-# %% exercise="week1/lanes" part="grade"
-fk.exercise("week1/lanes").grade(gets)
+# %% exercise="week1/what_lanes_get" part="grade"
+fk.exercise("week1/what_lanes_get").grade(gets)
 
-# %% [markdown] exercise="week1/lanes" part="solution"
+# %% [markdown] exercise="week1/what_lanes_get" part="solution"
 # <details><summary>Solution of exercise 1</summary>
 #
 # ```python

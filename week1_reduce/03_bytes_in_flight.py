@@ -434,12 +434,12 @@ of_132.against(132 + 31 * 4)
 #
 # Two more whole kernels: two inputs at once, and lengths that are no whole vectors.
 
-# %% [markdown] exercise="week1/dot_rows" part="task"
-# ### Exercise 3: multiply rows by rows
+# %% [markdown] exercise="week1/row_dots_vectors" part="task"
+# ### Exercise 3: multiply row by row, by vectors
 #
 # `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16, multiplied and added
 # up in float32. A warp a row, four rows a block, 16 bytes a load from each of the two matrices;
-# rows are whole vectors. Called as `dot_rows(a, b, y)`.
+# rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -463,28 +463,28 @@ of_132.against(132 + 31 * 4)
 # </details>
 
 
-# %% exercise="week1/dot_rows" part="skeleton"
+# %% exercise="week1/row_dots_vectors" part="skeleton"
 @cute.kernel
-def dot_rows_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
+def row_dots_vectors_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 14 lines)
     pass
 
 
 @cute.jit
-def dot_rows(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
+def row_dots_vectors(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 2 lines)
     pass
 
 
-# %% exercise="week1/dot_rows" part="grade"
-fk.exercise("week1/dot_rows").grade(dot_rows)
+# %% exercise="week1/row_dots_vectors" part="grade"
+fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 
-# %% [markdown] exercise="week1/dot_rows" part="solution"
+# %% [markdown] exercise="week1/row_dots_vectors" part="solution"
 # <details><summary>Solution of exercise 3</summary>
 #
 # ```python
 # @cute.kernel
-# def dot_rows_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
+# def row_dots_vectors_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
 #     tidx, _, _ = cute.arch.thread_idx()
 #     bidx, _, _ = cute.arch.block_idx()
 #     row, lane = bidx * 4 + tidx // 32, tidx % 32
@@ -502,9 +502,9 @@ fk.exercise("week1/dot_rows").grade(dot_rows)
 #
 #
 # @cute.jit
-# def dot_rows(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
+# def row_dots_vectors(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
 #     blocks = cute.ceil_div(mA.shape[0], 4)
-#     dot_rows_kernel(mA, mB, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+#     row_dots_vectors_kernel(mA, mB, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
 # Twice the bytes of a sum and one more operation an element. Two loads stand before the first use,

@@ -387,7 +387,7 @@ print("different results:", len(results(run_two, x, part, y)))
 # section 6 says how much that is.
 
 # %% [markdown] exercise="week1/two_launch_max" part="task"
-# ### Exercise 2: find the maximum of a long row in two launches
+# ### Exercise 2: find the largest of a long row in two launches
 #
 # The largest element of each row, for few rows of any length, float32. A block of 256 threads has a
 # piece of 1,024 columns and writes its maximum into `part[row, piece]`; a second launch, a block a

@@ -358,11 +358,11 @@ fk.exercise("week1/bad_choice").grade(whats_bad)
 # Threads from the vectors of a row, parts from the number of rows: two divisions, made in Python at
 # each call, before anything runs. This is called a **dispatcher**.
 
-# %% [markdown] exercise="week1/choose" part="task"
+# %% [markdown] exercise="week1/choose_reduction" part="task"
 # ### Exercise 2: write the rule
 #
-# Write `choose(m, n, dtype)`, which returns `(threads, parts)` for the kernel of this notebook and
-# m rows of n elements, whole vectors of 16 bytes:
+# Write `choose_reduction(m, n, dtype)`, which returns `(threads, parts)` for the kernel of this
+# notebook and m rows of n elements, whole vectors of 16 bytes:
 #
 # 1. threads: the fewest of 8, 32 and 256 with which no thread has more than 16 vectors of its row;
 #    256 where none will do.
@@ -391,20 +391,20 @@ fk.exercise("week1/bad_choice").grade(whats_bad)
 # </details>
 
 
-# %% exercise="week1/choose" part="skeleton"
-def choose(m, n, dtype):
+# %% exercise="week1/choose_reduction" part="skeleton"
+def choose_reduction(m, n, dtype):
     # FILL ME IN (roughly 7 lines)
     return 256, 1
 
 
-# %% exercise="week1/choose" part="grade"
-fk.exercise("week1/choose").grade(choose)
+# %% exercise="week1/choose_reduction" part="grade"
+fk.exercise("week1/choose_reduction").grade(choose_reduction)
 
-# %% [markdown] exercise="week1/choose" part="solution"
+# %% [markdown] exercise="week1/choose_reduction" part="solution"
 # <details><summary>Solution of exercise 2</summary>
 #
 # ```python
-# def choose(m, n, dtype):
+# def choose_reduction(m, n, dtype):
 #     vectors = n * dtype.itemsize // 16
 #     threads = next((t for t in (8, 32) if vectors <= 16 * t), 256)
 #     blocks = -(-m // (256 // threads))

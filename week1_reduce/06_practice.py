@@ -613,12 +613,12 @@ fk.exercise("week1/window_sum").grade(window_sum)
 # %% [markdown]
 # ## Every element its own sum
 
-# %% [markdown] exercise="week1/prefix_block" part="task"
-# ### Exercise 8: add up what stands to the left
+# %% [markdown] exercise="week1/block_prefix" part="task"
+# ### Exercise 8: prefix sums of a block
 #
 # Rows of 256 elements, a block of 256 threads a row: `y[m, i] = x[m, 0] + … + x[m, i]`, the
 # *inclusive prefix sum*. Within a warp by shuffles, then over the eight warps through shared
-# memory. `prefix_block(x, y)`.
+# memory. `block_prefix(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -642,31 +642,31 @@ fk.exercise("week1/window_sum").grade(window_sum)
 # </details>
 
 # %%
-fk.exercise("week1/prefix_block").given
+fk.exercise("week1/block_prefix").given
 
 
-# %% exercise="week1/prefix_block" part="skeleton"
+# %% exercise="week1/block_prefix" part="skeleton"
 @cute.kernel
-def prefix_block_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def block_prefix_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 17 lines)
     pass
 
 
 @cute.jit
-def prefix_block(mX: cute.Tensor, mY: cute.Tensor):
+def block_prefix(mX: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 1 line)
     pass
 
 
-# %% exercise="week1/prefix_block" part="grade"
-fk.exercise("week1/prefix_block").grade(prefix_block)
+# %% exercise="week1/block_prefix" part="grade"
+fk.exercise("week1/block_prefix").grade(block_prefix)
 
-# %% [markdown] exercise="week1/prefix_block" part="solution"
+# %% [markdown] exercise="week1/block_prefix" part="solution"
 # <details><summary>Solution of exercise 8</summary>
 #
 # ```python
 # @cute.kernel
-# def prefix_block_kernel(mX: cute.Tensor, mY: cute.Tensor):
+# def block_prefix_kernel(mX: cute.Tensor, mY: cute.Tensor):
 #     tidx, _, _ = cute.arch.thread_idx()
 #     row, _, _ = cute.arch.block_idx()
 #     lane, warp = tidx % 32, tidx // 32
@@ -687,8 +687,8 @@ fk.exercise("week1/prefix_block").grade(prefix_block)
 #
 #
 # @cute.jit
-# def prefix_block(mX: cute.Tensor, mY: cute.Tensor):
-#     prefix_block_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
+# def block_prefix(mX: cute.Tensor, mY: cute.Tensor):
+#     block_prefix_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
 # Five steps of 32 additions in place of 31 of one: more additions, far fewer steps. Eight totals
@@ -697,11 +697,11 @@ fk.exercise("week1/prefix_block").grade(prefix_block)
 #
 # </details>
 
-# %% [markdown] exercise="week1/prefix_any" part="task"
-# ### Exercise 9: add up what stands to the left, in rows of any length
+# %% [markdown] exercise="week1/row_prefix" part="task"
+# ### Exercise 9: prefix sums of rows of any length
 #
 # The inclusive prefix sum of rows of any length, a warp a row and four rows a block. A warp goes
-# through its row in pieces of 32 and carries the sum of all pieces so far. `prefix_any(x, y)`; no
+# through its row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`; no
 # shared memory is needed.
 #
 # <details><summary>Hint 1</summary>
@@ -726,31 +726,31 @@ fk.exercise("week1/prefix_block").grade(prefix_block)
 # </details>
 
 # %%
-fk.exercise("week1/prefix_any").given
+fk.exercise("week1/row_prefix").given
 
 
-# %% exercise="week1/prefix_any" part="skeleton"
+# %% exercise="week1/row_prefix" part="skeleton"
 @cute.kernel
-def prefix_any_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def row_prefix_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 17 lines)
     pass
 
 
 @cute.jit
-def prefix_any(mX: cute.Tensor, mY: cute.Tensor):
+def row_prefix(mX: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 2 lines)
     pass
 
 
-# %% exercise="week1/prefix_any" part="grade"
-fk.exercise("week1/prefix_any").grade(prefix_any)
+# %% exercise="week1/row_prefix" part="grade"
+fk.exercise("week1/row_prefix").grade(row_prefix)
 
-# %% [markdown] exercise="week1/prefix_any" part="solution"
+# %% [markdown] exercise="week1/row_prefix" part="solution"
 # <details><summary>Solution of exercise 9</summary>
 #
 # ```python
 # @cute.kernel
-# def prefix_any_kernel(mX: cute.Tensor, mY: cute.Tensor):
+# def row_prefix_kernel(mX: cute.Tensor, mY: cute.Tensor):
 #     tidx, _, _ = cute.arch.thread_idx()
 #     bidx, _, _ = cute.arch.block_idx()
 #     row, lane = bidx * 4 + tidx // 32, tidx % 32
@@ -771,9 +771,9 @@ fk.exercise("week1/prefix_any").grade(prefix_any)
 #
 #
 # @cute.jit
-# def prefix_any(mX: cute.Tensor, mY: cute.Tensor):
+# def row_prefix(mX: cute.Tensor, mY: cute.Tensor):
 #     blocks = cute.ceil_div(mX.shape[0], 4)
-#     prefix_any_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+#     row_prefix_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
 # A row is read once and written once, and pieces follow one another: few long rows leave most of a

@@ -930,14 +930,14 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # %% [markdown]
 # Where one block alone needs the result, the others only send:
 
-# %% [markdown] exercise="week2/cluster_lse" part="task"
+# %% [markdown] exercise="week2/cluster_logsumexp" part="task"
 # ### Exercise 4: find the log-sum-exp of a row in a cluster
 #
 # `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow.
 # A cluster of four blocks of 128 threads a row, in the columns of week 1's `cluster_sum`: block `r`
 # takes those whose number divided by 128 leaves `r` when divided by 4. Each warp brings its pair
 # (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all; an mbarrier of block 0 counts their
-# bytes, and one warp of it makes the result. One read of x. `cluster_lse(x, y)`, for GPUs of
+# bytes, and one warp of it makes the result. One read of x. `cluster_logsumexp(x, y)`, for GPUs of
 # compute capability 9.0 and later.
 #
 # <details><summary>Hint 1</summary>
@@ -962,28 +962,28 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # </details>
 
 
-# %% exercise="week2/cluster_lse" part="skeleton"
+# %% exercise="week2/cluster_logsumexp" part="skeleton"
 @cute.kernel
-def cluster_lse_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def cluster_logsumexp_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 34 lines)
     pass
 
 
 @cute.jit
-def cluster_lse(mX: cute.Tensor, mY: cute.Tensor):
+def cluster_logsumexp(mX: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 3 lines)
     pass
 
 
-# %% exercise="week2/cluster_lse" part="grade"
-fk.exercise("week2/cluster_lse").grade(cluster_lse)
+# %% exercise="week2/cluster_logsumexp" part="grade"
+fk.exercise("week2/cluster_logsumexp").grade(cluster_logsumexp)
 
-# %% [markdown] exercise="week2/cluster_lse" part="solution"
+# %% [markdown] exercise="week2/cluster_logsumexp" part="solution"
 # <details><summary>Solution of exercise 4</summary>
 #
 # ```python
 # @cute.kernel
-# def cluster_lse_kernel(mX: cute.Tensor, mY: cute.Tensor):
+# def cluster_logsumexp_kernel(mX: cute.Tensor, mY: cute.Tensor):
 #     tidx, _, _ = cute.arch.thread_idx()
 #     bidx, _, _ = cute.arch.block_idx()
 #     rank, row = bidx % 4, bidx // 4
@@ -1021,8 +1021,8 @@ fk.exercise("week2/cluster_lse").grade(cluster_lse)
 #
 #
 # @cute.jit
-# def cluster_lse(mX: cute.Tensor, mY: cute.Tensor):
-#     cluster_lse_kernel(mX, mY).launch(
+# def cluster_logsumexp(mX: cute.Tensor, mY: cute.Tensor):
+#     cluster_logsumexp_kernel(mX, mY).launch(
 #         grid=(mX.shape[0] * 4, 1, 1), block=(128, 1, 1), cluster=(4, 1, 1)
 #     )
 # ```

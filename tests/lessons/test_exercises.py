@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -22,23 +23,18 @@ exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
 def bank() -> Iterator[object]:
-    """Every wrong solution; weekly those that take the way of another through the gates.
+    """Every wrong solution; weekly those whose kind of explanation another one before it gets.
 
-    Not weekly are the first two of an exercise that are told words of its own, and each that is
-    told words of a gate which no exercise before it expects, whatever the numbers in them.
+    All of an exercise's own words are one kind; words of a gate are one whatever their numbers.
     """
-    seen = set()
+    seen: set[object] = set()
     for e in EXERCISES:
-        text, own = words_of(e), 0
+        own = words_of(e)
         for wrong in wrong_solutions(e):
-            if wrong.says in text:
-                own += 1
-                first = own <= 2
-            else:
-                kind = tuple(re.findall("[a-z]+", wrong.says.lower()))
-                first = kind not in seen
-                seen.add(kind)
-            yield pytest.param(e, wrong, marks=() if first else pytest.mark.weekly)
+            words = tuple(re.findall("[a-z]+", wrong.says.lower()))
+            kind = e.name if wrong.says in own else words
+            yield pytest.param(e, wrong, marks=pytest.mark.weekly if kind in seen else ())
+            seen.add(kind)
 
 
 def words_of(e: Exercise) -> str:
@@ -108,6 +104,24 @@ def test_wrong_solution_is_told_its_mistake(e, wrong):
     assert not report
     assert wrong.says in " ".join(repr(report).split())
     assert polite(report)
+
+
+def answer_table(e: Exercise) -> dict[tuple[str, object], str]:
+    """(question, wrong answer) -> its explanation, of all groups of `answers` and `choices`."""
+    tables: dict[tuple[str, object], str] = {}
+    for group in e.groups:
+        held = inspect.getclosurevars(group.run).nonlocals
+        table = held.get("known", held.get("misconceptions"))
+        tables |= table if isinstance(table, Mapping) else {}
+    return tables
+
+
+@pytest.mark.parametrize("e", list(filter(answer_table, EXERCISES)), ids=lambda e: e.name)
+def test_each_wrong_answer_in_a_table_gets_its_explanation(e):
+    for (question, wrong), says in answer_table(e).items():
+        report = e.grade(e.reference() | {question: wrong})
+        assert not report and polite(report)
+        assert report.failure.likely == says, (question, wrong)
 
 
 @exercises

@@ -146,8 +146,8 @@ def test_numbers_of_the_five_reports():
 
 
 def test_the_slow_kernel_is_the_skeleton(profiles):
-    """The report of exercise mend_the_slow is that of the kernel that a student gets."""
-    body = exercise("week0/mend_the_slow").source.skeleton.splitlines()
+    """The report of exercise fix_the_turn is that of the kernel that a student gets."""
+    body = exercise("week0/fix_the_turn").source.skeleton.splitlines()
     ours = {line.strip().replace("TILE", "32") for line in
             (RECORDED / "kernels.py").read_text().splitlines()}  # fmt: skip
     code = [line.strip() for line in body if line.strip() and "FILL" not in line]

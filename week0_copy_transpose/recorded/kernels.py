@@ -2,7 +2,7 @@
 
     python kernels.py transposes --size 8192     scatter to padded_4: a launch each
     python kernels.py suspects --size 8192       the five kernels of exercise read_the_report
-    python kernels.py turn --size 8192           exercise mend_the_slow, before and after
+    python kernels.py turn --size 8192           exercise fix_the_turn, before and after
     python kernels.py bug race_shared            one of BUGS: kernels with a mistake planted in them
     python kernels.py timeline --out FILE        torch.profiler's trace of short and long kernels
 
@@ -146,7 +146,7 @@ def idle_lanes(mX: cute.Tensor, mY: cute.Tensor):
     idle_lanes_kernel(mX, mY).launch(grid=grid, block=(TILE, TILE, 1))
 
 
-# -- a quarter turn: what exercise mend_the_slow starts from ---------------------------------------
+# -- a quarter turn: what exercise fix_the_turn starts from ---------------------------------------
 @cute.kernel
 def turn_slow_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, tidy, _ = cute.arch.thread_idx()
@@ -293,7 +293,7 @@ def turns() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     from forgekit.course import load_part
     from forgekit.lessons.exercise import exercise
 
-    solution = load_part(exercise("week0/mend_the_slow").folder, "solution")
+    solution = load_part(exercise("week0/fix_the_turn").folder, "solution")
     turn, turn_kernel = solution.turn, solution.turn_kernel
     named(turn_slow_kernel, "turn_slow")
     named(turn_kernel, "turn_mended")

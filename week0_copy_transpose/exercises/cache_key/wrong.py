@@ -27,7 +27,6 @@ WRONG = (
     Wrong("no device", {"x.device.type, ": ""}, "the device is missing"),
     Wrong("identity", {_KEY: "return x.dtype, x.device.type, order, align, id(x)"},
           "values, addresses and identity change"),
-    Wrong("address", {_ALIGN: "x.data_ptr()"}, "values, addresses and identity"),
     Wrong("chance", {_KEY: "import random; return random.random()"}, "the same each time"),
     Wrong("shape", {_KEY: "return x.dtype, x.device.type, order, align, x.shape"},
           "the sizes are in the key"),

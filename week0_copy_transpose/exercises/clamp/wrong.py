@@ -18,8 +18,6 @@ WRONG = (
         {VALUE + ".to(cutlass.BFloat16)": VALUE},
         "a value of type Float32 into a tensor of BFloat16",
     ),
-    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "nothing keeps the threads"),
-    Wrong("bound too large", {"i < mX.shape[0]": "i <= mX.shape[0]"}, "lets thread 8 through"),
     Wrong(
         "one block strides",
         {

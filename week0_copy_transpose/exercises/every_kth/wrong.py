@@ -39,20 +39,4 @@ WRONG = (
         },
         "failed to perform a valid division",
     ),
-    Wrong("bound of elements", {"j < mX.shape[1] // vec": "j < mX.shape[1]"}, "and the 7 after it"),
-    Wrong(
-        "grid of vectors for all",
-        {"cutlass.const_expr(max(k, vec))": "vec"},
-        "Threads launched: 5,120",
-    ),
-    Wrong(
-        "grid of outputs for all",
-        {"cutlass.const_expr(max(k, vec))": "k"},
-        "Threads launched: 6,144",
-    ),
-    Wrong(
-        "rounded down",
-        {"cute.ceil_div(columns, 32)": "columns // 32"},
-        "use cute.ceil_div for the grid",
-    ),
 )

@@ -22,7 +22,4 @@ WRONG = (
           "Sectors loaded"),
     Wrong("one row of blocks", {GRID: "(cute.ceil_div(mX.shape[1], 32), 1, 1)"},
           "the last 25 rows (8 to 32)"),
-    Wrong("a fixed grid", {GRID: "(32, 64, 1)"}, "their number follows from the length"),
-    Wrong("rows rounded down", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0] // 8"},
-          "cute.ceil_div for the grid"),
 )  # fmt: skip

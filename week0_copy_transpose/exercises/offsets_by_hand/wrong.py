@@ -5,13 +5,10 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("from the right", {"(2, 3): 11": "(2, 3): 22"}, "fastest, you began on the right"),
-    Wrong("not split", {"(0, 6): 18": "(0, 6): 6"}, "beyond the first part goes on in the second"),
     Wrong("an index", {"7: 8": "7: 7"}, "a linear index is no offset"),
     Wrong("added", {"(1, 0): 2": "(1, 0): 1"}, "multiply each by its stride first"),
     Wrong("turned", {"(1, (0, 2)): 14": "(1, (0, 2)): 4"}, "the first index goes with the first"),
     Wrong("mode 1 alone", {"(1, (0, 2)): 14": "(1, (0, 2)): 12"}, "mode 1 alone; add the row"),
-    Wrong("mode 0 alone", {"(1, (0, 2)): 14": "(1, (0, 2)): 2"}, "mode 0 alone; add the column"),
-    Wrong("guessed", {"7: 8": "7: 20"}, "split each index, multiply by the strides, add"),
     Wrong("not a number", {"7: 8": "7: (1, 2)"}, "write one whole number"),
     Wrong("one left out", {"    7: 8,\n": ""}, "The coordinate 7 is missing"),
 )

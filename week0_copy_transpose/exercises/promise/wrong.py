@@ -12,12 +12,9 @@ WRONG = (
     Wrong("bytes for elements", {"16 // x.element_size()": "16"}, "than a load of 128 bits needs"),
     Wrong("rows", {_PROMISE: "divisible={0: 2, 1: 16 // x.element_size()}"}, "the number of rows"),
     Wrong("rows instead", {_PROMISE: "divisible={0: 2}"}, "along which mode does a vector lie"),
-    Wrong("rows by four", {_PROMISE: "divisible={0: 4}"}, "size of mode 0: got 6"),
     Wrong("a float", {"16 // x": "16 / x"}, "got 4.0 for mode 1, needed a whole number; use `//`"),
-    Wrong("no mode", {"{1: 16 // x.element_size()}": "4"}, "write {1: 4}, say"),
     Wrong("all static", {_PROMISE: "static=True"}, "static=True fixes all sizes"),
     Wrong("N static", {_PROMISE: "static=[1]"}, "one kernel for each N"),
-    Wrong("too little alignment", {"align=16": "align=8"}, "2 times, 64 bits each"),
     Wrong("too much alignment", {"align=16": "align=32"}, "16 bytes is the widest load"),
     Wrong("no spec", {_SPEC: "x"}, "needed is what fk.spec(x, …) returns"),
 )

@@ -5,8 +5,6 @@ from forgekit.lessons.wrong import Wrong
 GRID = "grid=(blocks, 1, 1)"
 BODY = """    if i < mX.shape[0]:
         mY[i] = 3.0 * mX[i] + 1.0"""
-ALL = """    for j in range(mX.shape[0]):
-        mY[j] = 3.0 * mX[j] + 1.0"""
 ONE = """    if i == 0:
         for j in range(mX.shape[0]):
             mY[j] = 3.0 * mX[j] + 1.0"""
@@ -23,7 +21,6 @@ WRONG = (
           "the kernel has changed its input"),
     Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "nothing keeps the threads"),
     Wrong("bound one too large", {"i < mX.shape[0]": "i <= mX.shape[0]"}, "lets thread 8 through"),
-    Wrong("bound of a constant", {"i < mX.shape[0]": "i < 100"}, "lets threads 8 to 99 through"),
     Wrong("reads the neighbour", {"3.0 * mX[i] + 1.0": "3.0 * mX[i + 1] + 1.0"},
           "thread i reaches element i + 1"),
     Wrong("predicate off by one", {"i < mX.shape[0]": "i < mX.shape[0] - 1"},
@@ -34,14 +31,10 @@ WRONG = (
           "1,024 threads are launched for"),
     Wrong("a thousand blocks always", {GRID: "grid=(1000, 1, 1)"},
           "their number follows from the length"),
-    Wrong("one block only", {GRID: "grid=(1, 1, 1)"}, "128 threads are launched for"),
     Wrong("block index forgotten", {"bidx * 128 + tidx": "tidx"},
           "in the last 872 elements (128 to 999)"),
     Wrong("twice the threads", {"(128, 1, 1)": "(256, 1, 1)"}, "elements are stored more than once"),
-    Wrong("every thread does it all", {BODY: ALL, GRID: "grid=(2, 1, 1)"},
-          "102,400 with n = 100"),
     Wrong("one thread does it all", {BODY: ONE, GRID: "grid=(1, 1, 1)"}, "as long for one lane"),
     Wrong("one block strides over all", {BODY: ONE_BLOCK, GRID: "grid=(1, 1, 1)"},
           "has to grow with the length"),
-    Wrong("wrong block size", {"bidx * 128": "bidx * 64"}, "every wrong element is NaN"),
 )  # fmt: skip

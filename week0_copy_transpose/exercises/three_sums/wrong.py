@@ -13,8 +13,6 @@ WRONG = (
     Wrong("a ring", {LEFT: "    total += sRow[(tidx + 127) % 128]",
                      RIGHT: "    total += sRow[(tidx + 1) % 128]"}, "taken for a ring"),
     Wrong("left edge not asked", {"if tidx > 0:": "if tidx >= 0:"}, "reads 4 bytes at shared-memory"),
-    Wrong("right edge not asked", {"if tidx < 127:": "if tidx < 128:"},
-          "at shared-memory offset 512"),
     Wrong("barrier in the if", {BARRIER: "", "    if tidx > 0:\n":
                                 "    if tidx > 0:\n        cute.arch.sync_threads()\n"},
           "Barrier in divergent code"),

@@ -5,15 +5,11 @@ from forgekit.lessons.wrong import Wrong
 PLACE = "gX[((k // 4, k % 4), t)]"
 WRONG = (
     Wrong("no predicate", {"i < cute.size(mY)": "i >= 0"}, "Out of bounds"),
-    Wrong("rows for elements", {"i < cute.size(mY)": "i < mY.shape[0]"},
-          "every wrong element is NaN"),
     Wrong("down the columns", {PLACE: "gX[((k % 2, k // 2), t)]"}, "counted down its columns"),
     Wrong("along the rows of tiles",
           {PLACE: "gX[((k // 4, k % 4), (t // gX.shape[1][1], t % gX.shape[1][1]))]"},
           "tile 1 lies beside tile 0"),
     Wrong("turned tile", {"(2, 4)": "(1, 8)", PLACE: "gX[((0, k), t)]"}, "WRONG mY:"),
-    Wrong("blocks rounded down", {"cute.ceil_div(cute.size(mY), 128)": "cute.size(mY) // 128"},
-          "use cute.ceil_div for the grid"),
     Wrong("a block a tile", {"grid=(blocks": "grid=(mY.shape[0]"}, "Threads launched"),
     Wrong("one thread a tile",
           {"if i < cute.size(mY):\n        t, k = i // 8, i % 8\n        mY[t, k] = " + PLACE:

@@ -6,7 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 from ..transposing import predicate_mistakes, race_mistakes
 
 EXERCISE = puzzle(
-    title="turn a batch of matrices",
+    title="transpose a batch of matrices",
     task="""
 `x` has B matrices of M × N, one after the other: shape (B, M, N), row-major. Turn each of them,
 `y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, whole sectors on both

@@ -3,7 +3,6 @@
 from forgekit.lessons.wrong import Wrong
 
 _LOADED = "if row0 + ty + k < M and col0 + tx < N:"
-_LOAD = "sX[ty + k, tx] = mX[b, row0 + ty + k, col0 + tx]"
 _PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
 _STORE = "mY[b, col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
 _BARRIER = "    cute.arch.sync_threads()\n"
@@ -13,18 +12,10 @@ WRONG = (
     Wrong("one matrix only", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), 1)"},
           "a block for every tile"),
     Wrong("no barrier", {_BARRIER: ""}, "between the two lines"),
-    Wrong("barrier in the if", {_BARRIER: "", _LOAD: _LOAD + "\n        " + _BARRIER.rstrip()},
-          "take it out of the if"),
-    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "predicate of its own"),
-    Wrong("no predicate on the load", {_LOADED: "if True:"}, "lets threads through whose element"),
     Wrong("not turned", {_STORE: "mY[b, col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
           "of the tile is read that no thread has stored"),
     Wrong("called coalesced",
           {_PREDICATE: _LOADED + " ", _STORE: "mY[b, col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
           "Sectors stored"),
     Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "Wavefronts of shared memory"),
-    Wrong("two barriers", {_BARRIER: _BARRIER * 2}, "makes a whole block wait"),
-    Wrong("a large tile", {"make_layout((32, 32)": "make_layout((320, 32)"},
-          "a block takes is one that another"),
-    Wrong("a fixed batch", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), 8)"}, "past its end"),
 )  # fmt: skip

@@ -6,27 +6,16 @@ _LAYOUT = "cute.make_layout((32, 64), stride=(64 + elements_a_word, 1))"
 _STORE = "mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
 _PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
 _LOADED = "if row0 + ty + k < M and col0 + tx + c < N:"
-_READ = "sX[ty + k, tx + c] = mX[row0 + ty + k, col0 + tx + c]"
 _ROUNDS = "    for k in cutlass.range_constexpr(0, 64, 8):\n"
 
 WRONG = (
     Wrong("no padding", {_LAYOUT: "cute.make_layout((32, 64), stride=(64, 1))"}, "all 32 lanes"),
-    Wrong(
-        "padded the shape, not the stride",
-        {_LAYOUT: "cute.make_layout((32 + elements_a_word, 64), stride=(64, 1))"},
-        "Padding belongs to the *stride*",
-    ),
     Wrong(
         "padded by two words",
         {"64 + elements_a_word": "64 + 2 * elements_a_word"},
         "a common factor",
     ),
     Wrong("padded by one element", {"64 + elements_a_word": "65"}, "of a 16-bit type that is half"),
-    Wrong(
-        "padded for the 16-bit type alone",
-        {"64 + elements_a_word": "64 + 2"},
-        "lanes meet again after a few rows",
-    ),
     Wrong("rows of the tile read", {"= sX[tx, ty + k]": "= sX[ty + k, tx]"},
           "reads outside of the tile"),
     Wrong(
@@ -42,17 +31,6 @@ WRONG = (
         "the width is known at compile time",
     ),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
-    Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
-          "the store needs a predicate"),
-    Wrong("no predicate on the load", {_LOADED: "if True:"}, "whose element does not exist"),
-    Wrong(
-        "block indices not exchanged",
-        {
-            _STORE: "mY[row0 + ty + k, col0 + tx] = sX[tx, ty + k]",
-            _PREDICATE: "if row0 + ty + k < N and col0 + tx < M:",
-        },
-        "in mY the columns' origin comes first",
-    ),
     Wrong("half of the rows", {_ROUNDS: _ROUNDS.replace("64", "32")}, "only 32 of the 64 rows"),
     Wrong(
         "strided writes, no conflict",
@@ -85,8 +63,5 @@ WRONG = (
         "the lanes of a warp take turns",
     ),
     Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
-    Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-          "many of them have nothing to do"),
     Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "more than one store of shared memory"),
-    Wrong("five barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 5}, "makes a whole block wait"),
 )  # fmt: skip

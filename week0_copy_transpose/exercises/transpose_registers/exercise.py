@@ -95,7 +95,7 @@ def _requests(kind: str) -> Counter:
 
 
 EXERCISE = Exercise(
-    title="turn 8 × 8 elements in registers",
+    title="transpose 8 × 8 elements in registers",
     task="""
 Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
 barrier. The launch is given: a block is one warp and takes 32 × 64 elements of X, so each thread has

@@ -41,22 +41,12 @@ WRONG = (
         "each lane reads 2 bytes at a time",
     ),
     Wrong(
-        "stores column by column",
-        {_STORE: "            cute.autovec_copy(rY[None, c], gY[None, c])\n"},
-        "each lane writes 2 bytes at a time",
-    ),
-    Wrong(
         "a loop at run time",
         {_LOOPS: _LOOPS.replace("range_constexpr(8)", "range(8, unroll=1)")},
         "the compiler has put the square into local memory",
     ),
     Wrong("through shared memory", {_LOOPS + "                " + _TURN + "\n": _SHARED},
           "is to be turned in registers, by the thread itself"),
-    Wrong(
-        "each row twice",
-        {_LOAD: _LOAD.replace("r, None], rX", "r // 2, None], rX")},
-        "runs this very call again",
-    ),
     Wrong("no predicate", {_PREDICATE: "if True:"}, "whose square does not exist"),
     Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "M and N are exchanged"),
     Wrong(

@@ -6,7 +6,6 @@ _SWIZZLE = "cute.make_composed_layout(cute.make_swizzle(5, 0, 6), 0, layout_s)"
 _WRITE = "sX[ty + k, tx + c] ="
 _STORE = "mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
 _PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
-_LOADED = "if row0 + ty + k < M and col0 + tx + c < N:"
 
 WRONG = (
     Wrong("no swizzle", {_SWIZZLE: "layout_s"}, "no bit of the row reaches the bank"),
@@ -35,14 +34,6 @@ WRONG = (
         "in exchange the store is strided",
     ),
     Wrong(
-        "no shared memory",
-        {
-            _LOADED: "if row0 + ty + k < M and col0 + tx + c < N and row0 < 0:",
-            _STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]",
-        },
-        "because no shared memory",
-    ),
-    Wrong(
         "two tiles",
         {
             "    sX = smem": "    spare = smem.allocate_tensor(mX.element_type, layout_s, 128)\n"
@@ -52,5 +43,4 @@ WRONG = (
     ),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
           "many of them have nothing to do"),
-    Wrong("five barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 5}, "makes a whole block wait"),
 )  # fmt: skip

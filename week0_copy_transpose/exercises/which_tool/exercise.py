@@ -29,7 +29,8 @@ _WATCHES = {  # what is said where nothing more special is known
     "says nothing.",
 }
 _SLIPS = {
-    **{(question, tool): _WATCHES[tool] for question in _RIGHT for tool in _WORDS},
+    **{(question, tool): _WATCHES[tool]
+       for question, right in _RIGHT.items() for tool in _WORDS if tool != right},
     ("idle between", "ncu"): _NCU + "*between* kernels is just what it does away with.",
     ("idle between", "virtual GPU"): _VIRTUAL + "between two kernels nothing happens at all.",
     ("DRAM percent", "nsys"): "nsys knows when a kernel began and ended, and not what it did; the "

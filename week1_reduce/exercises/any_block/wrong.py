@@ -7,7 +7,6 @@ WRONG = (
           "the third is never added"),
     Wrong("rounded up, all of them add", {"if tidx < left - half:": "if tidx < half:"},
           "is added again"),
-    Wrong("rest doubled", {"if tidx < left - half:": "if tidx <= left - half:"}, "Out of bounds"),
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
           "only what thread 0 has added up"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},

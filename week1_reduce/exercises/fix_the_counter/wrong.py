@@ -11,14 +11,7 @@ WRONG = (
     Wrong("as given", {ALL: COUNT, RESET: ""}, "changed its input, argument 2"),
     Wrong("set back alone", {ALL: COUNT}, "before it sees the part"),
     Wrong("no fence behind", {COUNT + FENCE: COUNT}, "taken notice of"),
-    Wrong("both fences behind", {ALL: COUNT + FENCE + FENCE}, "No fence stands between the store of the part"),
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":
                                      "    if lane == 0:\n        mCount[0] = 0\n"
                                      "    if ticket == pieces - 1:\n"}, "Race in global memory"),
-    Wrong("lanes not ordered", {"    cute.arch.sync_warp()\n": ""}, "which thread (0, 0, 0) of block"),
-    Wrong("parts begin at 0", {"        best = -Float32.inf\n        for k in range(lane":
-                               "        best = Float32(0.0)\n        for k in range(lane"},
-          "the result is wrong"),
-    Wrong("lane 0 knows alone", {"    ticket = cute.arch.shuffle_sync(ticket, 0)\n": ""},
-          "Shuffle from a lane that takes no part"),
 )  # fmt: skip

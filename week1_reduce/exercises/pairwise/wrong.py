@@ -27,7 +27,6 @@ WRONG = (
     Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "Of 31 numbers one goes through 16"),
     Wrong("no return", {"    return values[0]": ""}, "it has no `return`"),
     Wrong("a list", {"return values[0]": "return values"}, "needed is the one number in it"),
-    Wrong("one round", {"while len(values) > 1:": "if len(values) > 1:"}, "The sum of 1 … 3"),
     Wrong("without end", {ROUNDS: "    return pairwise(values)"}, "without end"),
     Wrong("fsum", {ROUNDS: "    import math\n    return math.fsum(values)"}, "raises TypeError"),
 )  # fmt: skip

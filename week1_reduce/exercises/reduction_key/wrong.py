@@ -23,7 +23,6 @@ WRONG = (
     Wrong("N", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1]"}, "N is passed"),
     Wrong("N in vectors", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1] % vector"},
           "neither has whole vectors"),
-    Wrong("strides", {KEY: f"return x.dtype, whole, {CHOSEN}, x.stride(0)"}, "what depends on it is whether rows"),
     Wrong("alignment beside", {KEY: f"return x.dtype, whole, {CHOSEN}, x.data_ptr() % 16"},
           "wherever they begin"),
     Wrong("identity", {KEY: f"return x.dtype, whole, {CHOSEN}, id(x)"}, "values and addresses"),

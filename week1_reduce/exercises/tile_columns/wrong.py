@@ -3,7 +3,6 @@
 from forgekit.lessons.wrong import Wrong
 
 STORE = "    sSum[warp, lane] = total\n    cute.arch.sync_threads()\n"
-COLUMN = "    if col < mX.shape[1]:\n        for m"
 
 WRONG = (
     Wrong("no barrier", {STORE: "    sSum[warp, lane] = total\n"}, "Race in shared memory"),
@@ -20,14 +19,6 @@ WRONG = (
                            "sSum[warp, lane] = total": "sSum[warp, lane] = total.to(Float32)",
                            "total += sSum[k, lane]": "total += sSum[k, lane].to(mX.element_type)"},
           "float16 the result is wrong"),
-    Wrong("no predicate", {COLUMN: "    if col >= 0:\n        for m"}, "Out of bounds"),
-    Wrong("a column in shared memory", {"stride=(32, 1)": "stride=(1, 8)"}, "Wavefronts"),
     Wrong("every warp stores", {"if warp == 0 and col": "if col"},
           "each of them stores"),
-    Wrong("two barriers", {STORE: STORE + "    cute.arch.sync_threads()\n"},
-          "the solution gets by with fewer"),
-    Wrong("one block", {"blocks = cute.ceil_div(mX.shape[1], 32)": "blocks = 1"},
-          "NaN: 1 in actual"),
-    Wrong("a block a column", {"blocks = cute.ceil_div(mX.shape[1], 32)": "blocks = mX.shape[1]"},
-          "have nothing to do"),
 )  # fmt: skip

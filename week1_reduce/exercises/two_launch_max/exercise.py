@@ -13,7 +13,7 @@ def _maxima(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 EXERCISE = puzzle(
-    title="find the maximum of a long row in two launches",
+    title="find the largest of a long row in two launches",
     task="""
 The largest element of each row, for few rows of any length, float32. A block of 256 threads has a
 piece of 1,024 columns and writes its maximum into `part[row, piece]`; a second launch, a block a

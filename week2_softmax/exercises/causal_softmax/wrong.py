@@ -5,8 +5,6 @@ from forgekit.lessons.wrong import Wrong
 KEPT = "if col <= row + N - M:"
 LOAD = "mX[row, col].to(Float32) * scale"
 SCALED = "(x - m) * math.log2(math.e)"
-MAXIMUM = """        m = cute.arch.warp_reduction_max(x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
-"""
 STORE = "mY[row, col] = rX[k].to(mY.element_type)"
 
 WRONG = (
@@ -22,7 +20,6 @@ WRONG = (
                 rX[k] = -Float32.inf
         x = rX.load()
         e = cute"""}, "taken over the whole row"),
-    Wrong("masked with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "first mismatches"),
     Wrong("the diagonal too", {KEPT: "if col < row + N - M:"}, "a query sees its own key"),
     Wrong("one too many", {KEPT: "if col <= row + N - M + 1 and col < N:"}, "one column too many"),
     Wrong("the first queries", {KEPT: "if col <= row:"}, "the last M of N"),
@@ -33,14 +30,9 @@ WRONG = (
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
     Wrong("only what is kept is written", {"            if col < N:\n                mY": f"            {KEPT}\n                mY"},
           "as fk.empty leaves it"),
-    Wrong("the lane's own maximum", {MAXIMUM: "        m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)\n"}, "the kernel wrote nothing, or NaN everywhere"),
-    Wrong("a thread too many reads", {"if row < M:": "if row < M + 4:"}, "Out of bounds"),
     Wrong("all of it is read", {
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
                 value = {LOAD}
                 if col <= row + N - M:
                     rX[k] = value"""}, "are loaded that the result does not need"),
-    Wrong("read twice", {STORE: """if col <= row + N - M:
-                    rX[k] = cute.math.exp2((mX[row, col].to(Float32) * scale - m) * math.log2(math.e), fastmath=True) / s
-                mY[row, col] = rX[k].to(mY.element_type)"""}, "more often than it needs them"),
 )  # fmt: skip

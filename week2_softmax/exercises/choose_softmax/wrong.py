@@ -16,10 +16,7 @@ WRONG = (
     Wrong("four elements in any type", {"row % 16 == 0": "n % 4 == 0"}, "16 bytes are 8 elements of float16"),
     Wrong("clusters everywhere", {NUMBER: "arch"}, "no clusters before sm_90"),
     Wrong("architectures as strings", {NUMBER: 'arch >= "sm_90"'}, "'1' sorts before '9'"),
-    Wrong("Hopper only", {NUMBER: 'arch == "sm_90a"'}, "100 is more than 90"),
     Wrong("always eight blocks", {"(2, 4, 8)": "(8,)"}, "two parts of 64 KB"),
     Wrong("no eight", {"(2, 4, 8)": "(2, 4)"}, "four parts would be 128 KB each"),
     Wrong("three blocks", {"(2, 4, 8)": "(2, 3, 4, 8)"}, "gives ('cluster', 3)"),
-    Wrong("nothing else than clusters", {'    return "streaming", 1': '    return "cluster", 8'}, "cannot be copied"),
-    Wrong("blocks left out", {'return "cluster", blocks': 'return "cluster"'}, "gives 'cluster'"),
 )  # fmt: skip

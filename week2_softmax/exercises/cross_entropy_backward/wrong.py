@@ -6,7 +6,6 @@ P = "p = cute.math.exp(mX[row, n].to(Float32) - lse, fastmath=True)"
 CHOSEN = "        if n == target:\n            p -= 1.0\n"
 STORE = "        mdX[row, n] = (g * p).to(mdX.element_type)\n"
 IGNORED = "    if target == -100:\n        g = Float32(0.0)\n"
-LOOP = "    for n in range(tidx, mX.shape[1], 128):\n"
 AFTERWARDS = """    if tidx == 0 and target != -100:
         p = cute.math.exp(mX[row, target].to(Float32) - lse, fastmath=True)
         mdX[row, target] = (g * (p - 1.0)).to(mdX.element_type)
@@ -21,13 +20,9 @@ WRONG = (
     Wrong("overflow", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) / cute.math.exp(lse, fastmath=True)"}, "not a difference of exponents"),
     Wrong("lse of row 0", {"mLse[row], mG": "mLse[0], mG"}, "with the lse of row 0"),
     Wrong("target corrected afterwards", {CHOSEN: "", STORE: STORE + AFTERWARDS}, "Race in global memory"),
-    Wrong("ignored rows not written", {IGNORED: "", STORE: STORE.replace("        mdX", "        if target != -100:\n            mdX")}, "as fk.empty leaves it"),
-    Wrong("128 elements a row", {LOOP: "    n = tidx\n    if n < mX.shape[1]:\n"}, "With m = 3, n = 129"),
-    Wrong("no predicate", {LOOP: "    for k in range(cute.ceil_div(mX.shape[1], 128)):\n        n = k * 128 + tidx\n"}, "past its end"),
     Wrong("lse computed again", {"    for n in range(tidx": """    lse = Float32(0.0)
     for n in range(mX.shape[1]):
         lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)
     lse = mLse[row] + cute.math.log(lse, fastmath=True)
     for n in range(tidx"""}, "Bytes that threads ask for"),
-    Wrong("a barrier", {LOOP: "    cute.arch.sync_threads()\n" + LOOP}, "Barriers that a warp"),
 )  # fmt: skip

@@ -10,19 +10,9 @@ COUNT, MORE = "cp_async_wait_group(3 - k)", "cp_async_wait_group(4 - k)"
 WRONG = (
     Wrong("as given", {COMMIT: "    " + COMMIT, COUNT: MORE, SYNC: ""}, "a vector is read before its copy has come"),
     Wrong("the count alone", {COMMIT: "    " + COMMIT, SYNC: ""}, "In this row some lanes have fewer"),
-    Wrong("the commit alone", {COUNT: MORE, SYNC: ""}, "every lane has committed four groups"),
     Wrong("no meeting", {SYNC: ""}, "A shuffle orders no memory"),
-    Wrong("commit in the if", {COMMIT: "    " + COMMIT}, "where all four vectors of a lane are there"),
     Wrong("still one too many", {COUNT: MORE}, "at most the 3 - k newer groups"),
     Wrong("the other way round", {"wait_group(3 - k)": "wait_group(k)"}, "the first of 4 waits is for all"),
-    Wrong("all at once", {"wait_group(3 - k)": "wait_group(0)"}, "right, and nothing is computed"),
-    Wrong("all at once, later", {WAIT: WAIT + "        cute.arch.cp_async_wait_group(0)\n"},
-          "No copy is in flight any more"),
-    Wrong("meeting before the wait", {WAIT: "", SYNC: SYNC + "    cute.arch.cp_async_wait_group(0)\n"},
-          "here: it is the waiting"),
     Wrong("a barrier for each group", {WAIT: WAIT + "        cute.arch.sync_threads()\n",
                                        SYNC: "    cute.arch.sync_threads()\n"}, "Barriers that a warp arrives at: 5"),
-    Wrong("through registers", {"            x = sX[None, k * 32 + lane].load()\n":
-                                "            x = gX[None, k * 32 + lane].load()\n"},
-          "Bytes that threads ask for in loads"),
 )  # fmt: skip

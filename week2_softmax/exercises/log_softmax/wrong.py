@@ -10,7 +10,6 @@ LOOP = """            m_new = cute.arch.fmax(m, value)
 RESCALE = "            s = s * cute.math.exp(m - m_new, fastmath=True)\n"
 STORE = "mX[row, n].to(Float32) - m_row - log_s"
 MERGE = "s * cute.math.exp(m - m_row, fastmath=True)"
-SUM = "        log_s = "
 
 WRONG = (
     Wrong("log-sum-exp first", {STORE: "mX[row, n].to(Float32) - (m_row + log_s)"}, "once that is rounded to float32"),
@@ -21,17 +20,9 @@ WRONG = (
     Wrong("no log s", {STORE: "mX[row, n].to(Float32) - m_row"}, "log s is missing"),
     Wrong("no rescaling in the loop", {RESCALE: ""}, "relative to an older maximum"),
     Wrong("no rescaling in the merge", {MERGE: "s"}, "relative to a maximum of its own"),
-    Wrong("no maximum", {LOOP: "            s += cute.math.exp(value, fastmath=True)\n            m = Float32(0.0)\n"}, "[0, 0] -inf 0"),
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "far below it every exponential is 0"),
-    Wrong("the maximum begins at -65504", {"m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "begins at a finite number"),
     Wrong("three passes", {LOOP: "            m = cute.arch.fmax(m, value)\n",
           "        s = cute.arch.warp_reduction_sum(" + MERGE + ")\n":
           "        for n in range(lane, mX.shape[1], 32):\n            s += cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True)\n"
           "        s = cute.arch.warp_reduction_sum(s)\n"}, "Sectors loaded"),
-    Wrong("a thread a row", {"range(lane, mX.shape[1], 32):\n            value": "range(mX.shape[1]):\n            value",
-          "cute.arch.warp_reduction_sum(" + MERGE + ")": "s"}, "Bytes that threads ask for"),
-    Wrong("one step of 32", {"for n in range(lane, mX.shape[1], 32):\n            mY": "n = lane\n        if n < mX.shape[1]:\n            mY"},
-          "With m = 3, n = 33"),
-    Wrong("no predicate", {"if row < mX.shape[0]:": "if row >= 0:"}, "Out of bounds"),
-    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),
 )  # fmt: skip

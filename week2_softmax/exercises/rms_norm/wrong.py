@@ -42,12 +42,6 @@ WRONG = (
           "divided by 512"),
     Wrong("registers begin at 1", {"x = Float32(0.0)": "x = Float32(1.0)"},
           "hold 1 for elements that do not exist"),
-    Wrong("shuffle forgotten", {REDUCED: ""}, "With m = 2, n = 4, float32 the result is wrong"),
-    Wrong("no predicate on the column", {"if lane + 32 * k < mX.shape[1]:": "if lane >= 0:"},
-          "Out of bounds"),
-    Wrong("no predicate on the row", {"if row < mX.shape[0]:": "if row >= 0:"}, "reads mX[2, 0]"),
     Wrong("read twice", {PRODUCT: PRODUCT.replace("rX[k]", "mX[row, n].to(Float32)")},
           "or more often than it needs them"),
-    Wrong("a block a row", {"bidx * 4 + tidx // 32, tidx % 32": "bidx, tidx % 32",
-                            "cute.ceil_div(mX.shape[0], 4)": "mX.shape[0]"}, "Bytes stored: 8,000"),
 )  # fmt: skip

@@ -12,15 +12,6 @@ BODY = f"""        for j in range(lane, half, 32):
                 {FIRST}
                 {SECOND}
 """
-ELEMENTS = """        for j in range(lane, 2 * half, 32):
-            cos, sin = mCos[token, j % half], mSin[token, j % half]
-            for h in range(mX.shape[1]):
-                other = mX[token, h, (j + half) % (2 * half)].to(Float32)
-                if j < half:
-                    other = -other
-                y = mX[token, h, j].to(Float32) * cos + other * sin
-                mX[token, h, j] = y.to(mX.element_type)
-"""
 GRID = "cute.ceil_div(mX.shape[0], 4)"
 
 WRONG = (
@@ -32,10 +23,7 @@ WRONG = (
     Wrong("one half", {f"                {SECOND}\n": ""}, "only the first half of each head"),
     Wrong("overwritten too early", {SECOND: SECOND.replace("a * sin", "mX[token, h, j].to(Float32) * sin")},
           "as it is after its turn"),
-    Wrong("an element a lane", {BODY: ELEMENTS}, "143 of 384 elements"),
     Wrong("angles of token 0", {TABLES: TABLES.replace("token", "0")}, "the angles of token 0"),
-    Wrong("tables of the row of heads", {TABLES: "", HEADS: HEADS + TABLES.replace("cos, sin",
-          "    cos, sin").replace("token", "token * mX.shape[1] + h")}, "reads mCos[4, 0]"),
     Wrong("tables in the inner loop", {BODY: """        for p in range(lane, half * mX.shape[1], 32):
             h, j = p // half, p % half
             cos, sin = mCos[token, j], mSin[token, j]
@@ -46,10 +34,6 @@ WRONG = (
     Wrong("one head", {HEADS: HEADS.replace("mX.shape[1]", "1")}, "only head 0 has turned"),
     Wrong("one pair a lane", {"for j in range(lane, half, 32):": "if lane < half:\n            j = lane"},
           "only the first 32 pairs"),
-    Wrong("no predicate", {"if token < mX.shape[0]:": "if token >= 0:"}, "reads mCos[2, 0]"),
-    Wrong("blocks rounded down", {GRID: "mX.shape[0] // 4"}, "use cute.ceil_div for the grid"),
     Wrong("a block a token", {GRID: "mX.shape[0]", "bidx * 4 + tidx // 32, tidx % 32": "bidx, tidx % 32"},
           "belongs to one thread alone"),
-    Wrong("a lane a token", {"bidx * 4 + tidx // 32, tidx % 32": "bidx * 128 + tidx, 0",
-          "range(lane, half, 32)": "range(half)", GRID: "cute.ceil_div(mX.shape[0], 128)"}, "as long for one lane"),
 )  # fmt: skip

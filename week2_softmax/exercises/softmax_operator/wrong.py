@@ -33,7 +33,6 @@ WRONG = (
         return torch.empty(x.shape)
 
 """}, "Dtypes torch.float64 and torch.float32"),
-    Wrong("a fake with x's strides", {FAKE: FAKE.replace(", memory_format=torch.contiguous_format", "")}, "Stride mismatch!"),
     Wrong("launched in the gradient", {RETURN: LAUNCHED}, "while torch.compile traces"),
     Wrong("one gradient for two inputs", {RETURN: "        return softmax_backward(dy, y, ctx.t)\n"}, "returns something for each input"),
     Wrong("no gradient", {"    softmax.register_autograd(gradient, setup_context=keep)\n": ""},

@@ -1,4 +1,4 @@
-"""Exercise week1/choose: the rule that picks a kernel for a shape."""
+"""Exercise week1/choose_reduction: the rule that picks a kernel for a shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forgekit.lessons.gates import GateError, Group, Submission, python_function
 
 __all__ = ["EXERCISE"]
 
-SIGNATURE = "choose(m, n, dtype)"
+SIGNATURE = "choose_reduction(m, n, dtype)"
 F32, F16 = torch.float32, torch.float16
 CASES = (
     ((100_000, 32, F32), "8 vectors a row: eight lanes have one each."),
@@ -46,7 +46,7 @@ def rule(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
 
 
 def _answer(submission: Submission, m: int, n: int, dtype: torch.dtype) -> object:
-    called = f"choose({m:,}, {n:,}, {dtype})"
+    called = f"choose_reduction({m:,}, {n:,}, {dtype})"
     try:
         return submission.value(m, n, dtype)
     except Exception as error:
@@ -64,7 +64,8 @@ def _rule_kept(submission: Submission) -> str:
     for (m, n, dtype), why in (*CASES, *drawn):
         got, want = _answer(submission, m, n, dtype), rule(m, n, dtype)
         if got != want:
-            happened = f"choose({m:,}, {n:,}, {dtype}) gives {got!r:.100}; the rule says {want}."
+            called = f"choose_reduction({m:,}, {n:,}, {dtype})"
+            happened = f"{called} gives {got!r:.100}; the rule says {want}."
             raise GateError(happened, why)
     return f"{len(CASES) + len(drawn)} shapes"
 
@@ -91,7 +92,7 @@ def _as_recorded(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="write the rule",
     task="""
-Write `choose(m, n, dtype)`, which returns `(threads, parts)` for the kernel of this notebook and m
+Write `choose_reduction(m, n, dtype)`, which returns `(threads, parts)` for the kernel of this notebook and m
 rows of n elements, whole vectors of 16 bytes:
 
 1. threads: the fewest of 8, 32 and 256 with which no thread has more than 16 vectors of its row;
@@ -114,7 +115,7 @@ at most, where any single kernel is behind by a factor. What numbers stand in su
 question of measuring, and of one GPU; forgekit's stand in `forgekit/ops/tile_choice.py`, each with
 the reason beside it, and `forgekit tune` measures them again on the GPU at hand.
 """,
-    entry="choose",
+    entry="choose_reduction",
     groups=(
         Group("The rule", _rule_kept),
         Group("On the H200", _as_recorded),

@@ -1,4 +1,4 @@
-"""Solution of week1/lanes."""
+"""Solution of week1/what_lanes_get."""
 
 gets = {
     # [fill]

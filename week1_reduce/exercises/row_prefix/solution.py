@@ -1,4 +1,4 @@
-"""Solution of week1/prefix_any."""
+"""Solution of week1/row_prefix."""
 
 import cutlass
 import cutlass.cute as cute
@@ -6,7 +6,7 @@ from cutlass import Float32
 
 
 @cute.kernel
-def prefix_any_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def row_prefix_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     tidx, _, _ = cute.arch.thread_idx()
@@ -30,9 +30,9 @@ def prefix_any_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def prefix_any(mX: cute.Tensor, mY: cute.Tensor):
+def row_prefix(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     blocks = cute.ceil_div(mX.shape[0], 4)
-    prefix_any_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+    row_prefix_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
     # [/fill]

@@ -1,4 +1,4 @@
-"""Puzzle week2/cluster_lse: four blocks find the log-sum-exp of a row, counted by an mbarrier."""
+"""Puzzle week2/cluster_logsumexp: four blocks find the log-sum-exp of a row, counted by an mbarrier."""
 
 import math
 
@@ -28,7 +28,7 @@ EXERCISE = puzzle(
 cluster of four blocks of 128 threads a row, in the columns of week 1's `cluster_sum`: block `r`
 takes those whose number divided by 128 leaves `r` when divided by 4. Each warp brings its pair
 (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all; an mbarrier of block 0 counts their
-bytes, and one warp of it makes the result. One read of x. `cluster_lse(x, y)`, for GPUs of compute
+bytes, and one warp of it makes the result. One read of x. `cluster_logsumexp(x, y)`, for GPUs of compute
 capability 9.0 and later.
 """,
     hints=(
@@ -46,7 +46,7 @@ Blocks 1 to 3 may leave as soon as they have sent: nobody writes to them. A pair
 words in one store, so m and s of a warp never come apart. (With `grid=(4, rows, 1)` it is right,
 too, for up to 65,535 rows: a grid's y ends there.)
 """,
-    entry="cluster_lse",
+    entry="cluster_logsumexp",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
     result=lambda x: x.logsumexp(1),
     sizes=[(1, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],

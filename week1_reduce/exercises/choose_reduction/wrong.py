@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/choose."""
+"""Wrong solutions of week1/choose_reduction."""
 
 from forgekit.lessons.wrong import Wrong
 
@@ -6,10 +6,9 @@ PARTS = "min(264 // m, vectors // 1024) // 4 * 4"
 
 WRONG = (
     Wrong("elements for vectors", {"vectors = n * dtype.itemsize // 16": "vectors = n"},
-          "choose(100,000, 512, torch.float32) gives (32, 1)"),
+          "choose_reduction(100,000, 512, torch.float32) gives (32, 1)"),
     Wrong("4 elements in any type", {"n * dtype.itemsize // 16": "n // 4"},
           "16 bytes are 8 elements of float16"),
-    Wrong("fewer than 16", {"vectors <= 16 * t": "vectors < 16 * t"}, "still allowed"),
     Wrong("no warp", {"(8, 32)": "(8,)"}, "16 for each lane of a warp"),
     Wrong("a warp at most", {", 256)\n    blocks": ", 32)\n    blocks"},
           "more than 16 for a lane of a warp"),
@@ -17,14 +16,10 @@ WRONG = (
           "not full, and counts"),
     Wrong("rows for blocks", {"-(-m // (256 // threads))": "m"}, "gives 128 blocks"),
     Wrong("more threads for short rows", {" and vectors >= 256": ""}, "no more threads"),
-    Wrong("never more threads", {"blocks < 264 and": "blocks < 0 and"}, "so that more blocks are at work"),
     Wrong("no fours", {PARTS: "min(264 // m, vectors // 1024)"}, "parts come in fours"),
     Wrong("blocks alone", {PARTS: "264 // m // 4 * 4"}, "this row has 4,096 of them"),
     Wrong("vectors alone", {PARTS: "vectors // 1024 // 4 * 4"},
           "264 rows with a block each"),
     Wrong("no parts at all", {PARTS: "1"}, "4 parts a row"),
     Wrong("0 parts", {"max(parts, 1)": "parts"}, "gives (8, 0)"),
-    Wrong("four at least", {"max(parts, 1)": "max(parts, 4)"}, "gives (8, 4)"),
-    Wrong("the wrong way round", {"return threads, max(parts, 1)": "return max(parts, 1), threads"},
-          "gives (1, 8)"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/mend_the_slow."""
+"""Wrong solutions of week0/fix_the_turn."""
 
 from forgekit.lessons.wrong import Wrong
 
@@ -35,7 +35,6 @@ _LANES = """    value = Float32(0.0)
     if row < M and col < N:
         mY[col, M - 1 - row] = value
 """
-_BARRIER = "    cute.arch.sync_threads()\n"
 _PREDICATE = "    row, col = bidy * 32 + tidx, bidx * 32 + tidy\n    if row < M and col < N:"
 _KEPT = """    if row < M and col < N:
         row, col = bidy * 32 + tidx, bidx * 32 + tidy"""
@@ -49,7 +48,6 @@ WRONG = (
     Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "turned to the left"),
     Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "mirrored each by itself"),
     Wrong("read as stored", {"= sT[tidx, tidy]": "= sT[tidy, tidx]"}, "indices of mY and of sT"),
-    Wrong("off by one", {"M - 1 - row": "M - row"}, "how the indices are computed"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "what *another* one stored"),
     Wrong("strided load", {_LOADED: _STRIDED}, "now the load is strided"),
     Wrong("one block", {_LOADED: "", _STORED: _ALONE, "grid=grid": "grid=(1, 1, 1)"},
@@ -63,9 +61,4 @@ WRONG = (
           "outside of every `if`"),
     Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
           "a block: 197,996"),
-    Wrong("a pitch of 1,025", {"stride=(33, 1)": "stride=(1025, 1)"},
-          "a block takes is one that another"),
-    Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-          "their number follows from the length"),
-    Wrong("five barriers", {_BARRIER: _BARRIER * 5}, "makes a whole block wait"),
 )  # fmt: skip

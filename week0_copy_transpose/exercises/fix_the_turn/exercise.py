@@ -1,4 +1,4 @@
-"""Exercise week0/mend_the_slow: from a recorded report of ncu to the lines that have to change."""
+"""Exercise week0/fix_the_turn: from a recorded report of ncu to the lines that have to change."""
 
 from __future__ import annotations
 

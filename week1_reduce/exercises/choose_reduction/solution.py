@@ -1,7 +1,7 @@
-"""Solution of week1/choose."""
+"""Solution of week1/choose_reduction."""
 
 
-def choose(m, n, dtype):
+def choose_reduction(m, n, dtype):
     # [fill]
     #| return 256, 1
     vectors = n * dtype.itemsize // 16

@@ -1,4 +1,4 @@
-"""Solution of week1/dot_rows."""
+"""Solution of week1/row_dots_vectors."""
 
 import operator
 
@@ -8,7 +8,7 @@ from cutlass import Float32
 
 
 @cute.kernel
-def dot_rows_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
+def row_dots_vectors_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     tidx, _, _ = cute.arch.thread_idx()
@@ -29,9 +29,9 @@ def dot_rows_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def dot_rows(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
+def row_dots_vectors(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     blocks = cute.ceil_div(mA.shape[0], 4)
-    dot_rows_kernel(mA, mB, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+    row_dots_vectors_kernel(mA, mB, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
     # [/fill]

@@ -1,4 +1,4 @@
-"""Puzzle week1/dot_rows: dot products of the rows of two matrices."""
+"""Puzzle week1/row_dots_vectors: dot products of the rows of two matrices."""
 
 import torch
 
@@ -16,11 +16,11 @@ def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 EXERCISE = puzzle(
-    title="multiply rows by rows",
+    title="multiply row by row, by vectors",
     task="""
 `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16, multiplied and added
 up in float32. A warp a row, four rows a block, 16 bytes a load from each of the two matrices;
-rows are whole vectors. Called as `dot_rows(a, b, y)`.
+rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
 """,
     hints=(
         "Two tensors are cut alike: the vector with number i of one belongs to the vector with "
@@ -35,7 +35,7 @@ Twice the bytes of a sum and one more operation an element. Two loads stand befo
 so a thread has 32 bytes in flight in place of 16: an operator with more inputs fills the memory
 system more easily than one with a single input.
 """,
-    entry="dot_rows",
+    entry="row_dots_vectors",
     inputs=_pair,
     result=lambda a, b: (a * b).sum(1),
     sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],

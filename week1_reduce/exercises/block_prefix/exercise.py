@@ -1,4 +1,4 @@
-"""Puzzle week1/prefix_block: an inclusive prefix sum of a block, warp by warp."""
+"""Puzzle week1/block_prefix: an inclusive prefix sum of a block, warp by warp."""
 
 import torch
 
@@ -16,10 +16,10 @@ def _exclusive(x):
 
 
 EXERCISE = puzzle(
-    title="add up what stands to the left",
+    title="prefix sums of a block",
     task="""
 Rows of 256 elements, a block of 256 threads a row: `y[m, i] = x[m, 0] + … + x[m, i]`, the *inclusive prefix
-sum*. Within a warp by shuffles, then over the eight warps through shared memory. `prefix_block(x, y)`.
+sum*. Within a warp by shuffles, then over the eight warps through shared memory. `block_prefix(x, y)`.
 """,
     hints=(
         "`cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane i − d. Five steps, with "
@@ -32,7 +32,7 @@ sum*. Within a warp by shuffles, then over the eight warps through shared memory
 Five steps of 32 additions in place of 31 of one: more additions, far fewer steps. Eight totals are few enough
 for every thread to add up those before its own warp; with 32 warps, one warp would scan them by shuffles.
 """,
-    entry="prefix_block",
+    entry="block_prefix",
     inputs=lambda draw, m: (draw.integers(-8, 9, m, 256),),
     result=lambda x: x.cumsum(1),
     sizes=[(1,), (2,), (5,), (3,), (4,)],

@@ -1,4 +1,4 @@
-"""Solution of week1/prefix_block."""
+"""Solution of week1/block_prefix."""
 
 import cutlass
 import cutlass.cute as cute
@@ -6,7 +6,7 @@ from cutlass import Float32
 
 
 @cute.kernel
-def prefix_block_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def block_prefix_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     tidx, _, _ = cute.arch.thread_idx()
@@ -30,8 +30,8 @@ def prefix_block_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def prefix_block(mX: cute.Tensor, mY: cute.Tensor):
+def block_prefix(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
-    prefix_block_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
+    block_prefix_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
     # [/fill]

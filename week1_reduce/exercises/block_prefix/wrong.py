@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/prefix_block."""
+"""Wrong solutions of week1/block_prefix."""
 
 from forgekit.lessons.wrong import Wrong
 
@@ -14,20 +14,9 @@ WRONG = (
         {"mY[row, tidx] = value": "mY[row, tidx] = value - mX[row, tidx]"},
         "*exclusive* prefix sum",
     ),
-    Wrong(
-        "no predicate in the steps",
-        {"        if lane >= 1 << k:\n            value += left": "        value += left"},
-        "the result is wrong",
-    ),
-    Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "worst difference"),
     Wrong("one total", {"if w < warp:": "if w == warp - 1:"}, "of *one* warp before"),
     Wrong("own total, too", {"if w < warp:": "if w <= warp:"}, "mismatches"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
-    Wrong(
-        "total of the wrong lane",
-        {"if lane == 31:": "if lane == 0:"},
-        "last 224 elements (32 to 255)",
-    ),
     Wrong(
         "shuffle in the if",
         {

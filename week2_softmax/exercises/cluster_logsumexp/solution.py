@@ -1,4 +1,4 @@
-"""Solution of week2/cluster_lse."""
+"""Solution of week2/cluster_logsumexp."""
 
 import operator
 
@@ -8,7 +8,7 @@ from cutlass import Float32, Int32, Int64
 
 
 @cute.kernel
-def cluster_lse_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def cluster_logsumexp_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     tidx, _, _ = cute.arch.thread_idx()
@@ -49,10 +49,10 @@ def cluster_lse_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def cluster_lse(mX: cute.Tensor, mY: cute.Tensor):
+def cluster_logsumexp(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
-    cluster_lse_kernel(mX, mY).launch(
+    cluster_logsumexp_kernel(mX, mY).launch(
         grid=(mX.shape[0] * 4, 1, 1), block=(128, 1, 1), cluster=(4, 1, 1)
     )
     # [/fill]

@@ -1,4 +1,4 @@
-"""Puzzle week1/prefix_any: a prefix sum of rows of any length, piece by piece."""
+"""Puzzle week1/row_prefix: a prefix sum of rows of any length, piece by piece."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import coloured, picture
@@ -11,10 +11,10 @@ def _pieces(x):
 
 
 EXERCISE = puzzle(
-    title="add up what stands to the left, in rows of any length",
+    title="prefix sums of rows of any length",
     task="""
 The inclusive prefix sum of rows of any length, a warp a row and four rows a block. A warp goes through its
-row in pieces of 32 and carries the sum of all pieces so far. `prefix_any(x, y)`; no shared memory is needed.
+row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`; no shared memory is needed.
 """,
     hints=(
         "One piece is a prefix sum by `shuffle_sync_up`; what comes from the left is one number, the same for all lanes.",
@@ -27,7 +27,7 @@ row in pieces of 32 and carries the sum of all pieces so far. `prefix_any(x, y)`
 A row is read once and written once, and pieces follow one another: few long rows leave most of a GPU idle.
 Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and still moves every byte once.
 """,
-    entry="prefix_any",
+    entry="row_prefix",
     inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
     result=lambda x: x.cumsum(1),
     sizes=[(1, 5), (1, 1), (3, 33), (2, 64), (5, 1000), (9, 31), (3, 100)],

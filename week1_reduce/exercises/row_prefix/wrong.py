@@ -1,0 +1,19 @@
+"""Wrong solutions of week1/row_prefix."""
+
+from forgekit.lessons.wrong import Wrong
+
+CARRY = "        carry = cute.arch.shuffle_sync(value, 31)"
+
+WRONG = (
+    Wrong("nothing carried", {CARRY: "        carry = Float32(0.0)"}, "nothing is carried over"),
+    Wrong(
+        "carry added up",
+        {CARRY: "        carry += cute.arch.shuffle_sync(value, 31)"},
+        "With m = 5, n = 1,000",
+    ),
+    Wrong(
+        "exclusive",
+        {"            mY[row, n] = value": "            mY[row, n] = value - mX[row, n]"},
+        "*exclusive* prefix sum",
+    ),
+)

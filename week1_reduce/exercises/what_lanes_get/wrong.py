@@ -1,0 +1,9 @@
+"""Wrong solutions of week1/what_lanes_get."""
+
+from forgekit.lessons.wrong import Wrong
+
+WRONG = (
+    Wrong("down for up", {'lane 20": 28': 'lane 20": 12'}, "down brings values down"),
+    Wrong("a lane 38", {'lane 30": 30': 'lane 30": 38'}, "no lane 38. "),
+    Wrong("in a circle", {'lane 30": 30': 'lane 30": 6'}, "not counted in a circle: there"),
+)
