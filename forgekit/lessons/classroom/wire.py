@@ -56,7 +56,7 @@ class _Patience:
         self._end, self._interrupt = time.monotonic() + _GRACE_S, None
 
 
-_FOR_EVER = _Patience(math.inf, None)
+_NO_LIMIT = _Patience(math.inf, None)
 
 
 class _End(Values):
@@ -84,7 +84,7 @@ class _End(Values):
         try:
             decoded = self.decoded(args)
             result = self.encode(self.serves[what](*decoded))
-            # What was changed in place is told: the tensors that came with the request.
+            # With the tensors of the request, which may have been changed in place.
             return {"return": result, "tensors": [self.encode(t) for t in _tensors_in(decoded)]}
         except LostError:
             raise
@@ -121,7 +121,7 @@ class _End(Values):
             raise LostError("it answered what cannot be read") from error
 
     # -- frames ---------------------------------------------------------------------------------
-    def _send(self, message: Mapping[str, Any], patience: _Patience = _FOR_EVER) -> None:
+    def _send(self, message: Mapping[str, Any], patience: _Patience = _NO_LIMIT) -> None:
         data = json.dumps(message).encode()
         try:
             self.sock.settimeout(patience.left())
@@ -131,7 +131,7 @@ class _End(Values):
         except OSError:
             raise LostError(_ENDED) from None
 
-    def _receive(self, patience: _Patience = _FOR_EVER) -> dict[str, Any]:
+    def _receive(self, patience: _Patience = _NO_LIMIT) -> dict[str, Any]:
         try:
             size = struct.unpack("<I", self._exactly(4, patience))[0]
             if size > _MOST_BYTES:
