@@ -68,7 +68,7 @@ class Sanitizer(Listener):
         if first is None and program.shared_bytes(record):
             self._before = [(a, a.data.copy()) for a in self._global.in_place]
         elif first is not None and first.read_blank:
-            self._definedness = Definedness(self.program, program.unit_bytes, self._report)
+            self._definedness = Definedness(self.program, program, self._report)
             self._shared.on_blank = self._definedness.read_blank
             self.program = self._definedness.program
             self.listeners = (self._definedness, *self.listeners)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,24 +39,19 @@ class Sink(NamedTuple):
     guard: Fetch | None
 
 
-@dataclass(eq=False)
-class Sight:
+class Sight(NamedTuple):
     """Something that can be seen of threads.
 
-    who: their numbers in the batch, ascending. seen: bytes, a row for each of them. element: names
-    the element of a tensor that takes byte `seen[i, byte]`, given (i, byte); "" if none does.
+    code: the same for equal sights alone, but for a chance of 2⁻⁶⁴. rows: gives the numbers of the
+    threads in the batch, ascending, and the bytes that are seen of each. element: names the element
+    of a tensor that takes a thread's byte, given both numbers; "" if none does.
     """
 
     pc: int
     what: str
-    who: Array
-    seen: Array
-    element: Callable[[int, int], str] = lambda i, byte: ""
-
-    @property
-    def code(self) -> int:
-        """The same for equal sights alone, but for a chance of 2⁻⁶⁴."""
-        return hash((self.pc, self.what, self.who.tobytes(), self.seen.tobytes()))
+    code: int
+    rows: Callable[[], tuple[Array, Array]]
+    element: Callable[[int, int], str]
 
 
 def sinks_of(instruction: Instruction, program: Program) -> list[Sink]:
@@ -88,13 +83,22 @@ def registers(operand: object, program: Program) -> list[int]:
     return []
 
 
-def sight(m: Machine, what: str, values: list[Array], mask: Array | None) -> Sight:
+def sight(
+    m: Machine, what: str, values: Sequence[Array], mask: Array | None,
+    element: Callable[[int, int], str] = lambda who, byte: "",
+) -> Sight:  # fmt: skip
     """Return the values that the threads of `mask` have."""
-    who = np.flatnonzero(m.expand(mask))
-    columns = [np.broadcast_to(value, m.shape).reshape(-1)[who] for value in values]
-    seen = [column.view(np.uint8).reshape(len(who), column.itemsize) for column in columns]
-    nothing = np.zeros((len(who), 0), np.uint8)
-    return Sight(m.pc, what, who, np.concatenate([nothing, *seen], axis=1))
+    shape = m.shape
+    shown = values if mask is None else [np.where(mask, v, v.dtype.type(0)) for v in values]
+    parts = [None if mask is None else mask.tobytes(), *(v.tobytes() for v in shown)]
+
+    def rows() -> tuple[Array, Array]:
+        who = np.flatnonzero(np.broadcast_to(True if mask is None else mask, shape))
+        columns = [np.broadcast_to(value, shape).reshape(-1)[who] for value in values]
+        seen = [column.view(np.uint8).reshape(len(who), column.itemsize) for column in columns]
+        return who, np.concatenate([np.zeros((len(who), 0), np.uint8), *seen], axis=1)
+
+    return Sight(m.pc, what, hash((m.pc, what, *parts)), rows, element)
 
 
 def stores(m: Machine, access: Access) -> Iterator[Sight]:
@@ -107,14 +111,12 @@ def stores(m: Machine, access: Access) -> Iterator[Sight]:
         if access.kind == "atomic":
             operands = ins.operands[1 + (ins.opcode[0] == "atom") :]
             values = [m.regs[r] for operand in operands for r in registers(operand, m.program)]
-        found = sight(m, access.kind, list(values or ()), target.mask)
-        found.element = _element(m, target, access, found.who)
-        yield found
+        yield sight(m, access.kind, values or (), target.mask, _element(m.shape, target, access))
 
 
-def _element(m: Machine, target: Target, access: Access, who: Array) -> Callable[[int, int], str]:
-    def element(i: int, byte: int) -> str:
-        row = int(np.broadcast_to(target.places, m.shape).reshape(-1)[who[i]])
+def _element(shape: tuple[int, int], target: Target, access: Access) -> Callable[[int, int], str]:
+    def element(who: int, byte: int) -> str:
+        row = int(np.broadcast_to(target.places, shape).reshape(-1)[who])
         within = byte if access.kind == "store" else 0
         return _name(target.allocation, row * access.width + target.skipped + within)
 
@@ -138,7 +140,13 @@ def copies(m: Machine, operation: AsyncOperation) -> Iterator[Sight]:
         def element(_: int, byte: int, i: int = i, at: Array = at) -> str:
             return _name(allocations[i], int(at[byte]))
 
-        yield Sight(m.pc, "copy", operation.who[i : i + 1], data[None], element)
+        who = operation.who[i : i + 1]
+        code = hash((m.pc, int(who[0]), data.tobytes()))
+        yield Sight(m.pc, "copy", code, partial(_row, who, data), element)
+
+
+def _row(who: Array, data: Array) -> tuple[Array, Array]:
+    return who, data[None]
 
 
 def _name(allocation: Allocation | None, offset: int) -> str:
