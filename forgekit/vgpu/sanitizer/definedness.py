@@ -14,6 +14,7 @@ kernel that reads such memory, the repeated runs take two to three times as long
 from __future__ import annotations
 
 import copy
+from bisect import bisect, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
@@ -67,8 +68,14 @@ class Definedness(Listener):
         self.program, self._repeated = self._watch(program), self._watch(bare)
         # (batch, instruction, how often it has run) -> what it read that nobody had written
         self._blank: dict[tuple[int, int, int], list[Reach]] = {}
-        self._codes: list[int] = []  # of all sights, in their order
-        self._start(lambda sight: self._codes.append(sight.code))
+        # Of all sights of the run to compare with: the code, and how much had been found by then.
+        self._codes: list[int] = []
+        self._found = [0]
+        self._start(self._keep)
+
+    def _keep(self, sight: Sight) -> None:
+        self._codes.append(sight.code)
+        self._found.append(len(self._report.findings))
 
     def _start(
         self, take: Callable[[Sight], None], filled: frozenset[int] = frozenset(), fill: Fill = None
@@ -142,17 +149,24 @@ class Definedness(Listener):
 
     # -- runs that are compared -------------------------------------------------------------------
     def compare(self, run: Run) -> None:
-        """Repeat the launch, and report each line whose undefined values show."""
+        """Repeat the launch, and report each line whose undefined values show, among the other
+        findings at the place where they show."""
         lines: dict[object, set[int]] = defaultdict(set)
         for _, pc, _ in self._blank:
             lines[self._report.line(pc) or pc].add(pc)
         every = frozenset().union(*lines.values())
+        told: list[int] = []  # numbers of sights
         if self._first_difference(run, every) is not None:
             for pcs in map(frozenset, lines.values()):
                 other = self._first_difference(run, pcs)
                 if other is not None:
-                    m, batch = self._machine, self._batch
-                    self._tell(m, batch, pcs, other, self._sight(run, self._sights))
+                    m, batch, number = self._machine, self._batch, self._sights
+                    known = len(self._report.findings)
+                    self._tell(m, batch, pcs, other, self._sight(run, number))
+                    if len(self._report.findings) > known:
+                        before = self._found[min(number, len(self._codes))]
+                        self._report.move_last(before + bisect(told, number))
+                        insort(told, number)
 
     def _first_difference(self, run: Run, pcs: frozenset[int]) -> Sight | None:
         """The first sight that depends on what these instructions read."""
