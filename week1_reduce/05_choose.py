@@ -417,7 +417,7 @@ fk.exercise("week1/choose_reduction").grade(choose_reduction)
 # Six lines, and no kernel is ever the slow one: on the 18 recorded calls the rule loses a few
 # percent at most, where any single kernel is behind by a factor. What numbers stand in such a rule
 # is a question of measuring, and of one GPU; forgekit's stand in `forgekit/ops/tile_choice.py`,
-# each with the reason beside it, and `forgekit tune` measures them again on the GPU at hand.
+# each with the reason beside it.
 #
 # </details>
 
@@ -932,9 +932,8 @@ fk.predictions()
 # | counting through memory | all of a block | a division, once a thread |
 #
 # **In practice** a rule like yours is measured, not thought out: a table of configurations, each
-# timed on the GPU at hand, is called *autotuning*; `forgekit tune` does it, and Triton's
-# `@triton.autotune` does it at the first call. What it cannot do is write the kernel that has the
-# numbers to tune.
+# timed on the GPU at hand, is called *autotuning*; Triton's `@triton.autotune` does it at the first
+# call. What it cannot do is write the kernel that has the numbers to tune.
 #
 # **Further reading:** [ncu's metrics and sections][ncu] · [Defeating nondeterminism in LLM
 # inference][batch], on batch-invariant kernels · `forgekit/ops/tile_choice.py`, where each rule

@@ -3,7 +3,5 @@
 timing.py, measuring.py                 what all of them measure with
 notebook/      fk.bench and fk.sweep: variants of a kernel side by side
 suites/        `forgekit bench`: the operators beside their peers, and the suites' data
-tuning.py      `forgekit tune`: configurations for the GPU at hand
-virtual_gpu/   `forgekit bench vgpu`: the virtual GPU itself
 recorded.py, steps.py                   times of a notebook's steps, for those without a GPU
 """

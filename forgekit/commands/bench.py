@@ -46,24 +46,9 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
     return float(found[1])
 
 
-@click.command(cls=Command)
-@click.option("--sizes", default="1024", help="comma-separated, default 1024")
-@click.option("--repeats", type=AtLeast(1), default=7, help="the best of so many runs counts")
-@click.option("--no-peers", is_flag=True, help="leave Triton's interpreter out")
-@click.option("--out", type=Path, help="write the numbers as JSON to this file")
-def vgpu(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> int:
-    """Measure how fast the virtual GPU runs three kernels, on one core, beside Triton's interpreter
-    (extra `peers`) and torch on the CPU, on the same machine in the same run."""
-    from forgekit.benching.virtual_gpu.vgpu import report
-
-    return report(sizes, repeats=repeats, peers=not no_peers, out=out)
-
-
 @click.command(
     cls=Command,
-    others=(vgpu,),
-    short_help="Measure the operators at the sizes of a suite, beside peers; `forgekit bench vgpu` "
-    "the virtual GPU itself",
+    short_help="Measure the operators at the sizes of a suite, beside peers",
 )
 @click.option("--suite", help=f"{', '.join(suite_names())}, or a TOML file of yours; default smoke")
 @click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPERATORS)}; default all")
@@ -94,7 +79,7 @@ def vgpu(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> int:
 def bench(context: click.Context, **options: Any) -> int:
     """Check and measure forgekit's operators at the sizes of a suite. On a GPU: times with a cold
     L2 cache, beside what peers take and beside a copy of 1 GB. Without a GPU: what the virtual GPU
-    counts. `forgekit bench vgpu` measures the virtual GPU itself.
+    counts.
     """
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown

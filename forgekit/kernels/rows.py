@@ -24,7 +24,7 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 
 @dataclass(frozen=True)
 class RowTile:
-    """Which threads own which elements of a row; `ops/row_limits.py` says which tiles are right.
+    """Which threads own which elements of a row; `tests/ops/row_limits.py` lists the limits.
 
     threads: of a block that share a row: a power of two up to 32, or whole warps. rows: of a
     block. loads: accesses of a thread to its row at a time. vector: elements of an access.

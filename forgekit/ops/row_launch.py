@@ -13,9 +13,7 @@ from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch, View
 from forgekit.ops.launching import clusters_of, runner, strided
-from forgekit.ops.row_limits import RowProblem
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows
-from forgekit.ops.tuned import tuned_rows
 
 # Variants of the lessons, on the way to the fastest; `_step` knows their classes.
 STEPS: dict[str, tuple[str, ...]] = {
@@ -44,18 +42,13 @@ def launch_rows(call: Call, view: View) -> Launch:
 
 
 def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int) -> RowChoice:
-    """What was tuned, or the table's choice, as far as the variant leaves one."""
+    """The table's choice, as far as the variant leaves one."""
     op = call.kind
     if op == "sum":
         apart = apart[:1]
     vector, unaligned = row_vectors(
         size, apart, call.addresses, call.dtype.itemsize, step, sums=op == "sum"
     )
-    if call.variant is None:
-        dtype = str(call.dtype).removeprefix("torch.")
-        found = tuned_rows(RowProblem(op, rows, size, dtype, vector, unaligned), call.arch)
-        if found is not None:
-            return found
     alone = call.variant == ("split" if op == "sum" else "vectorized")
     clusters = 1 if alone else clusters_of(call.arch)
     choice = choose_rows(op, rows, size, call.dtype.itemsize, vector, unaligned, clusters)

@@ -5,8 +5,7 @@ for the first rule that a row is short enough for; the last serves all that are 
 a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
 runs, of the sizes that matter most, `short_rows_h200.json` those of short sums and
 `softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22. Unaligned rows, and
-those read by elements, take the rule of rows of as many accesses. What `forgekit tune` has found on
-the GPU at hand goes before the rules (`forgekit.ops.tuned`).
+those read by elements, take the rule of rows of as many accesses.
 
 Tried for softmax and its gradient, and left: loads past L1, 4 to 11 % slower where rows are many.
 """

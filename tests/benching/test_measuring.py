@@ -14,9 +14,9 @@ from forgekit import ops
 from forgekit.benching import measuring
 from forgekit.benching.measuring import Counters, Measured, measure
 from forgekit.benching.timing import Timing
-from forgekit.benching.virtual_gpu import kernels as vgpu_kernels
 from forgekit.devices import Target
 from tests.sanitizer.planted import bulk_copies
+from tests.vgpu.bench import kernels as vgpu_kernels
 from tests.viz import warp_kernels
 
 pytestmark = pytest.mark.usefixtures("virtual_gpu")

@@ -76,7 +76,7 @@ def test_its_links_and_pictures_are_there() -> None:
 def test_its_commands_are_there() -> None:
     assert not re.findall(r"`(?:forgekit|python|pytest) ", TEXT), "cannot be pasted without uv run"
     named = set(re.findall(r"`uv run (?:--extra \w+ )?forgekit ([a-z-]+)", TEXT))
-    assert named >= {"lab", "doctor", "bench", "tune", "profile", "sanitize"}
+    assert named >= {"lab", "doctor", "bench", "profile", "sanitize"}
     assert named <= set(COMMANDS)
 
 

@@ -65,7 +65,7 @@ def test_no_command_prints_the_help(capsys):
 
 
 CALLS = [[name] for name in COMMANDS if name != "lab"] + [
-    ["bench", "vgpu"], ["profile", "ncu"], ["profile", "nsys"], ["sanitize", "--tool", "memcheck"]
+    ["profile", "ncu"], ["profile", "nsys"], ["sanitize", "--tool", "memcheck"]
 ]  # fmt: skip
 
 

@@ -13,9 +13,9 @@ import forgekit as fk
 from forgekit.kernels.rows import RowTile, group_of
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_launch import compile_rows
-from forgekit.ops.row_limits import capacity as capacity_of
 from forgekit.ops.tile_choice import RowChoice
 from tests.kernels.rowwise import WHERE, Output, integers, placed
+from tests.ops.row_limits import capacity as capacity_of
 
 TILES = {
     "a thread a row": RowChoice("sum", 1, 8, 1, 1),

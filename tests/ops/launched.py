@@ -33,7 +33,7 @@ def in_words(kernel: Any) -> str:
 
 
 class Launched:
-    """The kernels that launchers compile from now on, and nothing that `forgekit tune` found."""
+    """The kernels that launchers compile from now on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kernels: list[Any] = []
@@ -46,7 +46,6 @@ class Launched:
 
         for module in (row_launch, columns):
             monkeypatch.setattr(module, "compile", recorded)
-        monkeypatch.setattr(row_launch, "tuned_rows", lambda *args: None)
 
     @property
     def words(self) -> str:

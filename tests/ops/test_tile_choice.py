@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.tile_choice import RULES, Op, RowChoice, choose_rows, whole_loads
 from forgekit.vgpu.host.limits import max_shared_bytes
+from tests.ops.row_limits import RowProblem, why_not
 
 CLUSTERS = (1, 16)
 OPS: tuple[Op, ...] = ("sum", "softmax", "softmax_backward")
@@ -40,9 +40,8 @@ def chosen(op: Op, itemsize: int, clusters: int) -> list[tuple[int, int, RowChoi
 @pytest.mark.parametrize("op", OPS)
 def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
     shared = max_shared_bytes({1: "sm_86", 16: "sm_90a"}[clusters])
-    dtype = {2: "bfloat16", 4: "float32"}[itemsize]
     for rows, size, c in chosen(op, itemsize, clusters):
-        problem = RowProblem(op, rows, size, dtype, c.vector, c.unaligned)
+        problem = RowProblem(op, rows, size, c.vector, c.unaligned)
         assert why_not(c, problem, clusters, shared) is None, f"{problem}: {c}"
         # Whole where they can be, as that saves a predicate; and no load that nobody has.
         assert c.whole == whole_loads(c, size), f"{problem}: {c}"
@@ -260,7 +259,7 @@ def test_few_rows_are_shared_by_blocks() -> None:
 
 
 def test_unaligned_rows_need_a_thread_for_each_element_outside_vectors() -> None:
-    problem = RowProblem("sum", 100, 101, "float16", 8, True)
+    problem = RowProblem("sum", 100, 101, 8, True)
     reasons = [
         why_not(RowChoice("sum", threads, 8, 2, 8, unaligned=True), problem, 1, 2**16)
         for threads in (8, 16)

@@ -1,10 +1,7 @@
-"""Undefined values: rules bit by bit against all that the bits may be, and launches that repeat."""
+"""Undefined values: launches that are repeated to find where they show."""
 
 from __future__ import annotations
 
-import itertools
-
-import numpy as np
 import pytest
 import torch
 
@@ -15,170 +12,12 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 import forgekit.vgpu
-from forgekit.vgpu.opcodes.decoder import Decoder
-from forgekit.vgpu.program import Program
-from forgekit.vgpu.ptx.dataflow import reads_and_writes
-from forgekit.vgpu.ptx.parser import parse
-from forgekit.vgpu.sanitizer import undefined_bits
 from forgekit.vgpu.sanitizer.listener import Sanitizer
 from tests.sanitizer import bank
 from tests.sanitizer.judge import describe
 from tests.sanitizer.planted import leftovers
 
 pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
-
-# -- rules ----------------------------------------------------------------------------------------
-HEADER = """
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-    .reg .pred %p<4>;
-    .reg .b16 %h<4>;
-    .reg .b32 %r<4>;
-    .reg .b64 %d<4>;
-    INSTRUCTION
-}
-"""
-WIDTH = {"p": 1, "h": 16, "r": 32, "d": 64}
-
-# Instruction -> whether its rule is exact, or may call more undefined than is.
-RULES = {
-    "mov.b32 %r0, %r1;": True,
-    "mov.b32 %r0, {%h1, %h2};": True,
-    "mov.b32 {%h0, %h1}, %r1;": True,
-    "mov.b64 %d0, {%r1, %r2};": True,
-    "and.b32 %r0, %r1, %r2;": True,
-    "and.b32 %r0, %r1, 255;": True,
-    "or.b32 %r0, %r1, %r2;": True,
-    "or.b32 %r0, %r1, -16;": True,
-    "and.pred %p0, %p1, %p2;": True,
-    "or.pred %p0, %p1, %p2;": True,
-    "xor.b32 %r0, %r1, %r2;": True,
-    "not.b32 %r0, %r1;": True,
-    "shl.b32 %r0, %r1, 5;": True,
-    "shr.u32 %r0, %r1, 5;": True,
-    "shr.s32 %r0, %r1, 5;": True,
-    "shl.b32 %r0, %r1, %r2;": False,
-    "shf.l.wrap.b32 %r0, %r1, %r2, 7;": True,
-    "prmt.b32 %r0, %r1, %r2, 0x5410;": True,
-    "prmt.b32 %r0, %r1, %r2, 0x9832;": True,
-    "bfe.u32 %r0, %r1, 4, 9;": True,
-    "bfe.s32 %r0, %r1, 4, 9;": True,
-    "bfi.b32 %r0, %r1, %r2, 4, 9;": True,
-    "brev.b32 %r0, %r1;": True,
-    "lop3.b32 %r0, %r1, %r2, %r3, 0x80;": False,
-    "cvt.u32.u16 %r0, %h1;": True,
-    "cvt.s32.s16 %r0, %h1;": True,
-    "cvt.u16.u32 %h0, %r1;": True,
-    "cvt.s64.s32 %d0, %r1;": True,
-    "add.s32 %r0, %r1, %r2;": False,
-    "sub.s32 %r0, %r1, %r2;": False,
-    "mul.lo.s32 %r0, %r1, %r2;": False,
-    "mul.wide.u16 %r0, %h1, %h2;": False,
-    "mad.lo.s32 %r0, %r1, %r2, %r3;": False,
-    "neg.s32 %r0, %r1;": False,
-    "min.s32 %r0, %r1, %r2;": False,
-    "popc.b32 %r0, %r1;": False,
-    "selp.b32 %r0, %r1, %r2, %p1;": False,
-    "setp.eq.s32 %p0, %r1, %r2;": True,
-    "setp.ne.s32 %p0, %r1, %r2;": True,
-    "setp.lt.s32 %p0, %r1, %r2;": False,
-    "setp.eq.and.s32 %p0, %r1, %r2, %p1;": False,
-    "setp.ne.or.s32 %p0, %r1, %r2, %p1;": False,
-    "add.f16x2 %r0, %r1, %r2;": False,
-    "fma.rn.f16x2 %r0, %r1, %r2, %r3;": False,
-    "cvt.rn.f16x2.f32 %r0, %r1, %r2;": False,
-    "add.f32 %r0, %r1, %r2;": False,
-    "cvt.f32.f16 %r0, %h1;": False,
-    "min.f16 %h0, %h1, %h2;": False,
-}
-
-
-class _Fake:
-    """As much of a machine as a pure instruction needs."""
-
-    def __init__(self, program, values):
-        self.regs = [values.get(n, np.zeros((1, 1), d)) for n, d in
-                     zip(program.registers, program.register_dtypes, strict=True)]  # fmt: skip
-        self.protected, self.mask = 0, None
-
-    def merge(self, register, value, mask):
-        self.regs[register] = value
-
-    def write_where(self, register, value, guard):
-        self.regs[register] = value
-
-    def active(self, guard):
-        return None
-
-
-def _array(name, value):
-    if name[1] == "p":
-        return np.array([[bool(value)]])
-    return np.array([[value]], f"u{WIDTH[name[1]] // 8}")
-
-
-def _program(text):
-    """The instruction, its program, and the names of its results and sources."""
-    parsed = parse(HEADER.replace("INSTRUCTION", text)).kernels["k"]
-    program = Program(parsed, parse(HEADER.replace("INSTRUCTION", text)))
-    instruction = parsed.instructions[0]
-    reads, writes = reads_and_writes(instruction)
-    return program, instruction, list(dict.fromkeys(reads)), writes
-
-
-def _run(program, values):
-    """The registers after the instruction."""
-    machine = _Fake(program, values)
-    Decoder(program).step(program.instructions[0])(machine)
-    return machine.regs
-
-
-@np.errstate(all="ignore")
-@pytest.mark.parametrize(("text", "exact"), RULES.items(), ids=list(RULES))
-def test_undefined_bits_are_those_that_may_differ(text, exact):
-    program, instruction, sources, results = _program(text)
-    draw = np.random.default_rng(1)
-    for _ in range(25):
-        values = {n: int(draw.integers(1 << min(WIDTH[n[1]], 62))) for n in sources}
-        if draw.integers(2) and len({WIDTH[n[1]] for n in sources}) == 1:  # nearly equal sources
-            values = dict.fromkeys(sources, values[sources[0]])
-        unknown = dict.fromkeys(sources, 0)
-        for _ in range(4):
-            name = sources[draw.integers(len(sources))]
-            unknown[name] |= 1 << int(draw.integers(WIDTH[name[1]]))
-        tainted = {program.registers[n]: _array(n, bits) for n, bits in unknown.items() if bits}
-        operands = undefined_bits.Operands(program, tainted.get)
-        rule = undefined_bits.rule(instruction, operands, len(results))
-        found = rule(_Fake(program, {n: _array(n, v) for n, v in values.items()}))
-
-        each = [(n, 1 << b) for n in sources for b in range(WIDTH[n[1]]) if unknown[n] >> b & 1]
-        seen = []
-        for chosen in itertools.product((0, 1), repeat=len(each)):
-            one = dict(values)
-            for (name, bit), on in zip(each, chosen, strict=True):
-                one[name] = one[name] | bit if on else one[name] & ~bit
-            regs = _run(program, {n: _array(n, v) for n, v in one.items()})
-            seen.append([regs[program.registers[r]] for r in results])
-        for k, (name, bits) in enumerate(zip(results, found, strict=True)):
-            differ = 0
-            for regs in seen:
-                a, b = (_bits(x[k]) for x in (regs, seen[0]))
-                differ |= a ^ b
-            whole = (1 << WIDTH[name[1]]) - 1
-            said = (whole if bits.any() else 0) if bits.dtype == bool else int(bits.flat[0])
-            assert differ & ~said == 0, f"{differ:#x} may differ, {said:#x} is undefined"
-            if exact:
-                assert said == differ, f"{differ:#x} may differ, {said:#x} is undefined"
-
-
-def _bits(value):
-    return int(value.flat[0]) if value.dtype == bool else int(
-        np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}").flat[0]
-    )  # fmt: skip
-
 
 # -- launches that are repeated -------------------------------------------------------------------
 THREADS = 64
@@ -263,3 +102,57 @@ def test_a_finding_tells_both_places():
     assert finding.place == "shared memory, byte 200"
     assert "stored in mY[1] of mY: float32 (66,)" in finding.message
     assert "by thread (1, 0, 0) of block" in finding.message, describe(finding)
+
+
+# -- what a leftover has to be, to show -----------------------------------------------------------
+@cute.kernel
+def picky_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[0] = 0, unless a leftover of shared memory is what `bug` says."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, cute.make_layout(8), 16)
+    if tidx == 0:
+        x, y, found = sX[2], sX[3], Int32(0)
+        if cutlass.const_expr(bug == "zero"):
+            found = Int32(x == 0)
+        if cutlass.const_expr(bug == "constant"):
+            found = Int32(x == 4711)
+        if cutlass.const_expr(bug == "other"):
+            found = Int32(x != y)
+        if cutlass.const_expr(bug == "large"):
+            found = Int32(x > 1000)
+        if cutlass.const_expr(bug == "small"):
+            found = Int32(x < -1000)
+        if cutlass.const_expr(bug == "near one"):
+            found = Int32(x > 0.5) & Int32(x < 2.0)
+        if cutlass.const_expr(bug == "nan"):
+            found = Int32(x != x)
+        mY[0] = found
+
+
+@cute.jit
+def picky(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    picky_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+INTEGERS = ("zero", "constant", "other", "large", "small")
+PICKY = [(torch.int32, bug) for bug in INTEGERS] + [
+    (torch.float32, bug) for bug in ("zero", "other", "large", "small", "near one", "nan")
+]
+
+
+@pytest.mark.parametrize("schedule", ["default", "adversarial"])
+@pytest.mark.parametrize(("dtype", "bug"), PICKY)
+def test_leftovers_that_have_to_be_special_are_found(dtype, bug, schedule):
+    x, y = fk.zeros(1, dtype=dtype), fk.zeros(1, dtype=torch.int32)
+    run = fk.compile(picky, x, y, bug)
+    findings = []
+    with forgekit.vgpu.options(schedule=schedule, findings=findings):
+        run(x, y)
+    assert {f.kind for f in findings} == {"uninitialised-shared"}
+    assert "stored in mY[0]" in findings[0].message
+
+
+def test_runs_for_comparison_leave_the_results_of_the_first():
+    x, y = fk.zeros(1, dtype=torch.int32), fk.zeros(1, dtype=torch.int32)
+    fk.sanitize(fk.compile(picky, x, y, "zero"), x, y)
+    assert y.item() == 0  # unwritten memory is all ones, and a run with 0 stored 1

@@ -15,10 +15,10 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 import cutlass
 import cutlass.cute as cute
 
-from forgekit.benching.virtual_gpu import kernels as benched
 from forgekit.viz import Footprint, mismatch_map
 from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix
 from forgekit.viz.scene import Cell, Line
+from tests.vgpu.bench import kernels as benched
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import assert_legible, boxes, items, line_of, pixels, texts
 

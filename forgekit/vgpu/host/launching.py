@@ -81,6 +81,9 @@ def _rerun_precisely(
         except KernelError:
             if error is None:
                 raise
+        sanitizer.compare(
+            lambda program, listeners: _run_batches(program, record, memory, listeners)
+        )
     return sanitizer
 
 

@@ -16,9 +16,8 @@
                     syncs of parts of a warp
     cluster_sync.py clusters, mbarriers, asynchronous operations: what they order; is the block
                     still there whose shared memory is reached?
-    definedness.py  where what nobody wrote shows, in a launch that is repeated for it:
-                    taints.py registers, undefined_bits.py pure instructions,
-                    undefined_memory.py memory, undefined_products.py operands of wgmma
+    definedness.py  where what nobody wrote shows, in launches that are repeated for it
+    sinks.py        what can be seen of a launch from outside
 
 Out of bounds, misaligned, deadlocked: these the machine finds itself, always
 (`forgekit.vgpu.memory.faults`).

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from forgekit.vgpu.floats import Array
@@ -13,7 +15,7 @@ from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import warps
 from forgekit.vgpu.sanitizer.clocks import meeting
 from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
-from forgekit.vgpu.sanitizer.definedness import Definedness
+from forgekit.vgpu.sanitizer.definedness import Definedness, Run
 from forgekit.vgpu.sanitizer.findings import Finding, Report
 from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import is_ordered
@@ -61,13 +63,15 @@ class Sanitizer(Listener):
                 )
                 self.program = check.program
                 self.listeners = (*self.listeners, check)
-        self._before: list[tuple[Allocation, Array]] = []
+        self._before: list[tuple[Allocation, Array]] = [] if first is None else first._before
+        self._definedness: Definedness | None = None
         if first is None and program.shared_bytes(record):
             self._before = [(a, a.data.copy()) for a in self._global.in_place]
         elif first is not None and first.read_blank:
-            definedness = Definedness(self.program, self._report)
-            self.program = definedness.program
-            self.listeners = (definedness, *self.listeners)
+            self._definedness = Definedness(self.program, program, self._report)
+            self._shared.on_blank = self._definedness.read_blank
+            self.program = self._definedness.program
+            self.listeners = (self._definedness, *self.listeners)
 
     @property
     def findings(self) -> list[Finding]:
@@ -86,9 +90,24 @@ class Sanitizer(Listener):
 
     def look_again(self) -> Sanitizer:
         """A precise sanitizer of the same launch; memory is again as it was before the first."""
-        for allocation, data in self._before:
-            allocation.data[:] = data
+        _restore(self._before)
         return Sanitizer(self._given, self._record, self._memory, first=self)
+
+    def compare(self, run: Run) -> None:
+        """Find where undefined values show, if any were read: by further runs of the launch, whose
+        results are dropped."""
+        if self._definedness is None:
+            return
+
+        def again(program: Program, listeners: Sequence[Listener]) -> None:
+            _restore(self._before)
+            run(program, listeners)
+
+        after = [(a, a.data.copy()) for a in self._memory.allocations if not a.read_only]
+        try:
+            self._definedness.compare(again)
+        finally:
+            _restore(after)
 
     def finish(self) -> None:
         """The launch has come to its end."""
@@ -162,6 +181,11 @@ class Sanitizer(Listener):
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
         warps.check_shuffle(m, source, members, self._report)
+
+
+def _restore(saved: Sequence[tuple[Allocation, Array]]) -> None:
+    for allocation, data in saved:
+        allocation.data[:] = data
 
 
 def _by_warp(m: Machine, mask: Array | None) -> Array:

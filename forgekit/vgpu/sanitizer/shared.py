@@ -70,10 +70,12 @@ class SharedCheck:
 
     Attributes:
         read_blank: somebody has read what nobody has written.
+        on_blank: called with each such read, if set.
     """
 
     def __init__(self, unit: int, order: Order, report: Report) -> None:
         self.read_blank = False
+        self.on_blank: Callable[[Machine, Reach], None] | None = None
         self._unit, self._order, self._report = unit, order, report
 
     def batch(self, m: Machine) -> None:
@@ -95,7 +97,7 @@ class SharedCheck:
             found = self._meet_copies(m, access.kind, reach(m, access, target, self._unit))
         if access.kind in ("load", "atomic") and self._may_be_blank(m, access):
             found = found or reach(m, access, target, self._unit)
-            self._read(found)
+            self._read(m, found)
         if access.kind != "load":
             found = found or reach(m, access, target, self._unit)
             if access.kind == "async store":
@@ -112,7 +114,7 @@ class SharedCheck:
         if self._copies:
             found = self._meet_copies(m, _AS_ACCESS[what], found)
         if what != WRITE:
-            self._read(found)
+            self._read(m, found)
         if what != READ:
             self._own(found)
         self._keep(m, what, self._order.clocks.now if clock is None else clock, lambda: found)
@@ -144,7 +146,7 @@ class SharedCheck:
     # -- reads of what nobody wrote, copies in flight ---------------------------------------------
     def _may_be_blank(self, m: Machine, access: Access) -> bool:
         """Whether a load may have met memory that nobody has written, by what it found."""
-        if self.read_blank:
+        if self.read_blank and self.on_blank is None:
             return False  # that one such read is known suffices
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
             return True
@@ -160,9 +162,14 @@ class SharedCheck:
                 return True
         return False
 
-    def _read(self, found: Reach) -> None:
-        if not self.read_blank and (self._owner[found.units] == 0).any():
+    def _read(self, m: Machine, found: Reach) -> None:
+        if self.read_blank and self.on_blank is None:
+            return
+        blank = self._owner[found.units] == 0
+        if blank.any():
             self.read_blank = True
+            if self.on_blank is not None:
+                self.on_blank(m, Reach(found.units[blank], found.who[blank], None, 1))
 
     def _meet_copies(self, m: Machine, access: str, found: Reach) -> Reach:
         """Report units that a copy is in flight to; the rest is looked at further."""

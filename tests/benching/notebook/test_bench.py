@@ -19,11 +19,11 @@ from forgekit.benching.notebook import bench as module
 from forgekit.benching.notebook import variants
 from forgekit.benching.recorded import recorded
 from forgekit.benching.timing import Timing
-from forgekit.benching.virtual_gpu import kernels as vgpu_kernels
 from forgekit.compiling.backends import Artefacts
 from forgekit.devices import Target
 from forgekit.errors import CheckError, UsageError
 from forgekit.profiling.gpus import GPUS, gpu_named
+from tests.vgpu.bench import kernels as vgpu_kernels
 
 
 @pytest.fixture(autouse=True)

@@ -113,7 +113,7 @@ rows of n elements, whole vectors of 16 bytes:
 Six lines, and no kernel is ever the slow one: on the 18 recorded calls the rule loses a few percent
 at most, where any single kernel is behind by a factor. What numbers stand in such a rule is a
 question of measuring, and of one GPU; forgekit's stand in `forgekit/ops/tile_choice.py`, each with
-the reason beside it, and `forgekit tune` measures them again on the GPU at hand.
+the reason beside it.
 """,
     entry="choose_reduction",
     groups=(

@@ -1,4 +1,4 @@
-"""`forgekit bench vgpu`: how fast the virtual GPU runs three kernels, beside what else runs here.
+"""Measure how fast the virtual GPU runs three kernels: `python -m tests.vgpu.bench --sizes 256`.
 
 Peers, on the same machine in the same run: Triton's interpreter (extra `peers`) and torch on the
 CPU, which computes the same results natively.
@@ -18,17 +18,19 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import click
+import torch
+
+import forgekit as fk
 from forgekit.benching.measuring import count_call
 from forgekit.benching.timing import best_ms
+from forgekit.commands.options import AtLeast, Command
 from forgekit.errors import ForgekitError, brief, usage_error
 from forgekit.output_files import check_output, write_output
 from forgekit.text import Table, plural
 from forgekit.vgpu import options
-
-if TYPE_CHECKING:
-    import torch
+from tests.vgpu.bench import kernels
 
 SCHEMA, VERSION = "forgekit-bench-vgpu", 1
 # The kernels, and what torch computes in their place.
@@ -59,9 +61,6 @@ class VgpuRow:
 
 def measure(operation: str, size: int, repeats: int, *, triton_ms: float | None = None) -> VgpuRow:
     """Check the result against torch, then time it; the best of `repeats`, compiling excluded."""
-    import forgekit as fk
-    from forgekit.benching.virtual_gpu import kernels
-
     x, by_torch = fk.randn(size, size, device="virtual"), VGPU_KERNELS[operation]
     y = fk.empty(*by_torch(x).shape, device="virtual")
     run = fk.compile(getattr(kernels, operation), x, y, device="virtual")
@@ -85,7 +84,7 @@ def triton_times(size: int, repeats: int) -> dict[str, float]:
     """Milliseconds of Triton's interpreter for each kernel; none without the extra `peers`."""
     if importlib.util.find_spec("triton") is None:
         return {}
-    program = "forgekit.benching.virtual_gpu.triton_kernels"
+    program = "tests.vgpu.bench.triton_kernels"
     command = [sys.executable, "-m", program, str(size), str(repeats)]
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "TRITON_INTERPRET": "1"}
@@ -122,22 +121,25 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def report(given: str, *, repeats: int, peers: bool, out: Path | None) -> int:
-    """`forgekit bench vgpu`: measure at the sizes `given` with commas, print a table of it and
-    write the numbers to `out`; peers: beside Triton's interpreter, too.
-
-    Raises:
-        UsageError: no sizes, or a file that cannot be written.
-    """
-    sizes = _sizes(given)
+@click.command(cls=Command)
+@click.option("--sizes", default="1024", help="comma-separated, default 1024")
+@click.option("--repeats", type=AtLeast(1), default=7, help="the best of so many runs counts")
+@click.option("--no-peers", is_flag=True, help="leave Triton's interpreter out")
+@click.option("--out", type=Path, help="write the numbers as JSON to this file")
+def main(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> None:
+    """Measure how fast the virtual GPU runs three kernels, on one core, beside Triton's interpreter
+    (extra `peers`) and torch on the CPU, on the same machine in the same run."""
+    lengths = _sizes(sizes)
     if out:
         check_output("--out", out)
-    rows = [row for size in sizes for row in _measured(size, repeats, peers)]
+    rows = [row for size in lengths for row in _measured(size, repeats, not no_peers)]
     print(f"The virtual GPU on {processor()}, {plural(os.cpu_count() or 1, 'core')}, float32, best "
           f"of {plural(repeats, 'run')}\n")  # fmt: skip
     print(table(rows))
-    if peers and all(r.triton_ms is None for r in rows):
-        print("\nTriton is not installed: `uv run --extra peers forgekit bench vgpu` compares.")
+    if not no_peers and all(r.triton_ms is None for r in rows):
+        print(
+            "\nTriton is not installed: `uv run --extra peers python -m tests.vgpu.bench` compares."
+        )
     if out:
         record = {
             "schema": SCHEMA,
@@ -149,7 +151,6 @@ def report(given: str, *, repeats: int, peers: bool, out: Path | None) -> int:
             "rows": [asdict(row) for row in rows],
         }
         write_output("--out", out, json.dumps(record, indent=1) + "\n")
-    return 0
 
 
 def _sizes(text: str) -> list[int]:
@@ -163,3 +164,10 @@ def _sizes(text: str) -> list[int]:
 def _measured(size: int, repeats: int, peers: bool) -> list[VgpuRow]:
     triton = triton_times(size, min(repeats, 3)) if peers else {}
     return [measure(name, size, repeats, triton_ms=triton.get(name)) for name in VGPU_KERNELS]
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ForgekitError as error:
+        sys.exit(str(error))

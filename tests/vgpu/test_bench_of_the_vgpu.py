@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 import time
 from dataclasses import replace
 
@@ -11,10 +12,9 @@ import torch
 import forgekit as fk
 from forgekit.benching.measuring import count_call
 from forgekit.benching.timing import best_ms
-from forgekit.benching.virtual_gpu import vgpu
-from forgekit.commands.cli import main
-from forgekit.errors import CheckError
+from forgekit.errors import CheckError, UsageError
 from tests.kernels import simple
+from tests.vgpu.bench import __main__ as vgpu
 
 
 @pytest.mark.parametrize("operation", vgpu.VGPU_KERNELS)
@@ -53,8 +53,8 @@ def test_warp_instructions_are_counted_exactly():
 
 def test_the_command_writes_its_table_and_numbers(tmp_path, capsys):
     out = tmp_path / "numbers.json"
-    assert main(["bench", "vgpu", "--no-peers", "--sizes", "32,64", "--repeats", "1",
-                 "--out", str(out)]) == 0  # fmt: skip
+    given = ["--no-peers", "--sizes", "32,64", "--repeats", "1", "--out", str(out)]
+    vgpu.main.main(given, standalone_mode=False)
     printed = capsys.readouterr().out
     assert "| transpose | 32² |" in printed
     assert "| softmax | 64² |" in printed
@@ -81,6 +81,6 @@ def test_the_first_run_is_not_timed():
         (["--out", "/tmp"], "--out: got /tmp, a folder"),
     ],
 )
-def test_bad_arguments_are_refused(arguments, said, capsys):
-    assert main(["bench", "vgpu", "--no-peers", *arguments]) == 2
-    assert said in capsys.readouterr().err
+def test_bad_arguments_are_refused(arguments, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        vgpu.main.main(["--no-peers", *arguments], standalone_mode=False)

@@ -1,12 +1,7 @@
-"""Which configurations of rows can run, and give right results whatever the values are.
-
-What `forgekit tune` tries, and what it reads back from a file that anybody may have edited, passes
-here first.
-"""
+"""Tell which configurations of rows can run and give right results for all values."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
@@ -19,29 +14,14 @@ MOST_PARTS = 1024  # of a row, for a second step to add up
 
 @dataclass(frozen=True)
 class RowProblem:
-    """Rows that a configuration is chosen for. dtype: such as "bfloat16". vector: elements of an
-    access. unaligned: rows do not begin and end at vectors."""
+    """Rows that a configuration is chosen for. vector: elements of an access. unaligned: rows do
+    not begin and end at vectors."""
 
     op: Op
     rows: int
     size: int
-    dtype: str
     vector: int
     unaligned: bool
-
-
-@functools.cache
-def shared_limit(arch: str | None) -> int:
-    """Bytes of shared memory that a block may have; arch: of the virtual GPU, None for the GPU."""
-    if arch is None:
-        import torch
-
-        found = torch.cuda.get_device_properties()
-        most = getattr(found, "shared_memory_per_block_optin", found.shared_memory_per_block)
-        return int(most)
-    from forgekit.vgpu.host.limits import max_shared_bytes
-
-    return max_shared_bytes(arch)
 
 
 def capacity(choice: RowChoice) -> int:
@@ -55,8 +35,6 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
     clusters: blocks that a cluster may have. shared: bytes of shared memory of a block.
     """
     c, p = choice, problem
-    if not _is_sound(c):
-        return "not made of whole numbers"
     block = c.threads * c.rows
     several = c.cluster * c.split > 1
     short = c.kernel == "short"
@@ -95,11 +73,3 @@ def shared_bytes(choice: RowChoice) -> int:
     exchanged = 8 * c.rows * -(-c.threads // WARP) * c.cluster + 16
     staged = c.threads * c.rows * c.loads * VECTOR_BYTES if c.kernel == "shared" else 0
     return staged + exchanged
-
-
-def _is_sound(choice: RowChoice) -> bool:
-    """Whether numbers are positive and flags are flags: a file may hold anything."""
-    c = choice
-    counts = (c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.turns)
-    whole_numbers = all(type(n) is int for n in (*counts, c.whole))
-    return type(c.unaligned) is bool and whole_numbers and min(counts) > 0 and c.whole >= 0

@@ -1,1 +1,0 @@
-"""`forgekit bench vgpu`: how fast the virtual GPU itself is."""
