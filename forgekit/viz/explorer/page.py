@@ -34,8 +34,9 @@ _OPEN = """(async()=>{
 if(!window[module]){
 const packed=atob(root.querySelector("script[type='application/gzip']").textContent);
 const bytes=new Blob([Uint8Array.from(packed,(x)=>x.charCodeAt(0))]);
+const text=bytes.stream().pipeThrough(new DecompressionStream("gzip"));
 const run=document.createElement("script");
-run.textContent=await new Response(bytes.stream().pipeThrough(new DecompressionStream("gzip"))).text();
+run.textContent=await new Response(text).text();
 document.head.append(run);
 }
 const words=root.querySelector("details");
@@ -65,7 +66,8 @@ def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words
 @functools.cache
 def _module() -> tuple[str, str]:
     """The global name of the playground's function, after its text; and its text, packed."""
-    text = f"{script(__package__, *_SCRIPTS)}\nconst FK_STYLE={json.dumps(_style())};"
+    scripts = f"{script('forgekit.viz', 'shared.js')}\n{script(__package__, *_SCRIPTS)}"
+    text = f"{scripts}\nconst FK_STYLE={json.dumps(_style())};"
     name = "fkPlayground_" + hashlib.sha256(text.encode()).hexdigest()[:10]
     whole = f"window.{name}=(()=>{{{text}\nreturn fkPlayground;}})();"
     packed = gzip.compress(whole.encode(), mtime=0)

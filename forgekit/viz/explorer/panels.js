@@ -27,6 +27,7 @@ function fkSteps(view) {
     const at = trail()[step], { colour, code, modes, words } = steps[step];
     const values = { tile: at.tile, thread: chosen.thread, begin: text(at.begin) };
     const filled = (said) => said.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+    element("words").parentNode.hidden = false;
     element("words").textContent = filled(words);
     element("code").textContent = filled(code);
     element("modes").textContent = `# ${modes}`;
@@ -42,12 +43,12 @@ function fkSteps(view) {
     for (const name of ["tile", "thread"]) element(name).value = chosen[name];
   }
 
-  // The tile and the thread that hold an element become the chosen ones.
+  // The tile that holds an element becomes the chosen one, and then the thread of that tile.
   function choose(key) {
     if (now === null || steps.length < 2) return;
-    for (const { groups } of trail()) {
-      const group = groups?.of.get(key);
-      if (group) chosen[groups.kind] = group[0];
+    for (const kind of ["tile", "thread"]) {
+      const groups = trail().map((made) => made.groups).findLast((found) => found?.kind === kind);
+      chosen[kind] = groups?.of.get(key)?.[0] ?? chosen[kind];
     }
     go(now);
   }
@@ -62,6 +63,7 @@ function fkSteps(view) {
   function leave() {
     if (now === null) return;
     now = null;
+    element("words").parentNode.hidden = true;
     for (const name of names) name.removeAttribute("aria-current");
     for (const side of ["back", "next"]) element(side).disabled = true;
   }

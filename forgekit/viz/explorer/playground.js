@@ -161,13 +161,6 @@ const FK_BY = {
 const fkNamed = (op) =>
   FK_BY[op] ?? (op.endsWith("divide") ? ["Tiler", "(2,4)"] : ["Tiler", "(3,4):(1,3)"]);
 
-function fkNode(tag, attributes = {}, ...kids) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...kids);
-  return made;
-}
-
 // The offset in memory at which the result of an operation begins, and what a slice adds to it; a
 // composed layout has it in its own offset.
 function fkBegin({ op, a, by, start }) {

@@ -68,9 +68,12 @@ def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
         "for each other: pad the rows or swizzle and watch the banks."
     )
     offsets = offsets_of(layout)
-    if layout.rank == 2 and offsets.ndim == 1:
+    if offsets.ndim != 1:
+        remedy = "leave memory out: coordinates have no banks"
+        raise usage_error("layout", f"{layout} in smem", "offsets into memory", remedy)
+    if layout.rank == 2:
         ways = map(describe_ways, worst_ways(offsets.reshape(-1, layout.size(0)), bits))
-        words += " Now a warp that reads a column: {}; a row: {}.".format(*ways)
+        words += " As given, a warp that reads a column: {}; a row: {}.".format(*ways)
     modes = "(row,column)" if layout.rank == 2 else "(index)"
     return _step("banks", "sA", layout, modes, words, colour="bank")
 
