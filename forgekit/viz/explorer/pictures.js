@@ -109,7 +109,7 @@ function fkPictures(view, steps, banks) {
     const letters = Math.max(...cells.map((c) => c.firstChild?.textContent.length ?? 0));
     const dense = columns.length > 18; // narrow cells, but no number is cut off
     if (dense) { // 32 banks fit the page up to 4 digits, and scroll beyond
-      grid.style.minWidth = `${columns.length * Math.max(1.36, 0.4 * letters - 0.22) + 2.6}em`;
+      grid.style.minWidth = `${columns.length * Math.max(22, 6.4 * letters - 3.5) + 42}px`;
       if (letters > 3) grid.classList.add("pg-small");
     }
     grid.addEventListener("keydown", (event) => walk(event, grid));
