@@ -321,6 +321,8 @@ def test_a_phone(visit: Open) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         box = page.locator(".pg-scroll").first
         assert box.evaluate("box => box.scrollWidth > box.clientWidth + 100")
+        cut = "all => all.filter((c) => c.scrollWidth > c.clientWidth + 1).length"
+        assert page.locator("td[tabindex]").evaluate_all(cut) == 0
 
 
 def test_themes(visit: Open) -> None:
