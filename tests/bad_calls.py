@@ -119,9 +119,9 @@ def layout_calls(_: tuple[Any, ...]) -> list[Right]:
     L, S = fk.Layout, fk.Swizzle
     a, t = L((4, 8), (8, 1)), L((2, 2))
     one = ("complement", "filter_zeros", "left_inverse", "right_inverse", "coalesce", "cosize",
-           "size", "make_layout_like", "of", "read")  # fmt: skip
+           "size", "of", "read")  # fmt: skip
     two = [name for name in layouts.__all__ if name.endswith(("_divide", "_product"))]
-    two += ["composition", "append", "prepend", "make_layout_tv"]
+    two += ["composition", "make_layout_tv"]
     calls = [
         right(L, (4, 8), (8, 1)),
         right(S, 3, 4, 3),
@@ -140,9 +140,6 @@ def layout_calls(_: tuple[Any, ...]) -> list[Right]:
         right(layouts.select, a, [0]),
         right(layouts.make_layout, (4, 8)),
         right(layouts.make_identity_layout, (4, 8)),
-        right(layouts.make_ordered_layout, (4, 8), (1, 0)),
-        right(layouts.product_each, (4, 8)),
-        right(layouts.tile_to_shape, t, (4, 4), (0, 1)),
         right(layouts.slice_layout, a, (1, None)),
         right(layouts.slice_and_offset, a, (1, None)),
         right(a.require_static, "a size"),

@@ -88,7 +88,9 @@ def test_the_wheel_holds_the_library_alone(wheel):
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"forgekit"}
     assert "forgekit/py.typed" in names
-    files = [p for kind in ("*.py", "*.toml") for p in (ROOT / "forgekit").rglob(kind)]
+    files = [
+        p for kind in ("*.py", "*.toml", "*.js", "*.css") for p in (ROOT / "forgekit").rglob(kind)
+    ]
     assert {str(path.relative_to(ROOT)) for path in files} <= set(names)
 
 

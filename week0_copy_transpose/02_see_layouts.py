@@ -396,10 +396,10 @@ said.against((index, (index % 2, index // 2)))
 #    `(thread, value)`,
 # 3. slice the values of this thread out of that.
 #
-# Click through the steps for a matrix of 4 × 16, and point at elements and threads. (The steps call
-# the matrix A, as NVIDIA's notebooks do.) Then see the same three steps in the kernel, which calls
-# it X: `gX` is X in global memory, cut into tiles, `bX` the tile of the *b*lock, and `tXgX` the
-# part of it that the *t*hread copies.
+# Click through the steps for a matrix of 4 × 16, point at elements, and click one to choose its
+# tile and its thread. (The steps call the matrix A, as NVIDIA's notebooks do.) Then see the same
+# three steps in the kernel, which calls it X: `gX` is X in global memory, cut into tiles, `bX` the
+# tile of the *b*lock, and `tXgX` the part of it that the *t*hread copies.
 
 # %%
 fk.explore(fk.Layout((4, 16), (16, 1)), tile=tiler_mn, tv=layout_tv, memory="gmem")
@@ -550,7 +550,8 @@ for run in runs.values():
 # ## 9. A first look at swizzle
 #
 # The tile that `01_why_slow_why_wrong` transposed in shared memory took 32 wavefronts with rows 32
-# words apart, and one with 33. Here is that tile; numbers and colours are banks, `offset % 32`.
+# words apart, and one with 33. Here is that tile: each cell shows the offset and its bank,
+# `offset % 32`, which is the colour as well.
 #
 # That was **padding**: a place is left free after each row. A **swizzle** takes no extra space: it
 # exchanges elements within their row, by an XOR of the column with the row, here
@@ -722,8 +723,8 @@ fk.predictions()
 # expect. Where the matrix is no multiple of the tile, each value needs a predicate; here all sizes
 # fit.
 #
-# **Try your own:** the book has a page that computes with any layout, tiler or swizzle you type
-# (`book/playground.md`).
+# **Try your own:** the fields above take any layout, tiler or swizzle you type, and so does a page
+# of the book (`book/playground.md`).
 #
 # **Further reading:** NVIDIA on
 # [layouts](https://docs.nvidia.com/cutlass/media/docs/cpp/cute/01_layout.html) and on [layout

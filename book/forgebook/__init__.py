@@ -25,7 +25,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("env-get-outdated", _made_pages)
     app.connect("source-read", _prepare)
     app.connect("html-page-context", _name_blocks)
-    app.connect("html-page-context", _add_playground)
     app.connect("html-page-context", _add_codespaces, priority=600)  # the theme's buttons: 501
     app.connect("build-finished", _write_entrance)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
@@ -76,13 +75,6 @@ def _name_blocks(app: Any, name: str, template: str, context: dict[str, Any], do
     if "body" in context:
         body = context["body"].replace(' aria-label="Toggle hidden content"', "")
         context["body"] = body.replace(_WARNING, _WARNING.replace(">", ' class="wrong">', 1))
-
-
-def _add_playground(app: Any, name: str, *_: Any) -> None:
-    """One page alone has the scripts of the playground."""
-    if name == "book/playground":
-        for script in ("math.js", "layouts.js", "playground.js"):
-            app.add_js_file(script)
 
 
 def _add_codespaces(app: Any, name: str, template: str, context: dict[str, Any], _: Any) -> None:

@@ -89,10 +89,23 @@ def _table(held: list[Notebook]) -> str:
     return "\n".join(rows)
 
 
+def _playground(_: str) -> str:
+    """The playground that `fk.explore` shows, opened on tiles of a matrix."""
+    from forgekit.layouts import Layout
+    from forgekit.viz.explorer.page import playground_html
+
+    matrix, tiler = Layout((6, 8), (8, 1)), "(2,4)"
+    data = {"layout": str(matrix), "op": "zipped_divide", "by": tiler, "bits": 32, "steps": [],
+            "address": True}  # fmt: skip
+    words = f"Layout {matrix}, cut into tiles by zipped_divide with the tiler {tiler}"
+    return f"```{{raw}} html\n{playground_html(data, matrix, words)}\n```"
+
+
 _MAKERS: dict[str, Callable[[str], str]] = {
     "benchmarks": benchmarks.made,
     "exercises": _exercises,
     "glossary": lambda _: "",
+    "playground": _playground,
     "reference": reference.made,
     "weeks": _weeks,
 }

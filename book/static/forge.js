@@ -30,19 +30,6 @@ function named() {
   }
 }
 
-// In the layout explorer the numbers along the edges are no part of the grid of cells.
-function gridded() {
-  for (const svg of document.querySelectorAll("svg[role=grid]")) {
-    const grid = svg.querySelector("[role=row]")?.parentElement;
-    if (!grid || grid === svg) continue;
-    for (const name of svg.getAttributeNames()) {
-      if (name !== "role" && !name.startsWith("aria-")) continue;
-      grid.setAttribute(name, svg.getAttribute(name));
-      svg.removeAttribute(name);
-    }
-  }
-}
-
 // Predictions stay in this browser. An output that is opened says what was predicted of it.
 function predicting() {
   const kept = (input) => `forge:${location.pathname}:${input.dataset.asks}`;
@@ -117,7 +104,6 @@ function filtering() {
 window.addEventListener("DOMContentLoaded", filtering);
 window.addEventListener("DOMContentLoaded", named);
 window.addEventListener("DOMContentLoaded", predicting);
-window.addEventListener("load", gridded);
 window.addEventListener("load", reachable);
 window.addEventListener("resize", reachable);
 document.addEventListener("toggle", reachable, true);

@@ -12,19 +12,13 @@ from forgekit.layouts.convert import of, read
 from forgekit.layouts.explain import Explanation, explain
 from forgekit.layouts.layout import Layout, slice_and_offset, slice_layout
 from forgekit.layouts.make import (
-    append,
     cosize,
     group_modes,
     make_identity_layout,
     make_layout,
-    make_layout_like,
     make_layout_tv,
-    make_ordered_layout,
-    prepend,
-    product_each,
     select,
     size,
-    tile_to_shape,
 )
 from forgekit.layouts.parse import Described, parse
 from forgekit.layouts.swizzle import ComposedLayout, Swizzle
@@ -44,10 +38,9 @@ from forgekit.layouts.tuples import Basis, Dynamic
 
 __all__ = [
     "Basis", "ComposedLayout", "Described", "Dynamic", "Explanation", "Layout", "Swizzle",
-    "append", "blocked_product", "coalesce", "complement", "composition", "cosize", "explain",
+    "blocked_product", "coalesce", "complement", "composition", "cosize", "explain",
     "filter_zeros", "flat_divide", "flat_product", "group_modes", "left_inverse", "logical_divide",
-    "logical_product", "make_identity_layout", "make_layout", "make_layout_like", "make_layout_tv",
-    "make_ordered_layout", "of", "parse", "prepend", "product_each", "raked_product", "read",
-    "right_inverse", "select", "size", "slice_and_offset", "slice_layout", "tile_to_shape",
-    "tiled_divide", "tiled_product", "zipped_divide", "zipped_product",
+    "logical_product", "make_identity_layout", "make_layout", "make_layout_tv", "of", "parse",
+    "raked_product", "read", "right_inverse", "select", "size", "slice_and_offset",
+    "slice_layout", "tiled_divide", "tiled_product", "zipped_divide", "zipped_product",
 ]  # fmt: skip

@@ -26,8 +26,7 @@ from forgekit.layouts.wording import coverage
 from forgekit.viz.layouts.swizzle import conflict_ways
 from tests.book.conftest import ROOT
 
-STATIC = ROOT / "book" / "static"
-SCRIPTS = (ROOT / "forgekit" / "viz" / "explorer" / "math.js", STATIC / "layouts.js")
+SCRIPT = ROOT / "forgekit" / "viz" / "explorer" / "layouts.js"
 CASES, SHOWN = 10_000, 8  # coordinates of each, spread over its size
 
 # A case's result, its coordinates and offsets, what it covers, its conflicts; or what is wrong.
@@ -53,7 +52,7 @@ COMPUTE = """(cases, shown) => cases.map(([name, a, b, bits]) => {
 @pytest.fixture(scope="session")
 def compute(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """COMPUTE of the page's own scripts, in Node.js or, without it, in the browser."""
-    source = "\n".join(file.read_text(encoding="utf-8") for file in SCRIPTS)
+    source = SCRIPT.read_text(encoding="utf-8")
     if node := shutil.which("node"):
 
         def in_node(cases: list[Any]) -> Any:

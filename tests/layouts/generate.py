@@ -99,12 +99,6 @@ class Choices:
         size = math.prod(flat(shape))
         return self.below(min(beyond * size, 65536) + beyond - 1) - (beyond - 1)
 
-    def order(self, shape: Any) -> Any:
-        """An order for make_ordered_layout: nested like the shape, or less."""
-        if isinstance(shape, tuple) and self.below(3):
-            return tuple(self.order(part) for part in shape)
-        return self.below(5)
-
     def swizzle(self) -> Swizzle:
         bits = self.below(5)
         base, shift = self.below(5), bits + self.below(4)

@@ -57,7 +57,7 @@ def enough(*names: str, least: int = EXAMPLES // 2) -> None:
 def test_of_one_layout() -> None:
     for draw in map(Choices, range(EXAMPLES)):
         layout = draw.layout(negative=True)
-        for name in ("size", "cosize", "coalesce", "filter_zeros", "make_layout_like"):
+        for name in ("size", "cosize", "coalesce", "filter_zeros"):
             compare(name, layout)
         compare("right_inverse", layout)
         compare("left_inverse", layout)
@@ -73,7 +73,7 @@ def test_of_one_layout() -> None:
         assert str(layout.flatten()) == str(cute.flatten(other))
         assert str(fl.of(other)) == str(layout) == str(other)
         assert (layout.rank, layout.depth) == (cute.rank(other), cute.depth(other))
-    enough("coalesce", "filter_zeros", "right_inverse", "left_inverse", "make_layout_like")
+    enough("coalesce", "filter_zeros", "right_inverse", "left_inverse")
 
 
 def _coalesce_by_mode(layout: Any, profile: tuple[int, ...]) -> Any:
@@ -118,18 +118,8 @@ def test_making() -> None:
         shape = draw.shape()
         compare("make_layout", shape)
         compare("make_identity_layout", shape)
-        compare("make_ordered_layout", shape, draw.order(shape), theirs=_make_ordered)
-        if isinstance(shape, tuple):
-            compare("product_each", shape)
-        rank = 1 + draw.below(3)
-        target = tuple(draw.size() for _ in range(rank))
-        compare("tile_to_shape", draw.layout(depth=1), target, draw.permutation(rank))
         compare("make_layout_tv", fl.Layout(draw.shape(1)), draw.layout(depth=1))
-    enough("make_ordered_layout", "make_layout_tv", "tile_to_shape")
-
-
-def _make_ordered(shape: Any, order: Any) -> Any:
-    return cute.make_ordered_layout(shape, order=order)
+    enough("make_layout_tv")
 
 
 def test_composition() -> None:

@@ -114,8 +114,6 @@ def test_of_coordinate_layouts_only_with_integer_strides(function: object) -> No
         (lambda: fl.blocked_product(Layout(3), 5), "tiler: got 5, needed a Layout"),
         (lambda: fl.coalesce(Layout((4, 8)), (1, 1, 1)), "no more entries than modes"),
         (lambda: fl.group_modes(Layout((4, 8)), 1, 1), "begin < end"),
-        (lambda: fl.make_ordered_layout((4, 8), (0, 1, 2)), "one entry for each mode"),
-        (lambda: fl.tile_to_shape(Layout((4, 8)), 32, 0), "at least the modes"),
         (lambda: Swizzle(3, 4, 2), "overlap"),
         (lambda: Swizzle(3, -1, 3), "must not be negative"),
         (lambda: Swizzle(10, 12, 13), "beyond 32 bits"),

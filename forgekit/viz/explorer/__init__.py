@@ -1,1 +1,1 @@
-"""explore(): a layout to hover, to step through and to pad, as one self-contained piece of HTML."""
+"""The layout playground: in a notebook as `fk.explore`, and as a page of the book."""

@@ -1,8 +1,4 @@
-"""explore(): a layout to be walked through in a notebook, in the book, or in a file of its own.
-
-An explorer is one HTML fragment: picture and words for pages without scripts, the script, the style
-and the payload are all inside; nothing is fetched, no kernel is asked.
-"""
+"""explore(): the layout playground opened on a layout, in a notebook or in a file of its own."""
 
 from __future__ import annotations
 
@@ -10,33 +6,45 @@ import functools
 import html
 import os
 import re
-from importlib import resources
 from typing import Any
 
 from forgekit.arguments import checked
-from forgekit.layouts.tuples import leaf_map, text
+from forgekit.errors import brief, usage_error
+from forgekit.layouts import ComposedLayout, Layout, Swizzle, read
 from forgekit.output_files import write_output
 from forgekit.show import Shown
-from forgekit.viz.explorer.data import build
-from forgekit.viz.explorer.still import still_png
-from forgekit.viz.page import fragment, img_tag, in_script, packed, script
-from forgekit.viz.palette import THEME, theme_style, variables
+from forgekit.viz.explorer.page import playground_html
+from forgekit.viz.explorer.steps import banks_step, tile_and_threads
+from forgekit.viz.layouts.reading import MOST_CELLS, read_layout
+from forgekit.viz.layouts.swizzle import element_width
+
+_WIDTH = re.compile(r"(?:float|bfloat|int|uint|bf|f|i|u|s)(8|16|32|64)")
+_SPACES = ("gmem", "smem")
 
 
 class Explorer(Shown):
     """What `explore` returns: as the last line of a cell it shows itself, `print` gives its words.
 
     Attributes:
-        data: all that the page shows, as the dictionary that is embedded in it as JSON.
+        data: what the playground opens with, as the dictionary that is embedded in it as JSON.
     """
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], layout: Layout | ComposedLayout) -> None:
         self.data = data
+        self.layout = layout
 
     @functools.cached_property
     def summary(self) -> str:
-        """The steps with their layouts and the conflicts of each padding and swizzle, in words."""
-        return _words(self.data)
+        """The steps with their layouts, for the first tile and the first thread, in words."""
+        lines = [f"Layout {self.data['layout']}, elements of {self.data['bits']} bits"]
+        steps = self.data["steps"]
+        for number, step in enumerate(steps, 1):
+            first = {"tile": self.data["tile"], "thread": "0", "begin": step["begin"]}
+            name = f"{number}. {step['name']}" if len(steps) > 1 else step["name"]
+            code, words = (_filled(step[part], first) for part in ("code", "words"))
+            lines += ["", f"{name}: {code}  # {step['modes']}", f"   {step['result']}"]
+            lines.append(f"   {words}")
+        return "\n".join(lines)
 
     @functools.cached_property
     def html(self) -> str:
@@ -46,7 +54,7 @@ class Explorer(Shown):
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
-        title = html.escape(f"Layout {self.data['title']}")
+        title = html.escape(f"Layout {self.data['layout']}")
         page = (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -57,90 +65,87 @@ class Explorer(Shown):
         write_output("output file", path, page)
 
 
+def _filled(words: str, values: dict[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], words)
+
+
 @checked()
 def explore(
     layout: Any, *, tile: Any = None, tv: Any = None, dtype: Any = None, memory: str | None = None
 ) -> Explorer:
-    """Walk through a layout: its offsets, tiles and threads, and its banks in shared memory.
+    """Open the layout playground on a layout: its offsets, tiles and threads, and its banks.
 
-    Each element tells its coordinate, offset, bank, 32-byte sector and 128-byte line when it is
+    Each element shows its coordinate, offset, bank, 32-byte sector and 128-byte line when it is
     pointed at, tapped or reached with the arrow keys; the first element is taken to begin a line.
+    Layout, operation and tiler can be changed in their fields.
 
     Args:
-        layout: of one mode (up to 2,048 elements) or two (up to 64 × 64): CuTe's (while it is
-            traced) or forgekit's, a tensor, the text that CuTe prints, or a tuple (shape, stride).
+        layout: CuTe's (while it is traced) or forgekit's, a tensor, the text that CuTe prints, or a
+            tuple (shape, stride); of up to 65,536 elements.
         tile: the tiler to step through zipped_divide with, such as (8, 16).
         tv: a thread-value layout over the tile (over the whole layout, without one) to step through
             composition and a thread's slice with; or what make_layout_tv returns, tile and all.
         dtype: of an element: "float16", torch.float16, cutlass.Float16; by default the tensor's
             own, or float32.
-        memory: "smem" adds sliders that pad rows or swizzle, and the bank conflicts of a warp that
-            reads a row or a column; "gmem" leaves them out. By default where the tensor lies; a
-            layout with a swizzle is taken to lie in shared memory.
+        memory: "smem" shows banks, and sliders that pad rows or swizzle, with the bank conflicts of
+            a warp that reads a row or a column; "gmem" leaves them out. By default where the tensor
+            lies; a layout with a swizzle is taken to lie in shared memory.
 
     Raises:
-        UsageError: no layout, `?` in it, more cells or modes than can be shown, offsets that are
-            coordinates; a tiler or a TV layout that does not fit; no such dtype or memory.
+        UsageError: no layout, `?` in it, too many elements; a tiler or a TV layout that does not
+            fit; no such dtype or memory.
 
     Source of banks, sectors and lines: CUDA C++ Programming Guide, shared and global memory.
     """
-    return Explorer(build(layout, tile, tv, dtype, memory))
+    described = read(layout)
+    whole = read_layout(layout)
+    if whole.size() > MOST_CELLS:
+        remedy = "explore one tile of it, such as zipped_divide(layout, (32, 32))[0]"
+        needed = f"at most {MOST_CELLS:,}"
+        raise usage_error(f"layout {whole}", f"{whole.size():,} elements", needed, remedy)
+    bits = _bits(dtype, described.dtype)
+    if described.pointer_swizzle is not None:
+        whole = _with_pointer(whole, described.pointer_swizzle, bits)
+    walked = tile_and_threads(whole, tile, tv)
+    memory = _space(memory, described.space)
+    swizzled = isinstance(whole, ComposedLayout) and isinstance(whole.inner, Swizzle)
+    if memory == "smem" or (memory is None and swizzled):
+        banks = banks_step(whole, bits)
+        walked["steps"] = [*walked["steps"], banks] if len(walked["steps"]) > 1 else [banks]
+    return Explorer({"layout": str(whole), "bits": bits, **walked}, whole)
 
 
 def explorer_html(explorer: Explorer) -> str:
-    """The HTML of one explorer; equal payloads give equal text."""
-    data = explorer.data
-    steps = "; ".join(f"{step['name']} {step['result']}" for step in data["steps"])
-    alt = f"Layout {data['title']}. {steps}"
-    still = (
-        f"<style>{_style()}</style>\n{img_tag(still_png(data), alt)}\n"
-        f"<details><summary>In words</summary><pre>{html.escape(explorer.summary)}</pre></details>"
-    )
-    # What stood there for readers without scripts goes once all is drawn.
-    scripts = (
-        f"{script('forgekit.viz', 'scroll.js', 'shared.js')}\n"
-        f"{script('forgekit.viz.explorer', 'math.js', 'panels.js', 'explorer.js')}\n"
-        'const still=root.querySelector("img"),words=root.querySelector("details");'
-        f"const data=unpacked({in_script(packed(data))});"
-        "root.fkx=fkExplorer(root,data,uid);still.remove();root.append(words);"
-    )
-    return fragment("fkx", still, scripts, label="Layout explorer")
+    """The HTML of one explorer; equal layouts and steps give equal text."""
+    return playground_html(explorer.data, explorer.layout, explorer.summary)
 
 
-def _words(data: dict[str, Any]) -> str:
-    lines = [f"Layout {data['title']}, {data['dtype']}, {data['bits']} bits an element"]
-    several = len(data["steps"]) > 1
-    for number, step in enumerate(data["steps"], 1):
-        head = f"{number}. " if several else ""
-        lines += [
-            "",
-            f"{head}{step['name']}: {_filled(step['code'], data)}  # {step['modes']}",
-            f"   {step['result']}",
-            f"   {_filled(step['words'], data)}",
-        ]
-    if data["lab"] is not None:
-        lines += ["", "A warp that reads a column, or a row:"]
-        lines += [f"   {name}: {columns}, {rows}"
-                  for name, columns, rows in data["lab"]["conflicts"]]  # fmt: skip
-    return "\n".join(lines)
+def _bits(dtype: Any, own: str | None) -> int:
+    """Width of an element in bits."""
+    if dtype is None:
+        return element_width(None, own)
+    name = (dtype if isinstance(dtype, str) else brief(dtype)).removeprefix("torch.")
+    if match := _WIDTH.fullmatch(name):
+        return int(match[1])
+    from forgekit.dtypes import dtype_info  # imports torch
+
+    return dtype_info(dtype).bits
 
 
-def _filled(words: str, data: dict[str, Any]) -> str:
-    """A step's text for the first tile and the first thread."""
-    tile, tv = data["tile"], data["tv"]
-    values = {"thread": "0"}
-    if tile is not None:
-        values["tile"] = text(leaf_map(lambda _: 0, tile["rest"]))
-        values["start"] = str(tile["starts"][0])
-    if tv is not None:
-        values["first"] = str(data["offsets"][tile["cells"][tv["elements"][0][0]]])
-    return re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), words)
+def _space(memory: str | None, own: str | None) -> str | None:
+    if memory is None:
+        return own if own in _SPACES else None
+    if memory not in _SPACES:
+        remedy = "leave it out to have the tensor's own, or neither"
+        raise usage_error("memory", brief(memory), "'gmem' or 'smem'", remedy)
+    return memory
 
 
-@functools.cache
-def _style() -> str:
-    file = resources.files(__package__).joinpath("explorer.css")
-    css = re.sub(r"/\*.*?\*/\n?", "", file.read_text("utf-8"), flags=re.DOTALL)
-    light, dark = variables(THEME)
-    themes = theme_style("fkx", f"color-scheme:light;{light}", f"color-scheme:dark;{dark}")
-    return f"{css.strip()}\n{themes}"
+def _with_pointer(layout: Any, swizzle: Swizzle, bits: int) -> ComposedLayout:
+    """A swizzle of byte addresses as one of offsets."""
+    down = (bits // 8).bit_length() - 1
+    if down < 0 or swizzle.base < down or not isinstance(layout, Layout):
+        got = f"{swizzle} of bytes behind elements of {bits} bits"
+        remedy = "write the swizzle into the layout: ComposedLayout(Swizzle(…), 0, layout)"
+        raise usage_error("pointer", got, "a swizzle that keeps elements whole", remedy)
+    return ComposedLayout(Swizzle(swizzle.bits, swizzle.base - down, swizzle.shift), 0, layout)

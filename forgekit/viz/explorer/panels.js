@@ -1,244 +1,219 @@
-// All of the explorer but its grid: steps, choices, facts, sliders, bars, and what is said aloud.
-function fkPanels(view, uid) {
-  const { s, d } = view, { lab, tile, tv } = d, el = fkNode;
-  const range = (from, to) => (from === to ? `${from}` : `${from}–${to}`);
+// The playground's panels: steps from a tensor to one thread's elements, and banks of shared memory.
 
-  // -- steps
-  const back = el("button", { type: "button", onclick: () => view.go(s.step - 1) }, "‹ Back");
-  const next = el("button", { type: "button", onclick: () => view.go(s.step + 1) }, "Next ›");
-  const names = d.steps.map((step, i) =>
-    el("button", { type: "button", onclick: () => view.go(i) }, `${i + 1} ${step.name}`));
-  const nav = el("nav", { class: "fkx-steps", "aria-label": "Steps", hidden: d.steps.length < 2 },
-    back, next, el("ol", {}, ...names.map((name) => el("li", {}, name))));
-  const words = el("p"), code = el("span"), modes = el("span", { class: "fkx-soft" });
-  const result = el("code", { class: "fkx-result" });
-  const block = el("div", { class: "fkx-step" }, words, el("code", {}, code, "  ", modes), result);
+// Each step is an operation on what the one before gave. `{tile}` and `{thread}` in its texts are the
+// choices of the moment, `{begin}` the offset at which its result begins.
+function fkSteps(view) {
+  const { element, given } = view, { steps = [] } = given, chosen = { tile: 0, thread: 0 };
+  const names = steps.map((step, i) => fkNode("button", { type: "button" }, `${i + 1} ${step.name}`));
+  let now = null;
 
-  const tileText = () => (tile ? shown(coordinate(s.tile, tile.rest)) : "");
-  function filled(text) {
-    const first = tv ? view.cellsOfThread(s.thread)[0] : -1;
-    const values = { tile: tileText(), start: tile ? tile.starts[s.tile] : 0, thread: s.thread,
-      first: first < 0 ? "none (beyond the tensor)" : d.offsets[first] };
-    return text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
-  }
-  const layoutText = () => (view.kind() === "banks"
-    ? lab.layouts[s.choice ? 1 : 0][s.choice || s.pad] : d.steps[s.step].result);
-  const stepText = () => `Step ${s.step + 1} of ${d.steps.length}, ${d.steps[s.step].name}: `
-    + `${filled(d.steps[s.step].words)} ${layoutText()}`;
-
-  // -- choices: what cells show, which tile, which thread
-  function radios(legend, choices, get, set) {
-    const inputs = choices.map(([value, text]) => {
-      const input = el("input", { type: "radio", name: `${uid}-${legend.replace(/ /g, "-")}`, value,
-        onchange: () => set(value) });
-      return [input, el("label", {}, input, text)];
+  function trail() {
+    let a = asWhole(read(given.layout)), start = 0, rest = null, groups = null;
+    return steps.map(({ op, by }) => {
+      const words = rest ? text(coordinate(chosen.tile, rest)) : "";
+      const typed = by.replace("{tile}", words).replace("{thread}", chosen.thread);
+      const made = { op, a, by: op ? read(typed) : null, typed, start, tile: words };
+      made.result = OPERATIONS[op](a, made.by);
+      made.groups = groups = op === "slice" ? groups : fkGroups(made);
+      if (op === "zipped_divide") rest = modesOf(made.result.outer ?? made.result)[1].shape;
+      [a, start] = [made.result, fkBegin(made)];
+      return { ...made, rest, begin: plus(offsetAt(a, 0), start) };
     });
-    const node = el("fieldset", {}, el("legend", {}, legend), ...inputs.map(([, label]) => label));
-    const update = () => inputs.forEach(([input]) => { input.checked = input.value === get(); });
-    return { node, update };
-  }
-  const shows = [["offset", "offset"], ["bank", "bank"], ["sector", "sector"]];
-  if (tile && tile.count > 1) shows.splice(1, 0, ["tile", "offset, by tile"]);
-  if (tv) shows.push(["thread", "thread and value"]);
-  const show = radios("cells show", shows, () => s.show, (value) => { s.show = value; view.redraw(); });
-
-  // Chips in a row: one of them in the tab order, arrow keys go to the next.
-  function chips(name, count, text, colour, pick, look) {
-    const nodes = Array.from({ length: count }, (_, i) => el("button", { type: "button",
-      tabindex: i ? -1 : 0, "aria-pressed": "false", style: `--chip:${colour(i)}`,
-      onclick: () => pick(i), onfocus: () => look(i), onblur: () => look(null),
-      onpointerenter: (e) => e.pointerType === "touch" || look(i), onpointerleave: () => look(null),
-      onkeydown: (e) => {
-        const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
-        const to = e.key === "Home" ? 0 : e.key === "End" ? count - 1 : by ? i + by : -1;
-        if (to < 0 || to >= count) return;
-        nodes[i].tabIndex = -1;
-        nodes[to].tabIndex = 0;
-        nodes[to].focus();
-        e.preventDefault();
-        e.stopPropagation();
-      } }, text(i)));
-    const list = el("div", { class: "fkx-chips", role: "toolbar", "aria-label": name }, ...nodes);
-    const update = (chosen) => nodes.forEach((n, i) => n.setAttribute("aria-pressed", i === chosen));
-    return { list, update, node: el("div", { class: "fkx-choice" }, el("span", { class: "fkx-soft" }, name), list) };
-  }
-  const tiles = tile && tile.count > 1 ? chips("tile", tile.count,
-    (i) => shown(coordinate(i, tile.rest)), (i) => d.palette.block[i % 8],
-    (i) => { s.tile = i; view.redraw(); }, () => {}) : null;
-  const threads = tv ? chips("thread", tv.threads, (i) => `T${i}`,
-    (i) => d.palette.thread[i % 32], (i) => { s.thread = i; view.redraw(); },
-    (i) => { s.chip = i; view.paint(); }) : null;
-
-  // -- facts of an element
-  const facts = {};
-  const list = el("dl", { class: "fkx-facts" });
-  const fields = [["coordinate", "coordinate"], ["offset", "offset"], ["bytes", "bytes"],
-    ["bank", "bank of 32"], ["sector", "32-byte sector"], ["line", "128-byte line"]];
-  if (tile && tile.count > 1) fields.splice(1, 0, ["inside", "in its tile"], ["tile", "tile"]);
-  if (tv) fields.push(["thread", "thread, value"]);
-  for (const [name, title] of fields) {
-    facts[name] = el("dd", { "data-fact": name });
-    list.append(el("div", {}, el("dt", {}, title), facts[name]));
-  }
-  function factsOf(i) {
-    const o = view.offsets()[i], byte = byteOf(o, d.bits);
-    const last = Math.max(byte, Math.ceil(((o + 1) * d.bits) / 8) - 1);
-    const wide = Math.max(Math.floor(d.bits / 32), 1), bank = bankOf(o, d.bits);
-    const held = view.heldBy(i), more = held.length > 1 ? ` (+${held.length - 1})` : "";
-    return { coordinate: shown(coordinate(i, d.shape)), offset: o, bytes: range(byte, last),
-      inside: tile && shown(coordinate(view.inTile[i], tile.shape)),
-      tile: tile && shown(coordinate(view.tileOf[i], tile.rest)),
-      bank: range(bank, bank + wide - 1), sector: Math.floor(byte / 32),
-      line: Math.floor(byte / 128),
-      thread: held.length ? `T${held[0][0]}, V${held[0][1]}${more}` : "none" };
-  }
-  // 3×32 + 5×1 = 101, and the swizzle after it.
-  function sum(i) {
-    if (!d.terms) return "";
-    const banks = view.kind() === "banks", start = d.terms.start;
-    const strides = d.terms.strides.slice(), digits = flat(coordinate(i, d.shape));
-    if (banks && lab.pad_mode !== null) strides[lab.pad_mode] += s.pad - lab.padding;
-    const swizzle = banks ? lab.swizzles[s.choice] : d.terms.swizzle;
-    const plain = digits.reduce((all, c, k) => all + c * strides[k], start);
-    const text = (start ? `${start} + ` : "")
-      + digits.map((c, k) => `${c}×${strides[k]}`).join(" + ") + ` = ${plain}`;
-    return swizzle ? `${text}; S<${swizzle}> makes it ${swizzled(plain, swizzle)}` : text;
-  }
-  const say = el("p", { class: "fkx-say" });
-  const hint = "Hover, tap or tab to an element; arrow keys walk from one to the next.";
-  function threadText(t) {
-    const cells = view.cellsOfThread(t), inside = cells.filter((i) => i >= 0);
-    const found = inside.map((i) => d.offsets[i]);
-    const sectors = new Set(found.map((o) => Math.floor(byteOf(o, d.bits) / 32))).size;
-    const beyond = cells.length - inside.length;
-    const names = found.length > 12 ? [...found.slice(0, 12), "…"] : found;
-    const many = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
-    return `Thread ${t} holds ${many(found.length, "element")}`
-      + (found.length ? ` in ${many(sectors, "sector")}, at offsets ${names.join(", ")}` : "")
-      + (beyond ? `; ${beyond} beyond the tensor` : "") + ".";
-  }
-  function tell(i, thread) {
-    const known = i === null ? {} : factsOf(i);
-    for (const [name] of fields) facts[name].textContent = known[name] ?? "–";
-    const here = i === null ? "" : `${known.coordinate} → offset ${sum(i) || known.offset}`;
-    const parts = s.chip !== null ? [threadText(thread)]
-      : thread !== null && tv ? [here, threadText(thread)] : [here];
-    say.textContent = parts.filter(Boolean).join("  ·  ") || hint;
-    const spoken = fields.slice(2).map(([name, title]) => `${title} ${known[name]}`).join(", ");
-    if (s.chip !== null) announce(threadText(thread));
-    else if (i !== null) announce(`${here}. ${spoken}.`);
-    if (lab) bars(i ?? 0);
   }
 
-  // -- banks
-  const panel = lab ? fkBanks(view, uid, radios) : null;
-  function bars(i) { if (view.kind() === "banks") panel.update(i); }
-
-  const live = el("div", { class: "fkx-live", role: "status", "aria-live": "polite" });
-  let timer = 0;
-  function announce(text) {
-    clearTimeout(timer);
-    timer = setTimeout(() => { live.textContent = text; }, 150);
+  function go(step) {
+    if (step < 0 || step >= steps.length) return;
+    now = step;
+    const at = trail()[step], { colour, code, modes, words } = steps[step];
+    const values = { tile: at.tile, thread: chosen.thread, begin: text(at.begin) };
+    const filled = (said) => said.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+    element("words").parentNode.hidden = false;
+    element("words").textContent = filled(words);
+    element("code").textContent = filled(code);
+    element("modes").textContent = `# ${modes}`;
+    view.fill({ layout: text(at.a), op: at.op, by: at.typed, bits: given.bits, colour });
+    show();
   }
-  const legend = el("p", { class: "fkx-legend" });
-  const legends = { offset: "number and colour: the offset, darker further on in memory",
-    tile: "number: the offset; colour and frame: the tile", bank:
-    `number and colour: the bank${lab ? "" : ", if the tensor lies in shared memory"}`, sector:
-    "number and colour: the 32-byte sector, if the first element begins one",
-    thread: "T and colour: the thread that holds the element; V: as which of its values" };
 
-  function step() {
-    const now = d.steps[s.step], banks = now.kind === "banks";
-    const sliced = ["compose", "slice"].includes(now.kind);
-    names.forEach((name, i) => (i === s.step ? name.setAttribute("aria-current", "step")
+  function show() {
+    names.forEach((name, i) => (i === now ? name.setAttribute("aria-current", "step")
       : name.removeAttribute("aria-current")));
-    back.setAttribute("aria-disabled", s.step === 0);
-    next.setAttribute("aria-disabled", s.step === d.steps.length - 1);
-    words.textContent = filled(now.words);
-    code.textContent = filled(now.code);
-    result.textContent = layoutText();
-    modes.textContent = `# ${now.modes}`;
-    show.update();
-    if (tiles) { tiles.node.hidden = !(sliced || now.kind === "tile"); tiles.update(s.tile); }
-    if (threads) { threads.node.hidden = banks; threads.update(now.kind === "slice" ? s.thread : -1); }
-    if (panel) panel.node.hidden = !banks;
-    legend.textContent = legends[s.show];
+    element("back").disabled = now === 0;
+    element("next").disabled = now === steps.length - 1;
+    for (const name of ["tile", "thread"]) element(name).value = chosen[name];
   }
-  const title = el("div", { class: "fkx-head" }, el("code", {}, d.title),
-    el("span", { class: "fkx-soft" }, `${d.dtype}, ${d.bits} bits an element`));
-  const before = [title, nav, block, ...(panel ? [panel.node] : []),
-    el("div", { class: "fkx-row" }, show.node), ...(tiles ? [tiles.node] : []),
-    ...(threads ? [threads.node] : []), list, say];
-  return { before, legend, live, step, stepText, tell, announce,
-    warp: (i) => panel.warp(i).cells };
+
+  // The tile that holds an element becomes the chosen one, and then the thread of that tile.
+  function choose(key) {
+    if (now === null || steps.length < 2) return;
+    for (const kind of ["tile", "thread"]) {
+      const groups = trail().map((made) => made.groups).findLast((found) => found?.kind === kind);
+      chosen[kind] = groups?.of.get(key)?.[0] ?? chosen[kind];
+    }
+    go(now);
+  }
+
+  // What the fields do not say of the step that they show: the tensor, and where in it they are.
+  function context() {
+    if (now === null || steps.length < 2) return {};
+    const { start, groups } = trail()[now];
+    return { start, groups, tensor: asWhole(read(given.layout)) };
+  }
+
+  function leave() {
+    if (now === null) return;
+    now = null;
+    element("words").parentNode.hidden = true;
+    for (const name of names) name.removeAttribute("aria-current");
+    for (const side of ["back", "next"]) element(side).disabled = true;
+  }
+
+  function options(name, count, words) {
+    const field = element(name);
+    field.parentNode.hidden = count < 2;
+    field.append(...Array.from({ length: count }, (_, i) => fkNode("option", { value: i }, words(i))));
+    field.addEventListener("change", () => { chosen[name] = Number(field.value); go(now ?? 0); });
+  }
+
+  if (steps.length) {
+    element("walk").hidden = false;
+    element("names").append(...names.map((name) => fkNode("li", {}, name)));
+    element("names").parentNode.hidden = steps.length < 2;
+    names.forEach((name, i) => name.addEventListener("click", () => go(i)));
+    element("back").addEventListener("click", () => go(now - 1));
+    element("next").addEventListener("click", () => go(now + 1));
+    const walked = trail(), { rest, groups } = walked.at(-1);
+    const threads = groups?.kind === "thread" ? groups.count : 0;
+    options("tile", rest ? product(rest) : 0, (i) => text(coordinate(i, rest)));
+    options("thread", threads, (i) => `T${i}`);
+    element("chosen").hidden = !rest && !threads;
+  }
+  return { go, choose, context, leave };
 }
 
-// The sliders of shared memory, and what each bank has to serve when a warp reads a line.
-function fkBanks(view, uid, radios) {
-  const { s, d, place, at } = view, { lab } = d, el = fkNode;
-  const elements = (n) => (n ? `${n} element${n === 1 ? "" : "s"} a row` : "none");
-  function slider(text, most, get, set, format) {
-    const id = `${uid}-${text.replace(/ /g, "-")}`;
-    const output = el("output", { for: id }), input = el("input", { id, type: "range", min: 0, max: most, step: 1,
-      oninput: () => { set(Number(input.value)); view.redraw(); announceSoon(); } });
-    const update = () => {
-      input.value = get();
-      output.textContent = format(get());
-      input.setAttribute("aria-valuetext", format(get()));
-    };
-    return { update, node: el("label", { for: id }, el("span", {}, text), output, input) };
+// A tile in shared memory as rows: the mode that steps from row to row, how long a row is, its stride
+// without padding and the padding; null for a layout that is not made of such rows.
+function fkRows(a) {
+  const own = isComposed(a) && isSwizzle(a.inner) && a.offset === 0 ? a.inner : null;
+  const outer = isComposed(a) && own ? a.outer : a;
+  if (isComposed(outer) || flat(outer.shape).length !== 2 || asParts(outer.shape).length !== 2
+    || !flat(outer.stride).every(Number.isInteger)) return null;
+  const [sizes, strides] = [flat(outer.shape), flat(outer.stride)];
+  for (const [along, mode] of [[1, 0], [0, 1]]) {
+    const extent = sizes[along], padding = strides[mode] - extent;
+    if (strides[along] !== 1 || padding < 0 || sizes[mode] < 2) continue;
+    const plain = padding > FK_MOST_PADDING ? strides[mode] : extent;
+    return { shape: outer.shape, mode, extent, many: sizes[mode], plain, own,
+      padding: strides[mode] - plain };
   }
-  const sliders = [];
-  if (lab.pad_mode !== null) sliders.push(slider("row padding", 8, () => s.pad,
-    (n) => { s.pad = n; s.choice = 0; }, elements));
-  if (lab.swizzles.length > 1) sliders.push(slider("swizzle", lab.swizzles.length - 1,
-    () => s.choice, (n) => { s.choice = n; s.pad = 0; },
-    (n) => (n ? `S<${lab.swizzles[n]}>` : "none")));
-  const along = radios("a warp reads", [["column", "a column"], ["row", "a row"]], () => s.along,
-    (value) => { s.along = value; view.paint(); });
-  const verdict = el("b"), why = el("span"), other = el("span", { class: "fkx-soft" });
-  const head = el("div", { class: "fkx-verdict" }, verdict, why, other);
-  const bars = Array.from({ length: 32 }, (_, b) => {
-    const bar = el("i", { style: `background:${d.palette.bank[b]}` }), count = el("u");
-    const name = el("em", { class: b % 4 ? "odd" : "" }, b % 4 ? "" : String(b));
-    return { bar, count, node: el("span", {}, bar, count, name) };
-  });
-  const chart = el("div", { class: "fkx-bars", role: "img" }, ...bars.map((bar) => bar.node));
-  const node = el("section", { "aria-label": "Banks" }, el("div", { class: "fkx-lab",
-    hidden: !sliders.length }, ...sliders.map((x) => x.node)), along.node, head, chart);
-  let announceSoon = () => {};
+  return null;
+}
+const FK_MOST_PADDING = 8; // elements
 
-  // Up to 32 elements of the row or the column of an element, and the words that banks serve.
-  function warp(i, which = s.along) {
-    const [r, c] = place(i), number = which === "column" ? r : c, from = number - (number % 32);
-    const cells = [];
-    for (let k = from; k < from + 32; k++) {
-      const cell = which === "column" ? at(k, c) : at(r, k);
-      if (cell >= 0) cells.push(cell);
-    }
-    const words = wordsOfBanks(cells.map((cell) => view.offsets()[cell]), d.bits);
-    return { cells, words, ways: Math.max(...words), name: `${which} ${which === "column" ? c : r}` };
+// Swizzles that XOR an element's bank with its row's number, or with its 128-byte line's where lines
+// hold several rows; from one bit up to all that help. None unless sizes are powers of two.
+function fkSwizzles({ extent, many, own }, bits) {
+  const log = (n) => Math.floor(Math.log2(Math.max(n, 1)));
+  const found = [null];
+  if (!(extent & (extent - 1)) && !(many & (many - 1))) {
+    const base = log(32 / bits), banks = 5 - log(bits / 32); // elements of one bank stay together
+    const shift = Math.max(log(extent) - base, banks);
+    const most = Math.min(banks, log(extent) - base, log(extent * many) - base - shift);
+    for (let b = 1; b <= most; b++) found.push(makeSwizzle(b, base, shift));
   }
-  const conflict = (ways) => (ways === 1 ? "no conflict" : `${ways}-way conflict`);
-  function update(i) {
-    const now = warp(i), rest = warp(i, s.along === "column" ? "row" : "column");
-    const used = now.words.filter(Boolean).length;
-    verdict.textContent = conflict(now.ways);
-    why.textContent = `${now.name}: ${now.cells.length} lanes need words of ${used} bank`
-      + `${used === 1 ? "" : "s"}, served in ${now.ways} turn${now.ways === 1 ? "" : "s"}`;
-    other.textContent = `${rest.name}: ${conflict(rest.ways)}`;
+  if (own && !found.some((s) => s && text(s) === text(own))) found.push(own);
+  return found;
+}
+
+function fkBanks(view) {
+  const { element, fieldOf, state, given } = view;
+  let keys = null, pointed = null, choices = [null], rows = null;
+  const bars = given.palette.bank.map((colour, bank) => {
+    const bar = fkNode("i", { style: `background:${colour}` }), count = fkNode("u");
+    return { bar, count, node: fkNode("span", {}, bar, count, fkNode("em", {}, bank % 4 ? "" : bank)) };
+  });
+  element("bars").append(...bars.map(({ node }) => node));
+
+  function write(padding, swizzle) {
+    const stride = [1, 1];
+    stride[rows.mode] = rows.plain + padding;
+    const plain = makeLayout(rows.shape, stride);
+    fieldOf("layout").value = text(swizzle ? makeComposed(swizzle, 0, plain) : plain);
+    view.changed({ walking: given.steps?.length === 1 });
+  }
+
+  function sliders({ op, a, bits }) {
+    rows = op ? null : fkRows(a);
+    choices = rows ? fkSwizzles(rows, bits) : [null];
+    element("pad-field").hidden = !rows;
+    element("swizzle-field").hidden = choices.length < 2;
+    if (!rows) return;
+    const padding = rows.own ? 0 : rows.padding;
+    const at = choices.findIndex((s) => rows.own && s && text(s) === text(rows.own));
+    const set = (name, value, words) => {
+      element(name).value = value;
+      element(`${name}-is`).textContent = words;
+      element(name).setAttribute("aria-valuetext", words);
+    };
+    set("pad", padding, padding ? `${elements(padding)} per row` : "none");
+    element("swizzle").max = choices.length - 1;
+    set("swizzle", Math.max(at, 0), at > 0 ? text(choices[at]) : "none");
+  }
+
+  // Up to 32 elements of the pointed element's column or row, and the words that banks serve.
+  function warp(along) {
+    const { result, bits } = state.found, table = fkTable(result), begin = fkBegin(state.found);
+    const index = keys.get(pointed) ?? 0, here = [index % table.rows, Math.floor(index / table.rows)];
+    const down = along === "column", most = down ? table.rows : table.columns;
+    const first = here[down ? 0 : 1] - (here[down ? 0 : 1] % 32), offsets = [];
+    for (let k = first; k < Math.min(first + 32, most); k++) {
+      offsets.push(offsetAt(result, down ? k + here[1] * table.rows : here[0] + k * table.rows) + begin);
+    }
+    const words = wordsOfBanks(offsets, bits), ways = Math.max(...words);
+    return { offsets, words, name: `${along} ${here[down ? 1 : 0]}`, ways,
+      verdict: ways === 1 ? "no conflict" : `${ways}-way conflict` };
+  }
+
+  function show() {
+    const along = element("along").value, read_ = warp(along);
+    const other = warp(along === "column" ? "row" : "column");
+    const used = elements(read_.words.filter(Boolean).length, "bank");
+    element("verdict").textContent = read_.verdict;
+    element("why").textContent = `${read_.name}: ${elements(read_.offsets.length, "lane")} need words of `
+      + `${used}, served in ${elements(read_.ways, "wavefront")}; ${other.name}: ${other.verdict}`;
     bars.forEach(({ bar, count }, b) => {
-      const n = now.words[b], share = n ? Math.max(n / now.cells.length, 0.05) * 80 : 0;
+      const n = read_.words[b], share = n ? Math.max(n / read_.offsets.length, 0.05) * 80 : 0;
       bar.style.height = `${share}%`;
       bar.style.display = n ? "" : "none";
       count.textContent = n > 1 ? n : "";
       count.style.bottom = `${share}%`;
     });
-    chart.setAttribute("aria-label", "Words that each bank serves, bank 0 to 31: " + now.words.join(" "));
-    sliders.forEach((x) => x.update());
-    along.update();
-    announceSoon = () => view.announce(`${verdict.textContent}. ${why.textContent}. `
-      + `${other.textContent}.`);
+    element("bars").setAttribute("aria-label",
+      `Words that each bank serves, bank 0 to 31: ${read_.words.join(" ")}`);
   }
-  return { node, warp, update };
+
+  function update() {
+    const { op, result } = state.found, { rows: many, columns, single } = fkTable(result);
+    const numbers = Number.isInteger(offsetAt(result, 0)) && many * columns <= COUNTED;
+    const fits = numbers && !single && !op.endsWith("inverse") && op !== "make_layout_tv";
+    element("banks").hidden = !(fits && fieldOf("colour").value === "bank");
+    keys = null;
+    if (element("banks").hidden) return;
+    keys = new Map();
+    for (let i = 0; i < many * columns; i++) {
+      keys.set(text(offsetAt(result, i) + fkBegin(state.found)), i);
+    }
+    sliders(state.found);
+    show();
+  }
+
+  element("pad").addEventListener("input", () => write(Number(element("pad").value), null));
+  element("swizzle").addEventListener("input",
+    () => write(0, choices[Number(element("swizzle").value)]));
+  element("along").addEventListener("change", () => { show(); view.remark(); });
+  return {
+    update,
+    point: (key) => { if (keys?.has(key)) { pointed = key; show(); } },
+    line: () => (keys ? warp(element("along").value).offsets.map(String) : null),
+  };
 }

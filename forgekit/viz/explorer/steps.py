@@ -1,54 +1,40 @@
 """The explorer's steps: a tensor, zipped_divide, one tile, composition with a TV layout, a slice.
 
-Texts hold `{tile}`, `{start}`, `{thread}`, `{first}` where the page puts the choice of the moment.
+A step is an operation of the playground on what the step before gave, and words for it. They hold
+`{tile}`, `{thread}` and `{begin}`, the offset at which a tile or a thread begins, where the page
+puts the choice of the moment.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from forgekit.errors import brief, usage_error
-from forgekit.layouts import (
-    ComposedLayout,
-    Layout,
-    composition,
-    make_identity_layout,
-    of,
-    slice_and_offset,
-    zipped_divide,
-)
-from forgekit.layouts.swizzle import outer_of
-from forgekit.layouts.tuples import flat, parts, text
+from forgekit.layouts import ComposedLayout, Layout, composition, of, zipped_divide
+from forgekit.layouts.tuples import leaf_map, parts, text
 from forgekit.text import plural
-from forgekit.viz.layouts.reading import offsets_of
-
-_MOST = 16_384  # elements of all tiles, with those beyond the layout
+from forgekit.viz.layouts.reading import MOST_CELLS, offsets_of
+from forgekit.viz.layouts.swizzle import describe_ways, worst_ways
 
 _MOST_THREADS, _MOST_PAIRS = 1024, 8192
-Parts = tuple[list[dict[str, Any]], dict[str, Any] | None, dict[str, Any] | None]
+Step = dict[str, Any]
 
 
-def tile_and_threads(layout: Any, tile: Any, tv: Any) -> Parts:
-    """The steps; what cells the tiles have; what elements of a tile the threads have."""
+def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
+    """The steps, and the coordinate of the first tile."""
     if _is_pair(tv):
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
             remedy = "give the tiler once: leave tile out"
             raise usage_error("tile", brief(tile), f"{tiler}, as tv has", remedy)
         tile = tiler
-    steps, block, tile_data = [_first(layout)], layout, None
+    steps, block, first = [_first(layout)], layout, ""
     if tile is not None:
-        block, tile_data, more = _divided(layout, tile)
+        block, first, more = _divided(layout, tile)
         steps += more
-    if tv is None:
-        return steps, tile_data, None
-    if tile_data is None:
-        tile_data = {"shape": layout.shape, "rest": (), "size": layout.size(), "count": 1,
-                     "cells": list(range(layout.size())), "starts": [0]}  # fmt: skip
-    tv_data, more = _composed(block, tile_data, of(tv), "mA" if tile is None else "blkA")
-    return [*steps, *more], tile_data, tv_data
+    if tv is not None:
+        steps += _composed(block, of(tv), "mA" if tile is None else "blkA")
+    return {"steps": steps, "tile": first}
 
 
 def _is_pair(tv: Any) -> bool:
@@ -57,103 +43,101 @@ def _is_pair(tv: Any) -> bool:
     return pair and not isinstance(tv[1], tuple | list | int) and isinstance(tv[0], tuple)
 
 
-def _first(layout: Layout | ComposedLayout) -> dict[str, Any]:
+def _step(name: str, code: str, result: Any, modes: str, words: str, *,
+          op: str = "", by: str = "", colour: str = "", begin: Any = 0) -> Step:  # fmt: skip
+    """One step. op, by: the playground's fields; result: what they give; code, modes: in CuTe;
+    begin: the offset of the first tile, or of thread 0.
+    """
+    return {"name": name, "code": code, "result": str(result), "modes": modes, "words": words,
+            "op": op, "by": by, "colour": colour, "begin": text(begin)}  # fmt: skip
+
+
+def _first(layout: Layout | ComposedLayout) -> Step:
     words = "A layout is a function: it takes a coordinate and gives an offset into memory."
     if isinstance(layout, Layout) and layout.rank == 2 and layout.depth == 1:
         rows, columns = layout.stride
         words = words[:-1] + f", here (i,j) the offset i×{rows} + j×{columns}."
+    modes = {1: "(index)", 2: "(row,column)"}.get(layout.rank, f"{layout.rank} modes")
+    return _step("the tensor", "mA", layout, modes, words)
+
+
+def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
+    """The step that shows banks; its words say how a warp fares that reads a column, or a row."""
+    words = (
+        "Shared memory has 32 banks of 4 bytes; lanes that need different words of one bank wait "
+        "for each other: pad the rows or swizzle and watch the banks."
+    )
+    offsets = offsets_of(layout)
+    if offsets.ndim != 1:
+        remedy = "leave memory out: coordinates have no banks"
+        raise usage_error("layout", f"{layout} in smem", "offsets into memory", remedy)
+    if layout.rank == 2:
+        ways = map(describe_ways, worst_ways(offsets.reshape(-1, layout.size(0)), bits))
+        words += " As given, a warp that reads a column: {}; a row: {}.".format(*ways)
     modes = "(row,column)" if layout.rank == 2 else "(index)"
-    return {"kind": "layout", "name": "the tensor", "code": "mA", "result": str(layout),
-            "modes": modes, "words": words, "show": "offset"}  # fmt: skip
+    return _step("banks", "sA", layout, modes, words, colour="bank")
 
 
-def _divided(layout: Any, tile: Any) -> tuple[Any, dict[str, Any], list[dict[str, Any]]]:
-    """The tile's layout, where all tiles lie, and the two steps that lead to it."""
+def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
+    """The tile's layout, the coordinate of the first tile, and the two steps that lead to it."""
     tiler = (tile,) if isinstance(tile, int) and layout.rank == 1 else tile
     tiler = tuple(tiler) if isinstance(tiler, list) else tiler
     divided = zipped_divide(layout, tiler)
-    if divided.size() > _MOST:
-        got, needed = f"{divided.size():,} elements", f"at most {_MOST:,}"
+    if divided.size() > MOST_CELLS:
+        got, needed = f"{divided.size():,} elements", f"at most {MOST_CELLS:,}"
         raise usage_error(f"tile {brief(tile)}", got, needed, "take a smaller tile")
     inner, rest = divided.mode(0), divided.mode(1)
-    size, count = inner.size(), rest.size()
-    shape = outer_of(layout).shape
-    cells = _numbers(zipped_divide(make_identity_layout(shape), tiler), shape)
     kept = _all_of(inner.shape)
-    starts = [_slice(divided, (kept, t))[1] for t in range(count)]
-    data = {"shape": inner.shape, "rest": rest.shape, "size": size, "count": count,
-            "cells": cells, "starts": starts}  # fmt: skip
-    block, _ = _slice(divided, (kept, 0))
-    outside = sum(cell < 0 for cell in cells)
-    tiles = "1 tile" if count == 1 else f"{_by(rest)} tiles"
+    block = divided((kept, 0))
+    outside = divided.size() - layout.size()
+    tiles = "1 tile" if rest.size() == 1 else f"{_by(rest)} tiles"
     words = (f"Cut into {tiles} of {_by(inner)}: mode 0 walks inside a tile, mode 1 from "
              "tile to tile.")  # fmt: skip
     if outside:
         words += f" Tiles reach beyond the tensor ({outside} elements): a kernel needs a predicate."
     spelt = str(tiler).replace(" ", "")
-    names = _modes(inner, "Tile"), _modes(rest, "Rest")
+    within, over = _modes(inner, "Tile"), _modes(rest, "Rest")
+    by = f"({text(kept)},{{tile}})"
     steps = [
-        {"kind": "divide", "name": "zipped_divide", "show": "tile", "words": words,
-         "code": f"gA = zipped_divide(mA, {spelt})",
-         "result": str(divided), "modes": f"({names[0]},{names[1]})"},
-        {"kind": "tile", "name": "one tile", "code": f"blkA = gA[({text(kept)},{{tile}})]",
-         "result": str(block), "modes": names[0], "show": "tile",
-         "words": "A block takes one tile: it keeps mode 0 and fixes mode 1, so every tile has "
-                  "this layout and only begins elsewhere, here at offset {start}."},
+        _step("zipped_divide", f"gA = zipped_divide(mA, {spelt})", divided, f"({within},{over})",
+              words, op="zipped_divide", by=text(leaf_map(_entry, tiler))),
+        _step("one tile", f"blkA = gA[{by}]", block, within,
+              "A block takes one tile: it keeps mode 0 and fixes mode 1, so every tile has this "
+              "layout and only begins elsewhere, here at offset {begin}.", op="slice", by=by,
+              begin=block(0)),
     ]  # fmt: skip
-    return block, data, steps
+    return block, text(leaf_map(lambda _: 0, rest.shape)), steps
 
 
-def _slice(layout: Any, coord: Any) -> tuple[Any, Any]:
-    """A slice, and where it begins (before a swizzle)."""
-    if isinstance(layout, ComposedLayout):
-        sliced, start = slice_and_offset(layout.outer, coord)
-        return ComposedLayout(layout.inner, layout.offset, sliced), start
-    return slice_and_offset(layout, coord)
+def _entry(entry: Any) -> Any:
+    """A tiler's entry as the playground reads it: CuTe's layouts as ours."""
+    return entry if entry is None or isinstance(entry, int) else of(entry)
 
 
-def _numbers(coordinates: Layout, shape: Any) -> list[int]:
-    """The number of the element at each coordinate of a shape; -1 outside it."""
-    sizes = np.array(flat(shape))
-    found = offsets_of(coordinates).reshape(coordinates.size(), -1)
-    places = np.zeros((len(found), len(sizes)), np.int64)
-    places[:, : found.shape[1]] = found
-    inside = ((places >= 0) & (places < sizes)).all(axis=1)
-    numbers = places @ np.cumprod([1, *sizes[:-1]])
-    return [int(n) for n in np.where(inside, numbers, -1)]
-
-
-def _composed(
-    block: Any, tile: dict[str, Any], tv: Layout | ComposedLayout, name: str
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Which element each (thread, value) is, and the two steps that lead to one thread's."""
-    threads, values, indices = _thread_values(tv, tile)
+def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
+    """The two steps that lead to one thread's elements."""
+    threads, values, indices = _thread_values(tv, block)
     composed = composition(block, tv)
-    expected = [block(i) for i in indices]
-    if [composed(i) for i in range(len(indices))] != expected:
+    if [composed(i) for i in range(len(indices))] != [block(i) for i in indices]:
         remedy = "choose a TV layout whose strides divide the tile's modes; make_layout_tv does"
         got = f"{composed}, which is another function"
         needed = "sizes and strides that divide one another"
         raise usage_error(f"composition of {block} with {tv}", got, needed, remedy)
-    each = [[indices[v * threads + t] for v in range(values)] for t in range(threads)]
     kept = _all_of(composed.shape[1])
-    piece, _ = _slice(composed, (0, kept))
-    steps = [
-        {"kind": "compose", "name": "composition", "code": f"tidA = composition({name}, {tv})",
-         "result": str(composed), "modes": "(thread,value)", "show": "thread",
-         "words": "Put the TV layout in front: (thread, value) becomes a place in the tile, the "
-                  "tile's layout makes it an offset. "
-                  f"{threads} threads with {plural(values, 'value')} each."},
-        {"kind": "slice", "name": "one thread", "code": f"thrA = tidA[({{thread}},{text(kept)})]",
-         "result": str(piece), "modes": "(value)", "show": "thread",
-         "words": "A thread fixes mode 0 and keeps its values: thread {thread} begins at offset "
-                  "{first}, and steps like all the others."},
+    by = f"({{thread}},{text(kept)})"
+    return [
+        _step("composition", f"tidA = composition({name}, {tv})", composed, "(thread,value)",
+              "Put the TV layout in front: (thread, value) becomes a place in the tile, the tile's "
+              f"layout makes it an offset. {threads} threads with {plural(values, 'value')} each.",
+              op="composition", by=str(tv)),
+        _step("one thread", f"thrA = tidA[{by}]", composed((0, kept)), "(value)",
+              "A thread fixes mode 0 and keeps its values: thread {thread} begins at offset "
+              "{begin}, and steps like all the others.", op="slice", by=by,
+              begin=composed(0)),
     ]  # fmt: skip
-    shape = {"shape": [tv.shape[0], tv.shape[1]], "threads": threads, "values": values}
-    return {**shape, "layout": str(tv), "elements": each}, steps
 
 
-def _thread_values(tv: Any, tile: dict[str, Any]) -> tuple[int, int, list[int]]:
+def _thread_values(tv: Any, block: Any) -> tuple[int, int, list[int]]:
     if tv.rank != 2:
         got, needed = f"{tv} of rank {tv.rank}", "a thread and a value mode"
         remedy = "give ((threads…),(values…)), such as what make_layout_tv returns"
@@ -170,9 +154,9 @@ def _thread_values(tv: Any, tile: dict[str, Any]) -> tuple[int, int, list[int]]:
         raise usage_error("tv", got, "indices of the tile", remedy)
     indices = [int(i) for i in found]
     worst = max(indices) if min(indices) >= 0 else min(indices)
-    if not 0 <= worst < tile["size"]:
+    if not 0 <= worst < block.size():
         remedy = "give the tile that this TV layout covers (make_layout_tv returns it too)"
-        needed = f"elements 0 to {tile['size'] - 1} of the tile {text(tile['shape'])}"
+        needed = f"elements 0 to {block.size() - 1} of the tile {text(block.shape)}"
         raise usage_error(f"tv {tv}", f"element {worst}", needed, remedy)
     return threads, values, indices
 

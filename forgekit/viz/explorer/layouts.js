@@ -1,8 +1,11 @@
-// CuTe's layout algebra for the playground, as forgekit.layouts has it, errors included:
-// tests/book/test_playground.py compares the two. The explorer's math.js comes before.
+// CuTe's layout algebra for the playground, as forgekit.layouts has it, errors included, and the banks
+// of shared memory: tests/book/test_playground.py compares the two.
 // A tuple is an array, `_` is null, 2@1 is {value: 2, mode: [1]}, a layout {shape, stride},
 // S<2,0,3> is {bits, base, shift}, and what it is composed with {inner, offset, outer}.
 
+const mod = (a, n) => ((a % n) + n) % n;
+const flat = (x) => (Array.isArray(x) ? x.flatMap(flat) : [x]);
+const product = (x) => flat(x).reduce((a, b) => a * b, 1);
 const isLayout = (x) => x !== null && x?.stride !== undefined;
 const isComposed = (x) => x !== null && x?.outer !== undefined;
 const isSwizzle = (x) => x !== null && x?.bits !== undefined;
@@ -152,6 +155,24 @@ function weaklyCongruent(a, b) {
 const congruent = (a, b) => weaklyCongruent(a, b) && weaklyCongruent(b, a);
 
 // -- coordinates ----------------------------------------------------------------------------------
+// The nested coordinate of a linear index, leftmost mode fastest.
+function coordinate(index, shape) {
+  if (!Array.isArray(shape)) return index;
+  return shape.map((part, i) => {
+    const size = product(part);
+    const here = i < shape.length - 1 ? index % size : index;
+    index = Math.floor(index / size);
+    return coordinate(here, part);
+  });
+}
+
+function swizzled(offset, swizzle) {
+  if (!swizzle) return offset;
+  const [bits, base, shift] = swizzle;
+  const taken = (offset >> (base + Math.max(shift, 0))) & ((1 << bits) - 1);
+  return offset ^ (taken << (base + Math.max(-shift, 0)));
+}
+
 function times(stride, count) {
   return isBasis(stride) ? { value: stride.value * count, mode: stride.mode } : stride * count;
 }
@@ -533,6 +554,28 @@ function distinctOffsets(a, size) {
     seen = next;
   }
   return seen.size;
+}
+
+// -- banks ------------------------------------------------------------------------------------------
+const byteOf = (offset, bits) => Math.floor((offset * bits) / 8);
+const bankOf = (offset, bits) => mod(Math.floor((offset * bits) / 32), 32);
+
+// Words that each bank has to serve when lane i reads offsets[i]. Elements wider than 4 bytes are
+// served in groups of lanes that need 128 bytes together; the worst group counts.
+function wordsOfBanks(offsets, bits) {
+  const lanes = Math.max(Math.min(32, Math.floor(1024 / bits)), 1);
+  const each = Math.max(Math.floor(bits / 32), 1);
+  let worst = null, most = -1;
+  for (let start = 0; start < offsets.length; start += lanes) {
+    const words = new Set();
+    for (const offset of offsets.slice(start, start + lanes)) {
+      for (let k = 0; k < each; k++) words.add(Math.floor((offset * bits) / 32) + k);
+    }
+    const counts = Array(32).fill(0);
+    for (const word of words) counts[mod(word, 32)]++;
+    if (Math.max(...counts) > most) [worst, most] = [counts, Math.max(...counts)];
+  }
+  return worst;
 }
 
 // The most words of one bank that a group of lanes needs; lane i of each warp reads offsets[i].

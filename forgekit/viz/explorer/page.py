@@ -1,0 +1,103 @@
+"""The playground as a fragment of HTML: its script and style, and a still picture without them.
+
+Script and style are the larger part of it and the same in every one, so they are compressed: a
+third of the size. The browser unpacks them without asking anyone.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import hashlib
+import html
+import json
+import re
+from importlib import resources
+from typing import Any
+
+from forgekit.layouts import ComposedLayout, Layout, composition
+from forgekit.viz import palette
+from forgekit.viz.layouts.offsets import draw_layout
+from forgekit.viz.layouts.swizzle import draw_swizzle_layout
+from forgekit.viz.page import fragment, img_tag, in_script, script
+from forgekit.viz.palette import THEME, theme_style, variables
+from forgekit.viz.picture import LayoutPicture
+from forgekit.viz.raster import png_bytes
+
+_SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
+_RAMP = 24  # colours from the first offset to the last
+_MOST_DRAWN, _CORNER = 128, 8  # cells of the still picture; rows and columns of a larger layout's
+_STILL = "A still picture: this page runs no scripts. In JupyterLab, trust the notebook to explore."
+# Unpacks the module where no playground of the page has done so before, and opens it.
+_OPEN = """(async()=>{
+if(!window[module]){
+const packed=atob(root.querySelector("script[type='application/gzip']").textContent);
+const bytes=new Blob([Uint8Array.from(packed,(x)=>x.charCodeAt(0))]);
+const text=bytes.stream().pipeThrough(new DecompressionStream("gzip"));
+const run=document.createElement("script");
+run.textContent=await new Response(text).text();
+document.head.append(run);
+}
+const words=root.querySelector("details");
+window[module](root,given.address?"pg":uid,given);
+root.append(words);
+})()"""
+
+
+def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
+    """The playground opened on `data`: the fields' values, and the steps if there are any.
+
+    `layout` is drawn, and `words` are given, where no script runs. With `data["address"]` the
+    page's address keeps what is typed.
+    """
+    picture, part = _still(layout, data)
+    name, code = _module()
+    still = (
+        f"{img_tag(png_bytes(picture.scene, 1.0, 64), picture.alt)}\n<p>{part}{_STILL}</p>\n"
+        f"<details><summary>In words</summary><pre>{html.escape(words)}</pre></details>\n"
+        f'<script type="application/gzip">{code}</script>'
+    )
+    given = in_script({**data, "palette": _palette()})
+    scripts = f'const module="{name}",given={given};\n{_OPEN}'
+    return fragment("pg", still, scripts, label="Layout playground")
+
+
+@functools.cache
+def _module() -> tuple[str, str]:
+    """The global name of the playground's function, after its text; and its text, packed."""
+    scripts = f"{script('forgekit.viz', 'shared.js')}\n{script(__package__, *_SCRIPTS)}"
+    text = f"{scripts}\nconst FK_STYLE={json.dumps(_style())};"
+    name = "fkPlayground_" + hashlib.sha256(text.encode()).hexdigest()[:10]
+    whole = f"window.{name}=(()=>{{{text}\nreturn fkPlayground;}})();"
+    packed = gzip.compress(whole.encode(), mtime=0)
+    return name, base64.b64encode(packed).decode("ascii")
+
+
+def _still(layout: Layout | ComposedLayout, data: dict[str, Any]) -> tuple[LayoutPicture, str]:
+    """The picture of a layout, or of the corner of a large one, and which part of it that is."""
+    part = ""
+    if layout.rank == 2 and layout.size() > _MOST_DRAWN:
+        rows, columns = (min(layout.size(i), _CORNER) for i in range(2))
+        layout = composition(layout, (rows, columns))
+        part = f"The first {rows} rows and {columns} columns of {html.escape(data['layout'])}. "
+    if layout.rank <= 2 and any(step["colour"] == "bank" for step in data["steps"]):
+        return draw_swizzle_layout(layout, element_bits=data["bits"]), part
+    return draw_layout(layout), part
+
+
+def _palette() -> dict[str, list[str]]:
+    return {
+        "offset": [palette.offset_colour(i, _RAMP) for i in range(_RAMP)],
+        "thread": [palette.thread_colour(i) for i in range(32)],
+        "block": [palette.block_colour(i) for i in range(8)],
+        "bank": [palette.bank_colour(i) for i in range(32)],
+    }
+
+
+def _style() -> str:
+    file = resources.files(__package__).joinpath("playground.css")
+    css = re.sub(r"/\*.*?\*/\n?", "", file.read_text("utf-8"), flags=re.DOTALL)
+    light, dark = variables(THEME)
+    themes = theme_style("pg", f"color-scheme:light;{light}", f"color-scheme:dark;{dark}")
+    return f"{css.strip()}\n{themes}"
