@@ -7,6 +7,7 @@ It knows PTX and NumPy, and nothing of notebooks or lessons; of torch only `cuda
 bottom to the top; each imports only from those above it:
 
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
+    elementary.py        log2, sin, cos and tanh, correctly rounded
     tensor_cores.py      dot products as tensor cores add them up
     ptx/            text -> instructions, each with its Python line
     launch_record.py    one launch: grid, blocks, parameters; where a block stands

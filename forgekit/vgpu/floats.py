@@ -28,6 +28,7 @@ CANONICAL_NAN_16 = np.uint16(0x7FFF)  # float16 and bfloat16
 _CANONICAL_NAN: dict[int, Any] = {
     2: CANONICAL_NAN_16.view(np.float16), 4: np.uint32(0x7FFFFFFF).view(np.float32),
 }  # fmt: skip
+_QUIET_64, _INVALID_64 = np.uint64(1 << 51), np.uint64(0xFFF8 << 48)
 
 
 def flush(x: Array) -> Array:
@@ -58,6 +59,20 @@ def canonical_nan(x: Array) -> Array:
     if nan.any():
         return np.where(nan, _CANONICAL_NAN[x.dtype.itemsize], x)
     return x
+
+
+def first_nan(result: Array, *operands: Array) -> Array:
+    """Give float64 NaN results the bits of the first NaN operand, made quiet.
+
+    Without a NaN operand, the sign is negative and the payload zero. Processors differ in both.
+    """
+    nan = np.isnan(result)
+    if not nan.any():
+        return result
+    bits = np.full(result.shape, _INVALID_64)
+    for x in reversed(operands):
+        bits = np.where(np.isnan(x), x.view(np.uint64) | _QUIET_64, bits)
+    return np.where(nan, bits.view(np.float64), result)
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ def values(name: str) -> Array:
     bits, bias = _MANTISSA_BITS[name], _BIAS[name]
     exponent, fraction = (codes & 0x7F) >> bits, (codes & ((1 << bits) - 1)) / (1 << bits)
     normal = exponent > 0
-    result = (fraction + normal) * 2.0 ** (np.maximum(exponent, 1) - bias)
+    result = np.ldexp(fraction + normal, np.maximum(exponent, 1) - bias)
     if name == "e4m3":
         result[(codes & 0x7F) == 0x7F] = np.nan
     else:

@@ -182,7 +182,8 @@ EDGES = {
         for magnitude in (
             *(0, 1, 2, (1 << f.mantissa) - 1, 1 << f.mantissa),  # zero, subnormals, least normal
             *(encode(Fraction(*r), f) for r in ((1, 3), (1, 2), (1, 1), (3, 2), (2, 1), (7, 1))),
-            *(f.largest, f.infinity, f.infinity | 1 << f.mantissa - 1),  # ends with a quiet NaN
+            # Ends with a signaling and a quiet NaN.
+            *(f.largest, f.infinity, f.infinity | 1, f.infinity | 1 << f.mantissa - 1),
         )
     )
     for name, f in FORMATS.items()

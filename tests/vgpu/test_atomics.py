@@ -7,6 +7,7 @@ import pytest
 from ptx_launch import launch
 
 from forgekit.errors import UnsupportedPtxError
+from forgekit.vgpu.opcodes.atomics import operation
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd1, %rd10; add.s64 %rd12, %rd2, %rd10; "
 KEEP = "st.global.b32 [%rd12], %r5; ret;"
@@ -120,6 +121,26 @@ def test_float_sums_are_taken_in_order(threads):
         olds.append(total)
         total = np.float32(total + v)
     assert cell[0] == total and old.tolist() == olds
+
+
+@pytest.mark.parametrize("threads", [2, 40])
+def test_nan_sums_are_those_of_a_gpu(threads):
+    """Without operands that are NaN, x86 and Arm processors give different ones."""
+    infinity, minus_infinity, nan, payload = 0x7F800000, 0xFF800000 - 2**32, 0x7FFFFFFF, 0x7F800001
+    values = [minus_infinity] + [0] * (threads - 1)
+    found = serve("atom.global.add.f32", infinity, values)
+    assert found == (nan, [infinity] + [nan] * (threads - 1))
+    found = serve("atom.global.add.f32", payload, [0] * threads)
+    assert found == (nan, [payload] + [nan] * (threads - 1))
+
+
+@pytest.mark.parametrize("name, zero", [("min", 0x8000), ("max", 0)])
+def test_extremes_of_halves_in_memory(name, zero):
+    """As those of `min` and `max`: signed zeros have an order, and a signaling NaN loses."""
+    old = np.array([0, 0x8000, 0x7C01, 0x3C00, 0x7C01], np.uint16).view(np.float16)
+    x = np.array([0x8000, 0, 0x3C00, 0x7C01, 0x7C01], np.uint16).view(np.float16)
+    result = operation(name, "f16")(old, x).view(np.uint16)
+    assert result.tolist() == [zero, zero, 0x3C00, 0x3C00, 0x7FFF]
 
 
 @pytest.mark.parametrize("space", ["global", "shared"])

@@ -455,3 +455,40 @@ def test_immediates() -> None:
     check("fma.rn.f32 d, a, 0fBF800000, 0f40000000", "f32 -> f32", [(1.5, 0.5)])
     check("max.f32 d, a, 0fFF800000", "f32 -> f32", [(NAN, -INF), (-5.0, -5.0)])
     check("mov.b32 d, 0; @b add.f32 d, a, a", "f32 pred -> f32", [(1.0, 1, 2.0), (1.0, 0, 0.0)])
+
+
+QUIET, SIGNALING = 0xFFF8000000000005, 0x7FF0000000000001  # float64 NaN with payloads
+INFINITE, ZERO, INVALID = 0x7FF << 52, 0, 0xFFF8 << 48
+
+
+def quiet(nan: int) -> int:
+    return nan | 1 << 51
+
+
+@pytest.mark.parametrize("text, invalid", [
+    ("add.f64 d, a, b", (INFINITE, INFINITE | 1 << 63)), ("sub.f64 d, a, b", (INFINITE, INFINITE)),
+    ("mul.f64 d, a, b", (ZERO, INFINITE)), ("div.rn.f64 d, a, b", (ZERO, ZERO)),
+    ("fma.rn.f64 d, a, b, 0d0000000000000000", (ZERO, INFINITE)),
+    ("min.f64 d, a, b", None), ("max.f64 d, a, b", None),
+])  # fmt: skip
+def test_float64_nans_are_the_same_on_every_processor(
+    text: str, invalid: tuple[int, int] | None
+) -> None:
+    """The first NaN operand, made quiet; Intel's processors make another than Arm's of none."""
+    pairs = [(QUIET, SIGNALING), (SIGNALING, QUIET)]
+    wanted = [QUIET, quiet(SIGNALING)]
+    if invalid:
+        pairs += [invalid, (ZERO, QUIET)]
+        wanted += [INVALID, QUIET]
+    got = run(text, "f64 f64 -> f64", pairs)
+    assert [hex(bits) for (bits,) in got] == [hex(bits) for bits in wanted]
+
+
+@pytest.mark.parametrize("text, kind, nan, wanted", [
+    ("sqrt.rn.f64 d, a", "f64", 0xBFF << 52, INVALID), ("sqrt.rn.f64 d, a", "f64", QUIET, QUIET),
+    ("rsqrt.approx.f64 d, a", "f64", SIGNALING, quiet(SIGNALING)),
+    ("cvt.f64.f16 d, a", "f16", 0xFC01, 0xFFF8_0400_0000_0000),
+    ("cvt.f64.f32 d, a", "f32", 0x7F800001, 0x7FF8_0000_2000_0000),
+])  # fmt: skip
+def test_float64_nans_of_one_operand(text: str, kind: str, nan: int, wanted: int) -> None:
+    assert hex(run(text, f"{kind} -> f64", [(nan,)])[0][0]) == hex(wanted)

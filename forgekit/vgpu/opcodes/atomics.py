@@ -17,7 +17,7 @@ from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
-from forgekit.vgpu.opcodes.floating import packed
+from forgekit.vgpu.opcodes.floating import extremum, packed
 from forgekit.vgpu.ptx import TYPE_BYTES, Instruction, Register
 
 Operation = Callable[..., Array]
@@ -33,10 +33,12 @@ def operation(name: str, kind: str) -> Operation:
         return lambda old, x: floats.f32_to_bf16(wide(to32(old), to32(x)))
     if kind in ("f16x2", "bf16x2"):
         return packed(operation(name, kind[:-2]), kind[:-2])
+    if kind[0] == "f" and name in ("min", "max"):
+        return extremum(name, kind, propagate_nan=False)
     table: dict[str, Operation] = {
-        "add": np.add,
-        "min": np.fmin if kind[0] == "f" else np.minimum,
-        "max": np.fmax if kind[0] == "f" else np.maximum,
+        "add": _float_sum if kind[0] == "f" else np.add,
+        "min": np.minimum,
+        "max": np.maximum,
         "and": np.bitwise_and,
         "or": np.bitwise_or,
         "xor": np.bitwise_xor,
@@ -53,12 +55,18 @@ def reduction(name: str, kind: str) -> Operation:
     return _add_flushed if (name, kind) == ("add", "f32") else operation(name, kind)
 
 
+def _float_sum(old: Array, x: Array) -> Array:
+    """The sum; its NaN is the GPU's, not the processor's."""
+    total = old + x
+    return floats.first_nan(total, old, x) if total.itemsize == 8 else floats.canonical_nan(total)
+
+
 def _add_flushed(old: Array, x: Array) -> Array:
     """float32 addition as in global memory: subnormal operands and results become zero.
 
     PTX ISA, "atom": on shared memory subnormals are kept.
     """
-    return floats.flush(floats.flush(old) + floats.flush(x))
+    return floats.flush(_float_sum(floats.flush(old), floats.flush(x)))
 
 
 def _swap_if_equal(old: Array, compare: Array, x: Array) -> Array:
@@ -126,7 +134,7 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     lengths = np.diff(np.r_[starts, len(ordered)])
     old = np.empty(len(rows), memory.dtype)
-    total = np.add if run is _add_flushed else run
+    total = np.add if run in (_float_sum, _add_flushed) else run
     if isinstance(total, np.ufunc) and len(starts) < lengths.max():
         # Few addresses, many threads each: a running total per address.
         for start, length in zip(starts, lengths, strict=True):
@@ -134,7 +142,9 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
             row = ordered[start]
             chain = np.r_[memory[row : row + 1], values[0][who]]
             totals = total.accumulate(chain, dtype=memory.dtype)
-            if run is _add_flushed and (_subnormal(chain).any() or _subnormal(totals).any()):
+            # A NaN, of which the last sum would be one, and subnormals have rules of their own.
+            subnormal = run is _add_flushed and (_subnormal(chain) | _subnormal(totals)).any()
+            if subnormal or np.isnan(totals[-1]):
                 for i, x in enumerate(chain[1:]):
                     totals[i + 1 : i + 2] = run(totals[i : i + 1], x[None])
             old[who] = totals[:-1]

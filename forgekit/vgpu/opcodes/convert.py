@@ -99,7 +99,7 @@ def _round(value: Array, target: str, mode: str, error: Array | None = None) -> 
     """
     wide = value.dtype.itemsize == 8
     if target == "f64":
-        result: Array = value.astype("f8")
+        result: Array = floats.first_nan(wider := value.astype("f8"), wider)
         return result if error is None else floats.directed(result, np.sign(error), mode)
     if target == "f32":
         if wide:

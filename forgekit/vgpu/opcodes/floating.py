@@ -129,7 +129,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
     if root in ("fma", "mad"):
         if kind == "f32":
             return lambda a, b, c: canonical(floats.fma32(a, b, c, mode))
-        return {"f16": floats.fma16, "bf16": floats.fma_bf16, "f64": floats.fma64}[kind]
+        return {"f16": floats.fma16, "bf16": floats.fma_bf16, "f64": with_nans(floats.fma64)}[kind]
     if root not in _PLAIN:
         raise UnknownVariantError(root)
     plain = _PLAIN[root]
@@ -137,7 +137,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
         to32 = floats.bf16_to_f32
         return lambda a, b: floats.f32_to_bf16(plain(to32(a), to32(b)))
     if mode == "rn":
-        return plain if kind == "f64" else lambda a, b: canonical(plain(a, b))
+        return with_nans(plain) if kind == "f64" else lambda a, b: canonical(plain(a, b))
     if root == "mul":
         return lambda a, b: canonical(floats.mul32(a, b, mode))
     if root == "add":
@@ -146,9 +146,19 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
 
 
 def canonical(x: Array) -> Array:
-    """NaN results are the GPU's one NaN; a maximum finds out cheaply whether there is any."""
+    """NaN results are the GPU's one NaN."""
+    return floats.canonical_nan(x) if _has_nan(x) else x
+
+
+def _has_nan(x: Array) -> bool:
+    """True if there is a NaN; a maximum is the cheapest way to find out."""
     largest = np.maximum.reduce(x, axis=None)
-    return x if largest == largest else floats.canonical_nan(x)
+    return bool(largest != largest)
+
+
+def with_nans(fn: Fn) -> Fn:
+    """A function of float64 whose NaN results are the same on every processor."""
+    return lambda *a: floats.first_nan(fn(*a), *a)
 
 
 def _sign_operation(root: str, kind: str) -> Fn:
@@ -175,11 +185,9 @@ def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
         inner = extremum(root, "f32", propagate_nan)
         to32 = floats.bf16_to_f32
         return lambda a, b: floats.f32_to_bf16(inner(to32(a), to32(b)))
-    choose = {
-        ("min", False): np.fmin, ("max", False): np.fmax,
-        ("min", True): np.minimum, ("max", True): np.maximum,
-    }[root, propagate_nan]  # fmt: skip
-    combine = np.bitwise_or if root == "min" else np.bitwise_and
+    choose, combine = {
+        "min": (np.minimum, np.bitwise_or), "max": (np.maximum, np.bitwise_and),
+    }[root]  # fmt: skip
     bits = _BITS[kind]
 
     def fn(a: Array, b: Array) -> Array:
@@ -187,7 +195,11 @@ def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
         zeros = (a == 0) & (b == 0)
         if zeros.any():
             result = np.where(zeros, combine(a.view(bits), b.view(bits)).view(a.dtype), result)
-        return result if kind == "f64" else canonical(result)
+        if not _has_nan(result):
+            return result
+        if not propagate_nan:  # np.fmin and np.fmax of a signaling NaN differ between processors
+            result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
+        return floats.first_nan(result, a, b) if kind == "f64" else floats.canonical_nan(result)
 
     return fn
 
@@ -198,7 +210,7 @@ def _extremum_of_magnitudes(root: str, kind: str) -> Fn:
         inner = _extremum_of_magnitudes(root, "f32")
         to32 = floats.bf16_to_f32
         return lambda a, b: floats.f32_to_bf16(inner(to32(a), to32(b)))
-    choose = np.fmin if root == "min" else np.fmax
+    choose = extremum(root, kind, propagate_nan=False)
 
     def fn(a: Array, b: Array) -> Array:
         negative = np.signbit(a) != np.signbit(b)

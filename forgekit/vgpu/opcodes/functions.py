@@ -13,11 +13,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from forgekit.vgpu import floats
+from forgekit.vgpu import elementary, floats
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder
-from forgekit.vgpu.opcodes.floating import MODES, PACKED, canonical, flushing, packed, widen
+from forgekit.vgpu.opcodes.floating import (
+    MODES,
+    PACKED,
+    canonical,
+    flushing,
+    packed,
+    widen,
+    with_nans,
+)
 from forgekit.vgpu.opcodes.integer import divide_integers
 from forgekit.vgpu.ptx import Instruction
 
@@ -29,8 +37,8 @@ def _compute(ins: Instruction, fn: Fn, count: int) -> Compute:
     kind = ins.opcode[-1]
     if kind == "f32":
         inner = flushing(fn) if "ftz" in ins.opcode else fn
-        fn = lambda *a: canonical(inner(*a))  # noqa: E731
-    return Compute(fn, (kind,) * count, kind)
+        return Compute(lambda *a: canonical(inner(*a)), (kind,) * count, kind)
+    return Compute(with_nans(fn), (kind,) * count, kind)
 
 
 def _rounding(ins: Instruction) -> str | None:
@@ -79,29 +87,25 @@ def sqrt(ins: Instruction, d: Decoder) -> Compute:
 
 
 # -- approximate functions --------------------------------------------------------------------
-def _in_double(fn: Fn) -> Fn:
-    """Compute in float64 and round once: correctly rounded but for rare double roundings."""
-    return lambda a: fn(a.astype("f8")).astype(a.dtype)
-
-
 @opcode("rsqrt")
 def rsqrt(ins: Instruction, d: Decoder) -> Compute:
+    """Compute in float64 and round once: correctly rounded but for rare double roundings."""
     allow(ins, "approx", "ftz", "f32", "f64")
-    return _compute(ins, _in_double(lambda a: 1 / np.sqrt(a)), 1)
+    return _compute(ins, lambda a: (1 / np.sqrt(a.astype("f8"))).astype(a.dtype), 1)
 
 
 @opcode("lg2", "sin", "cos")
 def transcendental(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "approx", "ftz", "f32")
-    fn: Fn = {"lg2": np.log2, "sin": np.sin, "cos": np.cos}[ins.opcode[0]]
-    return _compute(ins, _in_double(fn), 1)
+    fn: Fn = {"lg2": elementary.log2, "sin": elementary.sin, "cos": elementary.cos}[ins.opcode[0]]
+    return _compute(ins, fn, 1)
 
 
 @opcode("ex2", "tanh")
 def exponential(ins: Instruction, d: Decoder) -> Compute:
     kind = ins.opcode[-1]
     allow(ins, "approx", "ftz", "f16", "bf16", "f16x2", "bf16x2", "f32")
-    fn: Fn = exp2 if ins.opcode[0] == "ex2" else _in_double(np.tanh)
+    fn: Fn = exp2 if ins.opcode[0] == "ex2" else elementary.tanh
     if kind == "f32" and fn is exp2 and "ftz" in ins.opcode:
         # Subnormal operands need no flushing: they give 1, as zero does.
         return Compute(lambda a: canonical(floats.flush(exp2(a))), (kind,), kind)

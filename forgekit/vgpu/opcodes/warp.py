@@ -288,7 +288,8 @@ def elect(ins: Instruction, d: Decoder) -> Step:
     def run(m: Machine) -> None:
         named = pack_lanes(_active_lanes(m))[..., None] & _member_bits(m, members(m))
         lowest = named & (~named + np.uint32(1))
-        leader = np.log2(np.maximum(lowest, 1)).astype(np.uint32)
+        below = np.maximum(lowest, 1) - np.uint32(1)
+        leader = np.bitwise_count(below).astype(np.uint32)
         write(m, _spread(leader))
         write_leader(m, _flat(np.broadcast_to(leader, (*named.shape[:2], WARP)) == _LANES))
 

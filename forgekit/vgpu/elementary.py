@@ -1,0 +1,86 @@
+"""log2, sin, cos and tanh of float32, correctly rounded: the same bits on every machine.
+
+C libraries and vector extensions differ in the last bits of their float64 results. Such a result
+is used only where every number close to it rounds to the same float32. For the rest, about one
+value in ten million, decimal arithmetic decides: results that are not float64 numbers themselves
+are irrational, so enough digits show on which side of a tie they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+
+import numpy as np
+
+from forgekit.vgpu import floats
+from forgekit.vgpu.floats import Array
+
+_REMOVED, _TIE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # of float64's last bits
+_DOUBT = np.uint64(32)  # of a float64 result, in units in the last place
+# The largest float32 has 39 digits before the point; 50 are left for its remainder.
+_DIGITS = 90
+_PI = Decimal(
+    "3.14159265358979323846264338327950288419716939937510"
+    "5820974944592307816406286208998628034825342117067982"
+)
+
+
+def log2(x: Array) -> Array:
+    return _rounded(np.log2, _log2, x)
+
+
+def sin(x: Array) -> Array:
+    return _rounded(np.sin, _sin, x)
+
+
+def cos(x: Array) -> Array:
+    return _rounded(np.cos, _cos, x)
+
+
+def tanh(x: Array) -> Array:
+    return _rounded(np.tanh, _tanh, x)
+
+
+def _rounded(fn: Callable[[Array], Array], exact: Callable[[Decimal], Decimal], x: Array) -> Array:
+    wide = fn(x.astype(np.float64))
+    result: Array = wide.astype(np.float32)
+    # How far the bits that rounding removes are above the lowest that leave a doubt; those below
+    # wrap around. (Results that are subnormal in float32 are x itself.)
+    above = (wide.view(np.uint64) & _REMOVED) - (_TIE - _DOUBT)
+    doubtful = above <= 2 * _DOUBT
+    if doubtful.any():
+        with localcontext(prec=_DIGITS):
+            values = [exact(Decimal(float(v))) for v in x[doubtful]]
+            nearest = np.array([float(v) for v in values])
+            error = np.array([float(v - Decimal(float(v))) for v in values])
+        result[doubtful] = floats.round_to_f32(nearest, error, "rn")
+    return result
+
+
+def _log2(x: Decimal) -> Decimal:
+    return x.ln() / Decimal(2).ln()
+
+
+def _tanh(x: Decimal) -> Decimal:
+    square = (2 * x).exp()
+    return (square - 1) / (square + 1)
+
+
+def _sin(x: Decimal) -> Decimal:
+    angle = x % (2 * _PI)
+    return _series(angle, angle, 1)
+
+
+def _cos(x: Decimal) -> Decimal:
+    return _series(x % (2 * _PI), Decimal(1), 0)
+
+
+def _series(angle: Decimal, term: Decimal, power: int) -> Decimal:
+    """Taylor's series of sine or cosine, from its first term, of this power of the angle."""
+    total, before = term, None
+    while total != before:
+        before, power = total, power + 2
+        term *= -angle * angle / (power * (power - 1))
+        total += term
+    return total
