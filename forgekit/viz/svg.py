@@ -104,7 +104,8 @@ def _common(item: Item) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+    # Python 3.12 adds floats more exactly than 3.11: sums a last bit apart have to round alike.
+    return f"{value + 1e-7:.2f}".rstrip("0").rstrip(".") or "0"
 
 
 def _paint(fill: str | None, stroke: str | None = None, width: float = 1.0) -> str:
