@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from forgekit.arguments import checked, require_one_of
-from forgekit.compiling.replay import bind, copied, run_again
+from forgekit.compiling.replay import bind
 from forgekit.errors import SourceLine
 from forgekit.profiling.gpus import Gpu, gpu_or_default
 from forgekit.profiling.metrics import (
@@ -27,14 +27,17 @@ from forgekit.profiling.profiled_lines import Launch, ProfiledLine, launch_of, s
 from forgekit.profiling.table import as_text
 from forgekit.profiling.waste import Waste, waste_of
 from forgekit.show import Shown
+from forgekit.tracing.recordings import Call, recorded
 from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_access import WarpAccess
 from forgekit.tracing.warp_trace import FIRST_TIMES, BlockTrace, first_accesses
-from forgekit.vgpu.counters.counting import Counting
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu.counters.counting import LaunchCounts
     from forgekit.vgpu.counters.touched import TensorTraffic
+
+_FIRST = functools.partial(BlockTrace, 0, FIRST_TIMES)
 
 FirstFound = dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]
 
@@ -243,16 +246,24 @@ def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None =
     """`profile`, without a look at what was predicted."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
-    kept = copied(args)
-    counts, first = Counting(), BlockTrace(0, FIRST_TIMES)
-    run_again(kernel, kept, listeners=(counts, first))
-    found = of_counts(kernel.name, counts, chosen)
-    return replace(found, first_accesses=first_accesses(first), call=(kernel, kept))
+    call = recorded(kernel, args, _FIRST)
+    return replace(of_call(call, chosen), first_accesses=first_accesses(call.read(_FIRST)))
 
 
-def of_counts(name: str, counts: Counting, gpu: Gpu | None = None) -> Profile:
-    """The profile of all launches that a listener has counted."""
-    launches = tuple(map(launch_of, counts.launches))
+def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
+    """The profile of a recorded call.
+
+    Raises:
+        KernelError: what stopped the kernel.
+    """
+    call.result()
+    found = of_counts(call.kernel.name, call.recording.counts, gpu)
+    return replace(found, call=(call.kernel, call.before))
+
+
+def of_counts(name: str, counts: Sequence[LaunchCounts], gpu: Gpu | None = None) -> Profile:
+    """The profile of launches that have been counted."""
+    launches = tuple(map(launch_of, counts))
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import extent, plural, times
-from forgekit.tracing.observe import observe, stop_notes
+from forgekit.tracing.observe import stop_notes
+from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.touches import TensorTouches, Touches
 from forgekit.vgpu.counters.rules import LANES
@@ -162,7 +164,9 @@ def footprint(
             )  # fmt: skip
 
     columns = tuple(column for column, *_, kinds in _WAYS if kind in kinds)
-    touches, error, _ = observe(kernel, args, lambda: Touches(columns, line))
+    make = functools.partial(Touches, columns, line)
+    call = recorded(kernel, args, make)
+    touches, error = call.read_to_the_end(make), call.error
     lines: frozenset[SourceLine] = frozenset()
     if line is not None and (touches.sources or error is None):
         lines = chosen_lines(line, touches.sources, "makes a global access")

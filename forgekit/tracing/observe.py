@@ -1,38 +1,16 @@
-"""Run a compiled kernel once more on the virtual GPU, on copies and quietly, and watch it."""
+"""Blocks of a launch by number or coordinate, and what stopped a kernel, in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from forgekit.compiling.replay import run_again
-from forgekit.errors import KernelError, MemoryAccessError, UsageError, brief, got_needed
-from forgekit.vgpu.listeners import Listener
+from forgekit.errors import KernelError, UsageError, brief, got_needed
+from forgekit.vgpu import LaunchRecord, Listener
 
 if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.machine import Machine
-
-L = TypeVar("L", bound=Listener)
-
-
-def observe(
-    kernel: CompiledKernel, args: tuple[Any, ...], watcher: Callable[[], L]
-) -> tuple[L, KernelError | None, list[LaunchRecord]]:
-    """Run on copies; what `watcher()` saw, what stopped the kernel, and what was launched.
-
-    Blocks run together, and the first wrong access stops them all. The kernel then runs again,
-    one block after the other, so that those before the wrong one come to their end.
-    """
-    seen, launches = watcher(), Launches()
-    error = _run(kernel, args, (launches, seen))
-    records = launches.launches
-    if isinstance(error, MemoryAccessError) and records and math.prod(records[-1].grid) > 1:
-        seen = watcher()
-        _run(kernel, args, (seen,), batch_threads=1)
-    return seen, error, records
+    from forgekit.vgpu import Moment
 
 
 class Launches(Listener):
@@ -41,22 +19,11 @@ class Launches(Listener):
     def __init__(self) -> None:
         self.launches: list[LaunchRecord] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         if not self.launches or self.launches[-1] is not m.record:
             self.launches.append(m.record)
 
 
-def _run(
-    kernel: CompiledKernel, args: tuple[Any, ...], listeners: tuple[Listener, ...], **options: int
-) -> KernelError | None:
-    try:
-        run_again(kernel, args, listeners=listeners, **options)
-    except KernelError as error:
-        return error.with_traceback(None)  # whose frames hold the whole machine
-    return None
-
-
-# -- blocks by number or coordinate, and what stopped the kernel -------------------------------
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     """What stopped the kernel, in lines for a picture."""
     if error is None:
@@ -66,7 +33,7 @@ def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     return [f"stopped: {lines[0]}", *lines[1:2], *shown]
 
 
-def block_number(block: int | tuple[int, ...], records: list[LaunchRecord]) -> int:
+def block_number(block: int | tuple[int, ...], records: Sequence[LaunchRecord]) -> int:
     """A block's linear number, from that or from its coordinate in the largest grid.
 
     Raises:

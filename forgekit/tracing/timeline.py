@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import plural, spans
-from forgekit.tracing.observe import block_number, observe, stop_notes
+from forgekit.tracing.observe import block_number, stop_notes
+from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
 from forgekit.vgpu.counters.rules import LANES
@@ -167,7 +169,9 @@ def timeline(
             or line.
     """
     args = bind("timeline", kernel, args)
-    trace, error, records = observe(kernel, args, lambda: BlockTimeline(block, launch, line))
+    make = functools.partial(BlockTimeline, block, launch, line)
+    call = recorded(kernel, args, make)
+    trace, error, records = call.read_to_the_end(make), call.error, call.recording.launches
     if records and launch >= len(records):
         needed = f"0 to {len(records) - 1}"
         raise UsageError(got_needed("launch", launch, needed, "choose one of these"))

@@ -10,12 +10,12 @@ import numpy as np
 from forgekit.errors import SourceLine
 from forgekit.tracing.observe import Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant, line_at
+from forgekit.vgpu import Access
 from forgekit.vgpu.counters.rules import LANES
-from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.ptx import Symbol
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu import Moment
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.ptx import Instruction
 
@@ -109,7 +109,7 @@ class BlockTimeline(Launches):
         self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         super().on_batch(m)
         number = linear_block(self.block, m.record.grid)  # the grid is known only now
         ours = len(self.launches) - 1 == self.launch and number in m.blocks
@@ -118,17 +118,17 @@ class BlockTimeline(Launches):
             self._loops = _Iterations(m.program, m.n_threads)
             self._arrived, self._busy = (np.full(m.n_threads, -1) for _ in range(2))
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Moment, access: Access) -> None:
         who = self._lanes(m, access.mask)
         if who is not None:
             self._touched[m.pc] = self._touched.get(m.pc, False) | who
 
-    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+    def on_barrier_done(self, m: Moment, mask: Array | None, number: int) -> None:
         who = self._lanes(m, mask)
         if who is not None:
             self._opened.append((m.pc, number, who))
 
-    def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
+    def on_divergence(self, m: Moment, taken: Array, rest: Array) -> None:
         took, stayed = self._lanes(m, taken), self._lanes(m, rest)
         source = line_at(m.program, m.pc)
         if took is None or stayed is None or not (self.complete and is_meant(self.line, source)):
@@ -139,7 +139,7 @@ class BlockTimeline(Launches):
                 parts = (tuple(np.flatnonzero(p).tolist()) for p in (a, b))
                 self.splits.append(Split(source, warp, *parts))
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
         who = self._lanes(m, mask)
         if who is None or stop == start:
             return
@@ -159,7 +159,7 @@ class BlockTimeline(Launches):
                     self._meet(m.program, *barrier)
         self._loops.last[who] = stop - 1
 
-    def _lanes(self, m: Machine, mask: Array | None) -> Array | None:
+    def _lanes(self, m: Moment, mask: Array | None) -> Array | None:
         """Threads of our block; None if it has none."""
         if self._row is None:
             return None

@@ -1,8 +1,6 @@
 """Add up, while a kernel runs, which thread touched which element of its tensors.
 
-touches = Touches()
-with forgekit.vgpu.options(listeners=(touches,)):
-    run(x, y)
+touches = recorded(kernel, args).read(Touches)
 touches.tensors["mY"].column("stores")
 """
 
@@ -16,11 +14,11 @@ import numpy as np
 from forgekit.errors import SourceLine
 from forgekit.tracing.observe import Launches
 from forgekit.tracing.source_lines import LineChoice, is_meant, line_at
-from forgekit.vgpu.listeners import Access
+from forgekit.vgpu import Access
 
 if TYPE_CHECKING:
+    from forgekit.vgpu import Moment
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import Region
     from forgekit.vgpu.memory.addressing import Target
@@ -102,21 +100,21 @@ class Touches(Launches):
         self.tensors: dict[str, TensorTouches] = {}
         self.sources: set[SourceLine | None] = set()
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Moment, access: Access) -> None:
         for target in access.targets:
             if target.allocation is not None:
                 who = np.nonzero(m.expand(target.mask))
                 place = np.broadcast_to(target.places, m.shape)[who]
                 self._add(m, access.kind, target, target.inside or access.width, who, place)
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Moment, operation: AsyncOperation) -> None:
         for kind, run in operation.runs():
             target, width = run.target()
             who = np.divmod(np.repeat(operation.who[run.of], run.size // width), m.n_threads)
             self._add(m, kind, target, width, who, target.places)
 
     def _add(
-        self, m: Machine, kind: str, target: Target, width: int, who: tuple[Array, ...],
+        self, m: Moment, kind: str, target: Target, width: int, who: tuple[Array, ...],
         place: Array,
     ) -> None:  # fmt: skip
         """who: rows of the batch and threads; place: their rows of the target."""

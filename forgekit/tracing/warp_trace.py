@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -12,16 +13,17 @@ from forgekit.arguments import require_one_of
 from forgekit.compiling.replay import bind
 from forgekit.errors import SourceLine, UsageError, brief, got_needed
 from forgekit.text import spans
-from forgekit.tracing.observe import block_number, linear_block, observe, stop_notes
+from forgekit.tracing.observe import block_number, linear_block, stop_notes
+from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, line_at
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
+from forgekit.vgpu import Access, Listener
 from forgekit.vgpu.counters.rules import LANES
-from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu import Moment
     from forgekit.vgpu.memory import GlobalMemory
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,10 +72,10 @@ class BlockTrace(Listener):
         self._source: Array | None = None
         self._load: _Event | None = None
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         self._memory = m.memory
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Moment, access: Access) -> None:
         row = linear_block(self.block, m.record.grid) - m.blocks.start
         if not 0 <= row < len(m.blocks):
             return
@@ -95,7 +97,7 @@ class BlockTrace(Listener):
                 event.other = self._source
 
     def _record(
-        self, m: Machine, access: Access, space: str, mask: Array, address: Array
+        self, m: Moment, access: Access, space: str, mask: Array, address: Array
     ) -> _Event | None:
         if not mask.any():
             return None
@@ -178,7 +180,9 @@ def trace_warps(
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)
-    trace, error, records = observe(kernel, args, lambda: BlockTrace(block, index + 1))
+    make = functools.partial(BlockTrace, block, index + 1)
+    call = recorded(kernel, args, make)
+    trace, error, records = call.read_to_the_end(make), call.error, call.recording.launches
     number = block_number(block, records) if records else 0
     there = [s for s in trace.times if s.space == space]
     sites = [s for s in there if kind == "any" or s.kind.endswith(kind)]

@@ -31,17 +31,22 @@ from forgekit.vgpu.host.intercept import (
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.host.options import Options, options
 from forgekit.vgpu.launch_record import LaunchRecord
-from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.recording import Moment, Recording, record
 
 __all__ = [
     "ARCHITECTURES",
     "DEFAULT_ARCH",
+    "Access",
     "LaunchRecord",
     "Listener",
+    "Moment",
     "Options",
+    "Recording",
     "install",
     "installed",
     "is_installed",
     "options",
+    "record",
     "uninstall",
 ]

@@ -61,7 +61,7 @@ def test_results_are_right_and_counters_equal_the_hardware(name):
         counting = Counting()
         after = run_again(case.compile(tensors), tensors, listeners=(counting,))
     assert case.problem(after) is None
-    p = of_counts(name, counting)
+    p = of_counts(name, counting.launches)
     unequal = {}
     for counter, measured in GOLDEN[name].items():
         if counter in MACHINE_CODE or measured is None:

@@ -37,7 +37,8 @@ class LaunchCounts:
     warp_instructions, thread_instructions, divergent: for each PTX instruction; thread
     instructions include lanes whose guard predicate is false. accesses: (instruction, kind) ->
     counts; kind is `global_` or `shared_` and load, store, atomic, reduction or async. tensors,
-    read_bytes, written_bytes: device memory touched, each byte once.
+    read_bytes, written_bytes: device memory touched, each byte once. bulk_bytes: of global memory,
+    moved by bulk copies.
     """
 
     program: Program
@@ -49,6 +50,7 @@ class LaunchCounts:
     tensors: list[TensorTraffic]
     read_bytes: int
     written_bytes: int
+    bulk_bytes: int = 0
 
 
 class Counting(Listener):
@@ -109,6 +111,9 @@ class Counting(Listener):
         for kind, run in operation.runs():
             target, width = run.target()
             self._current.touched.add(kind, [target], width)
+        for end in (operation.source, operation.target):
+            if end is not None and end.allocations is not None:
+                self._current.bulk_bytes += int(np.sum(operation.size))
 
     def _count(
         self, m: Machine, access: Access, space: str, address: Array, mask: Array | None
@@ -145,7 +150,7 @@ class _Launch:
         self.warp_steps, self.thread_steps = [0] * (n + 1), [0] * (n + 1)
         self.divergent = [0] * n
         self.accesses: dict[tuple[int, str, str], AccessCounts] = {}
-        self.touched = Touched()
+        self.touched, self.bulk_bytes = Touched(), 0
         self.sizes: dict[int, tuple[Array | None, int, int]] = {}
 
     def size(self, m: Machine, mask: Array | None) -> tuple[int, int]:
@@ -177,6 +182,7 @@ class _Launch:
             touched.tensors(self.memory.allocations),
             touched.distinct(READ),
             touched.distinct(WRITTEN),
+            self.bulk_bytes,
         )
 
 

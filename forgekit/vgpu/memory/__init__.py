@@ -148,12 +148,13 @@ class GlobalMemory:
     """The allocations one launch can reach, in order of address.
 
     live: finds memory, (start, bytes, owner), that holds a real address, of tensors that are no
-    arguments.
+    arguments. adopted: True once a kernel has reached such memory.
     """
 
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
         self.live: Callable[[int], tuple[int, int, object] | None] = lambda address: None
+        self.adopted = False
         self.on_the_host: list[Region] = []  # arguments that a kernel cannot reach
         self._next = GLOBAL_BASE
         self.starts = np.zeros(0, np.uint64)
@@ -169,6 +170,7 @@ class GlobalMemory:
         found = self.live(real_address)
         if found is None:
             return None
+        self.adopted = True
         start, size, owner = found
         info = TensorInfo(f"memory at {start:#x}", "bytes", 1, (size,), (1,))
         return self.add(start, size, info, owner=owner)
