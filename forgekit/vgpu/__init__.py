@@ -22,16 +22,24 @@ bottom to the top; each imports only from those above it:
 
 from __future__ import annotations
 
-from forgekit.vgpu.host.intercept import (
-    install,
-    installed,
-    is_installed,
-    uninstall,
-)
-from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
-from forgekit.vgpu.host.options import Options, options
-from forgekit.vgpu.launch_record import LaunchRecord
-from forgekit.vgpu.listeners import Listener
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.host.intercept import install, installed, is_installed, uninstall
+    from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
+    from forgekit.vgpu.host.options import Options, options
+    from forgekit.vgpu.launch_record import LaunchRecord
+    from forgekit.vgpu.listeners import Listener
+
+# Imported when they are first used: `forgekit.errors` needs this package, and not NumPy.
+_HOME = {
+    "ARCHITECTURES": "host.limits", "DEFAULT_ARCH": "host.limits",
+    "LaunchRecord": "launch_record", "Listener": "listeners",
+    "Options": "host.options", "options": "host.options",
+    "install": "host.intercept", "installed": "host.intercept",
+    "is_installed": "host.intercept", "uninstall": "host.intercept",
+}  # fmt: skip
 
 __all__ = [
     "ARCHITECTURES",
@@ -45,3 +53,11 @@ __all__ = [
     "options",
     "uninstall",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
