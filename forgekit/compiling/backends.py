@@ -19,8 +19,8 @@ import torch
 
 from forgekit.compiling.fingerprint import portable_path, this_process
 from forgekit.errors import PlatformError, UsageError, got_needed
-from forgekit.scratch import scratch
 from forgekit.vgpu.host.arguments import READ_ONLY_ATTRIBUTE
+from forgekit.vgpu.host.scratch import scratch
 from forgekit.vgpu.host.signature import PackedTensor
 
 if TYPE_CHECKING:

@@ -22,31 +22,52 @@ bottom to the top; each imports only from those above it:
 
 from __future__ import annotations
 
-from forgekit.vgpu.host.intercept import (
-    install,
-    installed,
-    is_installed,
-    uninstall,
-)
-from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
-from forgekit.vgpu.host.options import Options, options
-from forgekit.vgpu.launch_record import LaunchRecord
-from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.recording import Moment, Recording, record
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.counters.costs import AccessCounts
+    from forgekit.vgpu.counters.touched import TensorTraffic
+    from forgekit.vgpu.hardware import HARDWARE
+    from forgekit.vgpu.host.call import Call
+    from forgekit.vgpu.host.intercept import install, installed, is_installed, uninstall
+    from forgekit.vgpu.host.options import options
+    from forgekit.vgpu.host.tools import HOST
+    from forgekit.vgpu.listeners import Access, Listener
+    from forgekit.vgpu.recording import Moment, Recording
+    from forgekit.vgpu.sanitizer import Finding
+
+# Imported when they are first used: `forgekit.errors` needs this package, and not NumPy.
+_HOME = {
+    "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
+    "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",
+    "Moment": "recording", "Recording": "recording", "TensorTraffic": "counters.touched",
+    "install": "host.intercept", "installed": "host.intercept", "is_installed": "host.intercept",
+    "options": "host.options", "uninstall": "host.intercept",
+}  # fmt: skip
 
 __all__ = [
-    "ARCHITECTURES",
-    "DEFAULT_ARCH",
+    "HARDWARE",
+    "HOST",
     "Access",
-    "LaunchRecord",
+    "AccessCounts",
+    "Call",
+    "Finding",
     "Listener",
     "Moment",
-    "Options",
     "Recording",
+    "TensorTraffic",
     "install",
     "installed",
     "is_installed",
     "options",
-    "record",
     "uninstall",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -23,10 +23,11 @@ from typing import Any
 
 import torch
 
-from forgekit.errors import PlatformError, got_needed
 from forgekit.vgpu.cuda import bindings, cute_dsl, graphs, marks, tensors, torch_cuda
 from forgekit.vgpu.cuda.patches import Patches
+from forgekit.vgpu.errors import PlatformError
 from forgekit.vgpu.host import arguments, cuda_runtime, signature
+from forgekit.vgpu.wording import got_needed
 
 _patches: Patches | None = None
 _mode: marks.Marking | None = None

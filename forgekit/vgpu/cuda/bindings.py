@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
 from forgekit.vgpu.cuda import device, graphs
 from forgekit.vgpu.cuda.patches import Patches
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host import arguments, limits
+from forgekit.vgpu.wording import got_needed
 
 _objects: dict[int, Any] = {}  # events and graphs, by handle
 

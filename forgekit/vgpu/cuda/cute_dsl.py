@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from forgekit.errors import LaunchError, UsageError, got_needed
 from forgekit.vgpu.cuda.patches import Patches
+from forgekit.vgpu.errors import LaunchError, UsageError
 from forgekit.vgpu.host import limits
+from forgekit.vgpu.wording import got_needed
 
 
 def patch_cute_dsl(patches: Patches) -> None:

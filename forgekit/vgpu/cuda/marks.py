@@ -15,10 +15,11 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from forgekit.errors import UsageError, got_needed
 from forgekit.vgpu.cuda import device as gpu
 from forgekit.vgpu.cuda import graphs, products
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, marked_of
+from forgekit.vgpu.wording import got_needed
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 

@@ -13,11 +13,11 @@ import torch
 import torch._subclasses.fake_tensor
 import torch.utils._device
 
-from forgekit.errors import usage_error
 from forgekit.vgpu.cuda import device, graphs
 from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda
 from forgekit.vgpu.cuda.patches import Patches
 from forgekit.vgpu.cuda.tensors import made_by_a_script, made_from_data
+from forgekit.vgpu.errors import usage_error
 
 
 class Event:

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
+from forgekit.vgpu.wording import got_needed
 
 # Set on the DSL's runtime tensors by the hooks: the object that from_dlpack was given.
 SOURCE_ATTRIBUTE = "_forgekit_source"

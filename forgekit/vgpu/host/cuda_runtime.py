@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError
 from forgekit.vgpu import program
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host import launching, limits
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory, tensor_maps

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forgekit.errors import PlatformError, UsageError
-from forgekit.scratch import scratch
+from forgekit.vgpu.errors import PlatformError, UsageError
 from forgekit.vgpu.host import arguments, cuda_runtime, launching
 from forgekit.vgpu.host.limits import BEYOND_32_BITS, name_beyond_ascii
+from forgekit.vgpu.host.scratch import scratch
 from forgekit.vgpu.host.signature import MOST, CallSignature, check_uncompiled
 from forgekit.vgpu.memory import GlobalMemory
 

@@ -15,10 +15,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host import hooks
 from forgekit.vgpu.host.cuda_runtime import make_engine
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
+from forgekit.vgpu.wording import brief, got_needed
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from forgekit.errors import KernelError, SanitizerError
+from forgekit.vgpu.errors import KernelError, SanitizerError
 from forgekit.vgpu.host.limits import check_limits
 from forgekit.vgpu.host.options import current, options
 from forgekit.vgpu.launch_record import LaunchRecord

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from forgekit.errors import LaunchError, got_needed
+from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
 from forgekit.vgpu.program import Program
+from forgekit.vgpu.wording import got_needed
 
 # The architectures that the virtual GPU stands in for.
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 
-from forgekit import environment
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.vgpu import environment
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.sanitizer import Finding
+from forgekit.vgpu.wording import brief, got_needed
 
 # Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
 # AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import ArgumentMismatchError, brief, got_needed
+from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
+from forgekit.vgpu.wording import brief, got_needed
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.errors import KernelError, got_needed
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.launch_record import WARP
+from forgekit.vgpu.wording import got_needed
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array

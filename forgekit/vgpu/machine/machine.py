@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from forgekit.errors import KernelError
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.launch_record import WARP, LaunchRecord
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import stuck

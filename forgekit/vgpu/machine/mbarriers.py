@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.errors import KernelError
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.memory import addressing
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.errors import DeadlockError, InstructionBudgetError
+from forgekit.vgpu.errors import DeadlockError, InstructionBudgetError
 from forgekit.vgpu.ptx import Symbol
 
 if TYPE_CHECKING:

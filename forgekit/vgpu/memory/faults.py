@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.errors import KernelError, MemoryAccessError
-from forgekit.text import plural
+from forgekit.vgpu.errors import KernelError, MemoryAccessError
 from forgekit.vgpu.launch_record import block_coordinates
 from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, Allocation, TensorInfo
 
@@ -67,7 +66,7 @@ def _error(
     """
     block, thread = _first(m, bad)
     more = int(m.expand(bad).sum()) - 1
-    others = f"\n  {plural(more, 'more thread')} had done so when the kernel was stopped."
+    others = f"\n  {_plural(more, 'more thread')} had done so when the kernel was stopped."
     found = error(
         f"{title}: {m.where()}\n  {m.thread_name(block, thread)} {does}{others if more else ''}\n"
         f"{advice}"
@@ -77,8 +76,13 @@ def _error(
     return m.marked(found, kind)
 
 
+def _plural(count: int, noun: str) -> str:
+    """`1 byte`, `1,280 bytes`"""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def _bytes(count: int) -> str:
-    return plural(count, "byte")
+    return _plural(count, "byte")
 
 
 def _more(width: int, itemsize: int) -> str:
@@ -218,7 +222,7 @@ def no_such_rank(m: Machine, kind: str, address: Array, bad: Array, width: int) 
     return _error(
         m, bad, "out-of-bounds", "Out of bounds",
         f"{kind} {_bytes(width)} at shared::cluster address {_of_first(m, address, bad):#x}, which "
-        f"is in no block of its cluster of {plural(m.cluster_blocks, 'block')}.",
+        f"is in no block of its cluster of {_plural(m.cluster_blocks, 'block')}.",
         "The rank given to map_dsmem_ptr() has to be below the number of blocks of the cluster: "
         "look at cluster= of the launch.",
         "distributed shared memory",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from forgekit.errors import KernelError
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine, printf
 from forgekit.vgpu.machine.barriers import ClusterBarrier, Vote

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu import ptx
+from forgekit.vgpu.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, lookup

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forgekit.errors import KernelError
 from forgekit.vgpu import tensor_cores
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
 from forgekit.vgpu.machine.warpgroups import (
