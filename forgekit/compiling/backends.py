@@ -12,25 +12,38 @@ import io
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from forgekit.compiling.fingerprint import portable_path, this_process
+from forgekit.compiling.parameters import Job
+from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import PlatformError, UsageError, got_needed
 from forgekit.vgpu.host.arguments import READ_ONLY_ATTRIBUTE
 from forgekit.vgpu.host.scratch import scratch
 from forgekit.vgpu.host.signature import PackedTensor
 
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.compiling.specs import TensorSpec
-
-Call = Callable[..., Any]
+Launch = Callable[..., None]
 Parts = dict[str, bytes]  # what is kept of a compiled function, by name
 
 _EXPORTED = "forgekit_entry"
+
+
+@dataclass(frozen=True)
+class Artefacts:
+    """What the DSL makes of a function.
+
+    ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler. executable: the
+    host function, as the backend that made it calls it.
+    """
+
+    ptx: str
+    cubin: bytes = b""
+    ptxas: bytes = b""
+    executable: Any = None
 
 
 class Backend(ABC):
@@ -42,45 +55,52 @@ class Backend(ABC):
     def stream(self) -> Any:
         """What the DSL's compiler gets for a parameter that is a stream."""
 
-    def compile(self, fn: Any, compiled: CompiledKernel) -> Any:
-        """What the DSL makes of a function; fills in PTX, cubin and resources."""
+    def compile(self, job: Job) -> Artefacts:
+        """Run the DSL's compiler.
+
+        Raises:
+            CompileError: a mistake in the kernel, with its line.
+        """
         import cutlass.cute as cute
 
         with _temporary_folder() as folder:
             report = Path(folder, "ptxas.txt")
             options = (
-                f"--gpu-arch {compiled.target.arch} --generate-line-info --keep-ptx --keep-cubin "
+                f"--gpu-arch {job.target.arch} --generate-line-info --keep-ptx --keep-cubin "
                 f"--dump-dir {folder} --remark-filter ptxas --remark-output {report} "
-                f"{self.extra_options} {compiled.options}"
+                f"{self.extra_options} {job.options}"
             )
             try:
-                raw = cute.compile(fn, *self._stand_ins(compiled), options=options)
+                raw = cute.compile(job.fn, *self._stand_ins(job), options=options)
             except UsageError:
                 raise
             except Exception as error:
-                raise _explained(error, fn, compiled.options) from None
-            compiled.ptxas = report.read_bytes() if report.exists() else b""
-        cubin = raw.__cubin__
-        compiled.cubin = cubin if isinstance(cubin, bytes) else b""
+                raise _explained(error, job.fn, job.options) from None
+            ptxas = report.read_bytes() if report.exists() else b""
+        cubin = raw.__cubin__ if isinstance(raw.__cubin__, bytes) else b""
         ptx = raw.__ptx__ or ""  # without a kernel, the name of a file that was never written
-        compiled.ptx = ptx if "\n" in ptx else ""
-        return raw
+        return Artefacts(ptx if "\n" in ptx else "", cubin, ptxas, raw)
 
-    def parts(self, raw: Any, compiled: CompiledKernel) -> Parts:
+    def parts(self, made: Artefacts) -> Parts:
         """What `load` needs in another process."""
-        ptx = portable_path(compiled.ptx).encode()
-        return {"ptx": ptx, "cubin": compiled.cubin, "ptxas": compiled.ptxas}
+        ptx = portable_path(made.ptx).encode()
+        return {"ptx": ptx, "cubin": made.cubin, "ptxas": made.ptxas}
 
-    def load(self, compiled: CompiledKernel, parts: Parts) -> Any:
-        """The opposite of `compile` and `parts`."""
-        compiled.ptx = this_process(parts["ptx"].decode())
-        compiled.cubin, compiled.ptxas = parts["cubin"], parts["ptxas"]
+    def load(self, job: Job, parts: Parts) -> Artefacts:
+        """The opposite of `parts`."""
+        ptx = this_process(parts["ptx"].decode())
+        executable = self._revived(job, parts, ptx)
+        return Artefacts(ptx, parts["cubin"], parts["ptxas"], executable)
 
     @abstractmethod
-    def caller(self, raw: Any, compiled: CompiledKernel) -> Call:
+    def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
+        """The host function that `parts` keep."""
+
+    @abstractmethod
+    def launcher(self, job: Job, executable: Any) -> Launch:
         """What launches the function for the run-time arguments, in order."""
 
-    def _stand_ins(self, compiled: CompiledKernel) -> list[Any]:
+    def _stand_ins(self, job: Job) -> list[Any]:
         """What the DSL's compiler gets for each parameter."""
         symbols: dict[str, Any] = {}
         make: dict[str, Callable[[Any], Any]] = {
@@ -89,7 +109,7 @@ class Backend(ABC):
             "stream": lambda _: self.stream(),
             "constant": lambda value: value,
         }
-        return [make[p.kind](p.value) for p in compiled.parameters]
+        return [make[p.kind](p.value) for p in job.parameters]
 
 
 class GpuBackend(Backend):
@@ -102,36 +122,35 @@ class GpuBackend(Backend):
 
         return make_fake_stream(use_tvm_ffi_env_stream=True)
 
-    def compile(self, fn: Any, compiled: CompiledKernel) -> Any:
+    def compile(self, job: Job) -> Artefacts:
         from cutlass.cutlass_dsl import CuTeDSL
 
-        CuTeDSL._get_dsl().envar.arch = compiled.target.arch
-        return super().compile(fn, compiled)
+        CuTeDSL._get_dsl().envar.arch = job.target.arch
+        return super().compile(job)
 
-    def parts(self, raw: Any, compiled: CompiledKernel) -> Parts:
+    def parts(self, made: Artefacts) -> Parts:
         with _temporary_folder() as folder:
             file = Path(folder, "kernel.o")
-            raw.export_to_c(str(file), function_name=_EXPORTED)
-            return super().parts(raw, compiled) | {"object": file.read_bytes()}
+            made.executable.export_to_c(str(file), function_name=_EXPORTED)
+            return super().parts(made) | {"object": file.read_bytes()}
 
-    def load(self, compiled: CompiledKernel, parts: Parts) -> Any:
+    def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
         import cutlass.cute as cute
 
-        super().load(compiled, parts)
         with _temporary_folder() as folder:
             file = Path(folder, "kernel.o")
             file.write_bytes(parts["object"])
             module = cute.runtime.load_module(str(file), enable_tvm_ffi=True)
         return getattr(module, _EXPORTED)
 
-    def caller(self, raw: Any, compiled: CompiledKernel) -> Call:
+    def launcher(self, job: Job, executable: Any) -> Launch:
         raw_stream = torch._C._cuda_getCurrentRawStream
         device = torch.cuda.current_device()
-        has_stream = any(p.kind == "stream" for p in compiled.parameters)
+        has_stream = any(p.kind == "stream" for p in job.parameters)
         # TVM-FFI refuses sizes beyond 32 bits, but knows nothing of offsets.
         may_wrap = [
             (place, mode, most)
-            for place, p in enumerate(compiled.runtime)
+            for place, p in enumerate(job.runtime)
             if p.kind == "tensor"
             for mode, most in p.value.safe_sizes
         ]
@@ -139,11 +158,11 @@ class GpuBackend(Backend):
         def run(*args: Any) -> None:
             for place, mode, most in may_wrap:
                 if args[place].shape[mode] > most:
-                    compiled.check_arguments(args)
+                    job.check_arguments(args)
             try:
-                raw(*args)
+                executable(*args)
             except (ValueError, TypeError, AttributeError, RuntimeError):
-                compiled.check_arguments(args)  # says it in the student's terms
+                job.check_arguments(args)  # says it in the student's terms
                 raise
 
         def call(*args: Any) -> None:
@@ -167,40 +186,37 @@ class VirtualBackend(Backend):
 
         return CUstream(0)
 
-    def compile(self, fn: Any, compiled: CompiledKernel) -> Any:
+    def compile(self, job: Job) -> Artefacts:
         from forgekit import vgpu
 
-        with vgpu.installed(compiled.target.arch):
-            raw = super().compile(fn, compiled)
-        if (runtime := getattr(raw.engine, "runtime", None)) is not None:
-            compiled.ptx = runtime.ptx_text
-        return raw
+        with vgpu.installed(job.target.arch):
+            made = super().compile(job)
+        runtime = getattr(made.executable.engine, "runtime", None)
+        return made if runtime is None else replace(made, ptx=runtime.ptx_text)
 
-    def parts(self, raw: Any, compiled: CompiledKernel) -> Parts:
+    def parts(self, made: Artefacts) -> Parts:
         module = io.BytesIO()
-        raw.ir_module.operation.write_bytecode(module)
-        own = {"module": module.getvalue(), "name": raw.function_name.encode()}
-        return super().parts(raw, compiled) | own
+        made.executable.ir_module.operation.write_bytecode(module)
+        name = made.executable.function_name.encode()
+        return super().parts(made) | {"module": module.getvalue(), "name": name}
 
-    def load(self, compiled: CompiledKernel, parts: Parts) -> Any:
+    def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
         from forgekit.vgpu.host.intercept import revive
 
-        super().load(compiled, parts)
         # Constants are in the code already; the rest arrives packed, so types say nothing more.
-        names = [p.name for p in compiled.parameters if p.kind != "constant"]
+        names = [p.name for p in job.parameters if p.kind != "constant"]
         either = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signature = inspect.Signature([inspect.Parameter(name, either) for name in names])
-        name, arch = parts["name"].decode(), compiled.target.arch
-        return revive(parts["module"], name, signature, compiled.ptx, arch)
+        return revive(parts["module"], parts["name"].decode(), signature, ptx, job.target.arch)
 
-    def caller(self, raw: Any, compiled: CompiledKernel) -> Call:
+    def launcher(self, job: Job, executable: Any) -> Launch:
         stream = self.stream()
         # A constant that is not annotated Constexpr (None for an optional tensor) is still passed.
-        expected = raw.execution_args._meta.all_names
-        parameters = [p for p in compiled.parameters if p.name in expected]
+        expected = executable.execution_args._meta.all_names
+        parameters = [p for p in job.parameters if p.name in expected]
 
         def call(*args: Any) -> None:
-            compiled.check_arguments(args)
+            job.check_arguments(args)
             given = iter(args)
             packed: list[Any] = []
             for p in parameters:
@@ -213,7 +229,7 @@ class VirtualBackend(Backend):
                 else:
                     value = next(given)
                     packed.append(value if isinstance(value, p.value) else p.value(value))
-            raw(*packed)
+            executable(*packed)
 
         return call
 

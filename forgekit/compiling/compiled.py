@@ -12,26 +12,19 @@ import functools
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.compiling import store
-from forgekit.compiling.backends import Backend, backend_for
+from forgekit.compiling.backends import Artefacts, Backend, Launch, backend_for
 from forgekit.compiling.fingerprint import fingerprint
-from forgekit.compiling.parameters import (
-    Parameter,
-    bind_call,
-    check_argument,
-    function_name,
-    match_parameters,
-)
+from forgekit.compiling.parameters import Job, bind_call, function_name, match_parameters
 from forgekit.compiling.resources import Resources, code_bytes, disassemble, parse_ptxas
 from forgekit.compiling.specs import TensorSpec
-from forgekit.devices import Target, current_target, package_version
+from forgekit.devices import current_target, package_version
 from forgekit.diagnosing.lint import find_prints
 from forgekit.diagnosing.sources import kernel_names_beyond_ascii
-from forgekit.errors import ArgumentMismatchError, PlatformError, UsageError, brief, got_needed
+from forgekit.errors import PlatformError, UsageError
 from forgekit.vgpu.host import hooks
 from forgekit.vgpu.host.limits import ARCHITECTURES, name_beyond_ascii
 
@@ -46,25 +39,20 @@ class CompiledKernel:
         ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler.
         key: the cache key. compile_ms: milliseconds spent until it could be called. origin: where
         the last `compile` found it: "compiled", "memory" or "disk". target: where it runs.
-        runtime: the parameters that a call passes, which are tensors and scalars.
+        runtime: the parameters that a call passes, which are tensors and scalars. launch: the
+        quickest call, for the tensors and scalars in order.
     """
 
     def __init__(
-        self, fn: Any, parameters: list[Parameter], target: Target, key: str, options: str
-    ) -> None:
-        self.fn = fn
-        self.name = function_name(fn)
-        self.parameters = parameters
-        self.target = target
-        self.key = key
-        self.options = options
-        self.origin = "compiled"
-        self.compile_ms = 0.0
-        self.ptx = ""
-        self.cubin = self.ptxas = b""
-        self.runtime = [p for p in parameters if p.kind in ("tensor", "scalar")]
-        self._call: Callable[..., Any]
-        self._device = target.torch_device.type
+        self, job: Job, artefacts: Artefacts, launch: Launch, *,
+        key: str = "", origin: str = "compiled", compile_ms: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.job = job
+        self.fn, self.name, self.parameters = job.fn, job.name, job.parameters
+        self.target, self.options, self.runtime = job.target, job.options, job.runtime
+        self.ptx, self.cubin, self.ptxas = artefacts.ptx, artefacts.cubin, artefacts.ptxas
+        self.launch = launch
+        self.key, self.origin, self.compile_ms = key, origin, compile_ms
 
     @property
     def specs(self) -> dict[str, TensorSpec]:
@@ -105,7 +93,7 @@ class CompiledKernel:
         """
         if kwargs or len(args) != len(self.runtime):
             args = bind_call(self.name, self.parameters, args, kwargs)
-        self._call(*args)
+        self.launch(*args)
 
     def on_virtual_gpu(self) -> CompiledKernel:
         """The same function for the same arguments on the virtual GPU, for a look inside."""
@@ -117,14 +105,7 @@ class CompiledKernel:
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
         """Raise ArgumentMismatchError for the first argument that was not compiled for."""
-        if not isinstance(args, tuple | list) or len(args) != len(self.runtime):
-            needed = f"a tuple of {len(self.runtime)}: one for each tensor and scalar"
-            raise ArgumentMismatchError(
-                got_needed("check_arguments", brief(args), needed, "pass exactly these")
-            )
-        sizes: dict[str, tuple[int, str]] = {}
-        for p, value in zip(self.runtime, args, strict=True):
-            check_argument(p, value, self._device, sizes)
+        self.job.check_arguments(args)
 
     def __repr__(self) -> str:
         specs = ", ".join(f"{n}: {s}" for n, s in self.specs.items())
@@ -161,8 +142,8 @@ def compile(
     """
     _require_dsl()
     target = current_target(device, arch)
-    parameters = match_parameters(fn, args)
-    specs = [p.key() for p in parameters]
+    job = Job(fn, match_parameters(fn, args), target, options, function_name(fn))
+    specs = [p.key() for p in job.parameters]
     key = fingerprint(fn, specs, target.kind, target.arch, options, _versions())
     with hooks.lock:
         if cache and key.digest in _cache:
@@ -174,35 +155,40 @@ def compile(
             raise UsageError(name_beyond_ascii(unnameable[0]))
         for warning in find_prints(fn):
             warnings.warn(warning, stacklevel=2)
-        compiled = CompiledKernel(fn, parameters, target, key.digest, options)
-        began = time.perf_counter()
-        backend = backend_for(target.kind)
-        on_disk = cache and key.portable
-        call = _from_disk(backend, compiled) if on_disk else None
-        if call is None:
-            raw = backend.compile(fn, compiled)
-            call = backend.caller(raw, compiled)
-        compiled._call = call
-        compiled.compile_ms = (time.perf_counter() - began) * 1e3
-        if on_disk and compiled.origin == "compiled" and store.folder() is not None:
-            store.save(key.digest, backend.parts(raw, compiled))
+        compiled = _from_disk_or_compiler(job, key.digest, on_disk=cache and key.portable)
         _cache[key.digest] = compiled
         while len(_cache) > _CACHE_SIZE:
             _cache.popitem(last=False)
     return compiled
 
 
-def _from_disk(backend: Backend, compiled: CompiledKernel) -> Callable[..., Any] | None:
-    """What calls the function that is on disk; None if it is not there or cannot be used."""
-    parts = store.load(compiled.key)
+def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKernel:
+    """The function, read from disk if it may be there, else compiled and kept there."""
+    began = time.perf_counter()
+    backend = backend_for(job.target.kind)
+    found = _from_disk(backend, job, key) if on_disk else None
+    if found is None:
+        made = backend.compile(job)
+        launch = backend.launcher(job, made.executable)
+    else:
+        made, launch = found
+    origin = "compiled" if found is None else "disk"
+    took_ms = (time.perf_counter() - began) * 1e3
+    if on_disk and found is None and store.folder() is not None:
+        store.save(key, backend.parts(made))
+    return CompiledKernel(job, made, launch, key=key, origin=origin, compile_ms=took_ms)
+
+
+def _from_disk(backend: Backend, job: Job, key: str) -> tuple[Artefacts, Launch] | None:
+    """What is on disk, ready to be called; None if it is not there or cannot be used."""
+    parts = store.load(key)
     if parts is None:
         return None
     try:
-        call = backend.caller(backend.load(compiled, parts), compiled)
+        made = backend.load(job, parts)
+        return made, backend.launcher(job, made.executable)
     except Exception:  # written by another version, or damaged in a way the digest cannot tell
         return None
-    compiled.origin = "disk"
-    return call
 
 
 def cache_clear() -> None:

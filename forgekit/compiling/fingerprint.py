@@ -19,7 +19,6 @@ import re
 import symtable
 import textwrap
 import types
-from collections.abc import Iterator
 from typing import Any
 
 from forgekit.diagnosing.sources import source_lines, unwrap
@@ -43,101 +42,116 @@ class Fingerprint:
 def fingerprint(*values: object) -> Fingerprint:
     """The fingerprint of functions, callable objects and plain values."""
     walker = _Walker()
-    parts = [part for value in values for part in walker.describe(value, 0)]
-    digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    for value in values:
+        walker.describe(value, 0)
+    digest = hashlib.sha256("\x1f".join(walker.parts).encode()).hexdigest()
     return Fingerprint(digest, walker.portable)
 
 
 class _Walker:
+    """Walks through values and adds what it finds to `parts`, depth first.
+
+    It appends rather than yields: each level of nested generators would be resumed for each part.
+    """
+
     def __init__(self) -> None:
+        self.parts: list[str] = []
         self.portable = True
         self.seen: dict[int, int] = {}
         self.keep: list[object] = []  # ids stay unique while the walk lasts
 
-    def describe(self, value: Any, depth: int) -> Iterator[str]:
+    def describe(self, value: Any, depth: int) -> None:
         if isinstance(value, enum.Enum):
-            yield f"{type(value).__qualname__}.{value.name}"
+            self.parts.append(f"{type(value).__qualname__}.{value.name}")
         elif isinstance(value, _SIMPLE):
-            yield f"{type(value).__name__}:{value!r}"
+            self.parts.append(f"{type(value).__name__}:{value!r}")
         elif isinstance(value, types.ModuleType):
-            yield f"module:{value.__name__}"
+            self.parts.append(f"module:{value.__name__}")
         elif depth > _MAX_DEPTH:
-            yield self.by_identity(value)
+            self.parts.append(self.by_identity(value))
         elif id(value) in self.seen:
-            yield f"again:{self.seen[id(value)]}"
+            self.parts.append(f"again:{self.seen[id(value)]}")
         else:
             self.seen[id(value)] = len(self.seen)
             self.keep.append(value)
-            yield from self.describe_object(value, depth + 1)
+            self.describe_object(value, depth + 1)
 
-    def describe_object(self, value: Any, depth: int) -> Iterator[str]:
+    def describe_object(self, value: Any, depth: int) -> None:
         if isinstance(value, list | tuple | set | frozenset | dict):
-            yield from self.describe_container(value, depth)
+            self.describe_container(value, depth)
         elif isinstance(value, type):
-            yield from self.describe_class(value, depth)
+            self.describe_class(value, depth)
         elif isinstance(value, property):
-            yield from self.describe(value.fget, depth)
+            self.describe(value.fget, depth)
         elif isinstance(value, staticmethod | classmethod):
-            yield from self.describe(value.__func__, depth)
+            self.describe(value.__func__, depth)
         elif isinstance(value, types.MethodType):
-            yield from self.describe(value.__func__, depth)
-            yield from self.describe(value.__self__, depth)
+            self.describe(value.__func__, depth)
+            self.describe(value.__self__, depth)
         elif callable(value) and (inspect.isroutine(value) or hasattr(value, "__wrapped__")):
-            yield from self.describe_function(value, depth)
+            self.describe_function(value, depth)
         elif not _is_user_class(type(value)):
-            yield self.by_repr(value)
+            self.parts.append(self.by_repr(value))
         else:
-            yield from self.describe_class(type(value), depth)
+            self.describe_class(type(value), depth)
             names = {s for c in type(value).__mro__ for s in getattr(c, "__slots__", ())}
             state = {n: getattr(value, n) for n in sorted(names) if hasattr(value, n)}
-            yield from self.describe({**state, **getattr(value, "__dict__", {})}, depth)
+            self.describe({**state, **getattr(value, "__dict__", {})}, depth)
 
-    def describe_container(self, value: Any, depth: int) -> Iterator[str]:
-        yield f"{type(value).__name__}[{len(value)}]"
+    def describe_container(self, value: Any, depth: int) -> None:
+        self.parts.append(f"{type(value).__name__}[{len(value)}]")
         if isinstance(value, dict):
             for key, item in value.items():
-                yield from self.describe(key, depth)
-                yield from self.describe(item, depth)
+                self.describe(key, depth)
+                self.describe(item, depth)
         elif isinstance(value, set | frozenset):
-            yield from sorted("".join(self.describe(item, depth)) for item in value)
+            self.parts += sorted(self.text_of(item, depth) for item in value)
         else:
             for item in value:
-                yield from self.describe(item, depth)
+                self.describe(item, depth)
 
-    def describe_class(self, cls: type, depth: int) -> Iterator[str]:
-        yield f"class:{cls.__module__}.{cls.__qualname__}"
+    def text_of(self, value: Any, depth: int) -> str:
+        """The parts of one value as one text, which can be sorted."""
+        first = len(self.parts)
+        self.describe(value, depth)
+        text = "".join(self.parts[first:])
+        del self.parts[first:]
+        return text
+
+    def describe_class(self, cls: type, depth: int) -> None:
+        self.parts.append(f"class:{cls.__module__}.{cls.__qualname__}")
         if not _is_user_class(cls):
             return
         for name, member in sorted(vars(cls).items()):
             if not name.startswith("__") or name in ("__init__", "__call__"):
-                yield name
-                yield from self.describe(member, depth)
+                self.parts.append(name)
+                self.describe(member, depth)
         for base in cls.__bases__:
-            yield from self.describe(base, depth)
+            self.describe(base, depth)
 
-    def describe_function(self, value: Any, depth: int) -> Iterator[str]:
+    def describe_function(self, value: Any, depth: int) -> None:
         function = unwrap(value)
         if function is None or not _counts(function.__module__, function.__code__.co_filename):
-            yield f"routine:{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+            module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+            self.parts.append(f"routine:{module}.{name}")
             return
-        yield f"function:{function.__qualname__}"
+        self.parts.append(f"function:{function.__qualname__}")
         try:
             lines, first = source_lines(function)
         except (OSError, TypeError):
-            yield _instructions(function.__code__)
+            self.parts.append(_instructions(function.__code__))
             text = "lambda"  # no statement
         else:
             # From `def` on: the DSL drops a function's decorators when it first compiles it. The
             # place counts too, because messages and profiles name the file's or cell's lines.
             skip = next((i for i, t in enumerate(lines) if _DEF.match(t)), 0)
-            yield f"{portable_path(function.__code__.co_filename)}:{first + skip}"
             text = textwrap.dedent("".join(lines[skip:]))
-            yield text
-        yield from self.describe(function.__defaults__, depth)
-        yield from self.describe(function.__kwdefaults__, depth)
+            self.parts += [f"{portable_path(function.__code__.co_filename)}:{first + skip}", text]
+        self.describe(function.__defaults__, depth)
+        self.describe(function.__kwdefaults__, depth)
         for name, item in sorted(_captured(function, _names_in(text)).items()):
-            yield name
-            yield from self.describe(item, depth)
+            self.parts.append(name)
+            self.describe(item, depth)
 
     def by_repr(self, value: object) -> str:
         text = repr(value)

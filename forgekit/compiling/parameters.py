@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import torch
 
 from forgekit.compiling.specs import TensorSpec, spec
+from forgekit.devices import Target
 from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
 from forgekit.vgpu.host.arguments import real_device
@@ -34,6 +37,35 @@ class Parameter:
         return (self.name, self.kind, value)
 
 
+@dataclass(frozen=True)
+class Job:
+    """A function to compile: its parameters, the target, and options for CuTe DSL's compiler."""
+
+    fn: Any
+    parameters: tuple[Parameter, ...]
+    target: Target
+    options: str = ""
+    name: str = ""  # to show
+
+    @functools.cached_property
+    def runtime(self) -> tuple[Parameter, ...]:
+        """The parameters that a call passes, which are tensors and scalars."""
+        return tuple(p for p in self.parameters if p.kind in ("tensor", "scalar"))
+
+    @functools.cached_property
+    def _device(self) -> str:
+        return self.target.torch_device.type
+
+    def check_arguments(self, args: tuple[Any, ...]) -> None:
+        """Raise ArgumentMismatchError for the first argument that was not compiled for."""
+        if not isinstance(args, tuple | list) or len(args) != len(self.runtime):
+            needed = f"a tuple of {len(self.runtime)}: one for each tensor and scalar"
+            raise _mismatch("check_arguments", brief(args), needed, "pass exactly these")
+        sizes: dict[str, tuple[int, str]] = {}
+        for p, value in zip(self.runtime, args, strict=True):
+            check_argument(p, value, self._device, sizes)
+
+
 def function_name(fn: Any) -> str:
     """The name to show: a function's own, or that of an object's class."""
     if inspect.isroutine(fn) or hasattr(fn, "__wrapped__"):
@@ -41,7 +73,7 @@ def function_name(fn: Any) -> str:
     return type(fn).__name__
 
 
-def match_parameters(fn: Any, args: tuple[Any, ...]) -> list[Parameter]:
+def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
     """What each parameter of `fn` is, from example arguments and annotations.
 
     Raises:
@@ -73,7 +105,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> list[Parameter]:
     if remaining:
         remedy = f"leave out the last {len(remaining)}"
         raise usage_error(what, counted, f"{len(args) - len(remaining)}", remedy)
-    return result
+    return tuple(result)
 
 
 def _annotations(function: Any) -> dict[str, Any]:
@@ -115,7 +147,7 @@ def _parameter(name: str, annotation: Any, value: Any) -> Parameter:
 
 # -- calls -----------------------------------------------------------------------------------
 def bind_call(
-    name: str, parameters: list[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str, parameters: Sequence[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
     """The run-time arguments in order; constants may be passed again if they are the same.
 

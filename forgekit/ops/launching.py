@@ -17,7 +17,7 @@ PIECE = 2**30  # sizes of modes are 32-bit numbers in a kernel, with room for a 
 
 def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
     """The quickest way to call a compiled kernel: on a GPU TVM-FFI checks the arguments itself."""
-    call: Callable[..., None] = compiled if arch else compiled._call
+    call: Callable[..., None] = compiled if arch else compiled.launch
     return call if arch or torch.cuda.device_count() == 1 else on_its_device(call)
 
 

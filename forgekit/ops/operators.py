@@ -226,17 +226,23 @@ def plan(
     arch: str | None,
     dtype: torch.dtype,
     shape: tuple[int, ...],
-    *places: Any,
+    stride: tuple[int, ...],
+    address: int,
+    other_stride: tuple[int, ...] | None = None,
+    other_address: int = 0,
 ) -> tuple[Launch | None, Callable[[Tensor], Tensor]]:
     """What fills the result of a call (None: it has no elements), and what allocates that in the
     least time.
 
-    places: strides and address of each operand, one after the other. The one cache above that of
-    `compile`. Its key is what makes a `Call`, which costs more to make than to look up, as nested
-    tuples do; so only the first call of its kind has one.
+    stride, address: of the first operand, in elements and in bytes modulo 16; other_stride,
+    other_address: of the second, if there is one. This is the only cache above that of `compile`.
+    Its key is flat, because a `Call`, or any nested tuple, costs more to make than to look up; only
+    the first call of its kind makes one.
     """
+    strides = (stride,) if other_stride is None else (stride, other_stride)
+    addresses = (address, other_address)[: len(strides)]
     named = dict(zip(operator.option_names, options, strict=True))
-    call = Call(operator.name, dtype, arch, tuple(shape), places[::2], places[1::2], **named)
+    call = Call(operator.name, dtype, arch, tuple(shape), strides, addresses, **named)
     launch = operator.launcher(call)
     result = operator.result_shape(call.shape, *options)
     stride = contiguous_strides(result)

@@ -6,7 +6,8 @@ what is copied, or cut into pieces, before it is one.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -47,32 +48,50 @@ def launcher(call: Call) -> Launch | None:
     """
     check_float(call.dtype)
     check_variant(call.variant, VARIANTS[call.op])
+    if call.variant == "cluster" and clusters_of(call.arch) == 1:
+        remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
+        raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
     call = call._replace(dim=normal_dim(call.dim, len(call.shape)))
     if not call.shape:  # the one element is a row
-        row = launcher(call.contiguous((1,), 0)._replace(addresses=call.addresses))
-        return row and (lambda *tensors: row(*(t.view(1) for t in tensors)))
-    return _sum(call) if call.kind == "sum" else _softmax(call)
-
-
-def _sum(call: Call) -> Launch | None:
-    shape, dim, result = call.shape, call.dim, _without(call.shape, call.dim)
-    if 0 in result:
+        call = call.contiguous((1,), 0)._replace(addresses=call.addresses)
+    sums = call.kind == "sum"
+    if 0 in (_without(call.shape, call.dim) if sums else call.shape):
         return None
-    if shape[dim] == 0:
+    if sums and call.shape[call.dim] == 0:
         return lambda x, y: y.zero_()
-    kept = contiguous_strides(result)
+    way = _way(call)
+    return _from_copies(call) if way is None else _launch_by(call, way)
+
+
+# -- ways -----------------------------------------------------------------------------------------
+class Way(NamedTuple):
+    """How operands are read where they are: by rows or by columns, as the view says.
+
+    whole: the sizes of the call, which decide whether a kernel can count them.
+    """
+
+    launch: Callable[[Call, View], Launch]
+    view: View
+    whole: View
+
+
+def _way(call: Call) -> Way | None:
+    """How to read the operands where they are; None if they have to be copied first."""
+    return _way_of_sum(call) if call.kind == "sum" else _way_of_softmax(call)
+
+
+def _way_of_sum(call: Call) -> Way | None:
+    shape, dim = call.shape, call.dim
+    kept = contiguous_strides(_without(shape, dim))
     view = fold(shape, (*call.strides, (*kept[:dim], 0, *kept[dim:])), dim)
-    columns = view and _as_columns(view)
-    if view is None or (columns is None and view.inner > 1 and view.outer > 1):
-        return _from_copies(call)
-    if max(view.outer, view.reduced, view.inner) > PIECE:
-        longest = max(range(len(shape)), key=lambda k: shape[k])
-        return _sum_of_pieces(call) if longest == dim else _in_pieces(call, longest)
+    if view is None:
+        return None
+    columns = _as_columns(view)
     if columns is not None and call.variant in BY_COLUMNS:
-        return launch_columns(call, columns)
-    if columns is not None and view.outer > 1:
-        return _with_dim_last(call)
-    return launch_rows(call, view)
+        return Way(launch_columns, columns, view)
+    # Rows at even steps: one dimension beside the reduced one, and not columns in disguise.
+    rows = view.outer == 1 or (columns is None and view.inner == 1)
+    return Way(launch_rows, view, view) if rows else None
 
 
 def _as_columns(view: View) -> View | None:
@@ -85,28 +104,17 @@ def _as_columns(view: View) -> View | None:
     return None
 
 
-def _softmax(call: Call) -> Launch | None:
-    if call.variant == "cluster" and clusters_of(call.arch) == 1:
-        remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
-        raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
-    if 0 in call.shape:
-        return None
+def _way_of_softmax(call: Call) -> Way | None:
     view = fold(call.shape, (*call.strides, contiguous_strides(call.shape)), call.dim)
     if view is None or not _has_neighbours(view):
-        return _from_copies(call)
-    if view.reduced > PIECE:
-        remedy = "compute it piece by piece"
-        raise usage_error("size of dim", view.reduced, f"{PIECE} at most", remedy)
-    if max(view.outer, view.inner) > PIECE:
-        others = (k for k in range(len(call.shape)) if k != call.dim)
-        return _in_pieces(call, max(others, key=lambda k: call.shape[k]))
+        return None
     if view.inner == 1:
-        return launch_rows(call, view)
-    return launch_columns(call, view) if call.variant in BY_COLUMNS else _with_dim_last(call)
+        return Way(launch_rows, view, view)
+    return Way(launch_columns, view, view) if call.variant in BY_COLUMNS else None
 
 
 def _has_neighbours(view: View) -> bool:
-    """Whether elements lie side by side where threads do: along rows, or across columns."""
+    """True if elements lie side by side where threads do: along rows, or across columns."""
     mode = 1 if view.inner == 1 else 2
     return (view.inner == 1 and view.reduced == 1) or all(s[mode] == 1 for s in view.strides)
 
@@ -115,33 +123,46 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return shape[:dim] + shape[dim + 1 :]
 
 
+def _launch_by(call: Call, way: Way) -> Launch:
+    """The launch of a kernel, or of several where one cannot count the elements."""
+    sums, shape, dim = call.kind == "sum", call.shape, call.dim
+    if not sums and way.whole.reduced > PIECE:
+        remedy = "compute it piece by piece"
+        raise usage_error("size of dim", way.whole.reduced, f"{PIECE} at most", remedy)
+    if max(way.whole.outer, way.whole.reduced, way.whole.inner) <= PIECE:
+        return way.launch(call, way.view)
+    longest = max((k for k in range(len(shape)) if sums or k != dim), key=lambda k: shape[k])
+    return _sum_of_pieces(call) if longest == dim else _in_pieces(call, longest)
+
+
 # -- copies ---------------------------------------------------------------------------------------
-def _from_copies(call: Call) -> Launch | None:
-    """For operands whose dimensions do not fold: from contiguous copies."""
-    copied = call.contiguous(call.shape, call.dim)
-    assert copied != call, "a contiguous tensor folds"
-    run = launcher(copied)
-    return run and (lambda *tensors: run(*map(aligned, tensors[:-1]), tensors[-1]))
-
-
-def _with_dim_last(call: Call) -> Launch:
-    """For the variants of a lesson, which know rows only: from copies with dim last, and back."""
-    dim = call.dim
+def _from_copies(call: Call) -> Launch:
+    """From contiguous copies of the operands: with dim last, and back, for the variants of a
+    lesson, which know rows only."""
+    dim, last = call.dim, len(call.shape) - 1
+    if dim == last or call.variant in BY_COLUMNS:
+        run = _launch_contiguous(call.contiguous(call.shape, dim))
+        return lambda *tensors: run(*map(aligned, tensors[:-1]), tensors[-1])
     moved = (*_without(call.shape, dim), call.shape[dim])
-    run = launcher(call.contiguous(moved, len(moved) - 1))
-    assert run is not None
+    run = _launch_contiguous(call.contiguous(moved, last))
 
     def launch(*tensors: Tensor) -> None:
         *operands, result = tensors
-        last = [aligned(x.movedim(dim, -1)) for x in operands]
+        turned = [aligned(x.movedim(dim, -1)) for x in operands]
         if call.kind == "sum":
-            return run(*last, result)
-        own = torch.empty_like(last[0])
-        run(*last, own)
+            run(*turned, result)
+            return
+        own = torch.empty_like(turned[0])
+        run(*turned, own)
         result.copy_(own.movedim(-1, dim))
-        return None
 
     return launch
+
+
+def _launch_contiguous(call: Call) -> Launch:
+    way = _way(call)
+    assert way is not None, "a contiguous tensor needs no copies"
+    return _launch_by(call, way)
 
 
 # -- more than a kernel counts --------------------------------------------------------------------
@@ -186,7 +207,7 @@ def _sum_of_pieces(call: Call) -> Launch:
 
 
 def _launch(call: Call, *tensors: Tensor) -> None:
-    """The same for other tensors, the last of which is the result."""
+    """Compute a piece, or the pieces' sums: a smaller call, the last of its tensors the result."""
     *operands, result = tensors
     run = launcher(Call.of(call.op, *operands, arch=call.arch, dim=call.dim, variant=call.variant))
     if run is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import torch
@@ -15,22 +14,14 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch, View
 from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.row_limits import RowProblem
-from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, choose_rows
+from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 
-# Variants of the lessons, on the way to the fastest: module of `forgekit.kernels` and class.
-STEPS: dict[str, dict[str, str]] = {
-    "reduce_sum": {
-        "naive": "reduce_steps.NaiveRowSum",
-        "smem": "reduce_steps.SharedRowSum",
-        "shuffle": "reduce_steps.ShuffleRowSum",
-    },
-    "softmax": {
-        "three_pass": "softmax_steps.ThreePassSoftmax",
-        "two_pass": "softmax_steps.TwoPassSoftmax",
-        "online": "softmax_steps.OnlineSoftmax",
-    },
-    "softmax_backward": {},
+# Variants of the lessons, on the way to the fastest; `_step` knows their classes.
+STEPS: dict[str, tuple[str, ...]] = {
+    "reduce_sum": ("naive", "smem", "shuffle"),
+    "softmax": ("three_pass", "two_pass", "online"),
+    "softmax_backward": (),
 }
 ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose rows were split
 
@@ -135,7 +126,7 @@ def compile_rows(
 
     c = choice
     tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned)
-    make = _kernel_class(KERNELS[op][c.kernel])
+    make = row_kernels(op)[c.kernel]
     kernel = make(tile, c.turns) if c.kernel == "short" else make(tile)
     x = _row_spec(dtype, choice)
     sums = TensorSpec(torch.float32 if c.split > 1 else result or dtype, (None,), (1,))
@@ -155,15 +146,43 @@ def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
 def compile_step(op: str, variant: str, size: int, dtype: torch.dtype, arch: str | None) -> Any:
     """A kernel on the way to the fastest, for rows of this size: a function of x and y."""
     x, sums = TensorSpec(dtype, (None, None), (None, None)), TensorSpec(dtype, (None,), (1,))
-    kernel = _kernel_class(STEPS[op][variant])(*(online_tile(size) if variant == "online" else ()))
     y = sums if op == "reduce_sum" else x
-    return compile(kernel, x, y, device="virtual" if arch else "gpu", arch=arch)
+    return compile(_step(variant, size), x, y, device="virtual" if arch else "gpu", arch=arch)
 
 
-def _kernel_class(path: str) -> Any:
-    """A class of `forgekit.kernels`, imported when it is needed: CuTe DSL takes seconds."""
-    module, name = path.split(".")
-    return getattr(importlib.import_module(f"forgekit.kernels.{module}"), name)
+# CuTe DSL takes seconds to import, so these two import kernels when they are needed.
+def row_kernels(op: Op) -> dict[Kernel, Any]:
+    """The kernels of an operator over rows, made from a `RowTile`."""
+    from forgekit.kernels import reduce_sum, softmax, softmax_streaming
+
+    of_op: dict[Op, dict[Kernel, Any]] = {
+        "sum": {"sum": reduce_sum.RowSum, "short": reduce_sum.ShortRowSum},
+        "softmax": {
+            "registers": softmax.Softmax,
+            "shared": softmax.StagedSoftmax,
+            "streaming": softmax_streaming.StreamingSoftmax,
+        },
+        "softmax_backward": {
+            "registers": softmax.SoftmaxBackward,
+            "streaming": softmax_streaming.StreamingSoftmaxBackward,
+        },
+    }
+    return of_op[op]
+
+
+def _step(variant: str, size: int) -> Any:
+    """The kernel of a lesson's variant, for rows of this size."""
+    from forgekit.kernels import reduce_steps, softmax_steps
+
+    if variant == "online":
+        return softmax_steps.OnlineSoftmax(*online_tile(size))
+    return {
+        "naive": reduce_steps.NaiveRowSum,
+        "smem": reduce_steps.SharedRowSum,
+        "shuffle": reduce_steps.ShuffleRowSum,
+        "three_pass": softmax_steps.ThreePassSoftmax,
+        "two_pass": softmax_steps.TwoPassSoftmax,
+    }[variant]()
 
 
 def online_tile(size: int) -> tuple[int, int]:

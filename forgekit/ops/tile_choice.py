@@ -20,18 +20,11 @@ from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "short", "registers", "shared", "streaming"]
-# The kernels that rows may have: module of `forgekit.kernels` and class, made from a `RowTile`.
-KERNELS: dict[Op, dict[Kernel, str]] = {
-    "sum": {"sum": "reduce_sum.RowSum", "short": "reduce_sum.ShortRowSum"},
-    "softmax": {
-        "registers": "softmax.Softmax",
-        "shared": "softmax.StagedSoftmax",
-        "streaming": "softmax_streaming.StreamingSoftmax",
-    },
-    "softmax_backward": {
-        "registers": "softmax.SoftmaxBackward",
-        "streaming": "softmax_streaming.StreamingSoftmaxBackward",
-    },
+# The kernels that rows may have; `row_kernels` of `row_launch.py` knows their classes.
+KERNELS: dict[Op, tuple[Kernel, ...]] = {
+    "sum": ("sum", "short"),
+    "softmax": ("registers", "shared", "streaming"),
+    "softmax_backward": ("registers", "streaming"),
 }
 
 SMS = 132  # of an H200; blocks are counted in multiples of it

@@ -130,38 +130,51 @@ def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
 
 
 # -- launches -------------------------------------------------------------------------------------
-def launcher(call: Call, apart: int | None = None) -> Launch | None:
+def launcher(call: Call) -> Launch | None:
     """What transposes such an x into y; None if there is nothing to do.
 
-    apart: elements from one row of y to the next, None for a contiguous y. Compiles at the first
-    call of its kind.
+    Compiles at the first call of its kind.
+
+    Raises:
+        ValueError: not two dimensions, or another tile; the operator says it in the user's terms.
     """
     M, N = call.shape
     if call.tile not in (None, *TILES):
         raise ValueError("tile")
-    if 0 in call.shape:
+    if 0 in (M, N):
         return None
-    if call.dtype in _MOVED_AS:
-        return _as_integers(call, _MOVED_AS[call.dtype])
-    if max(M, N) > PIECE:
-        return _in_pieces(call)
-    (stride,), (address,) = call.strides, call.addresses
+    dtype = _MOVED_AS.get(call.dtype)
+    return _whole(call) if dtype is None else _as_integers(call._replace(dtype=dtype))
+
+
+def _as_integers(call: Call) -> Launch:
+    """The same with x and y viewed as the integers of the call."""
+    run = _whole(call)
+
+    def launch(x: Tensor, y: Tensor) -> None:
+        y = y.view(call.dtype)
+        if x.is_conj():  # has other strides once it is resolved
+            x = x.resolve_conj().view(call.dtype)
+            _whole(Call.of(call.op, x, arch=call.arch, tile=call.tile))(x, y)
+        else:
+            run(x.view(call.dtype), y)
+
+    return launch
+
+
+def _whole(call: Call) -> Launch:
+    """One launch, or one for each piece where a kernel cannot count rows or columns."""
+    return _in_pieces(call) if max(call.shape) > PIECE else _one_launch(call)
+
+
+def _one_launch(call: Call, apart: int | None = None) -> Launch:
+    """The launch of one kernel; apart: elements from one row of y to the next, None for M."""
+    (M, N), (stride,), (address,) = call.shape, call.strides, call.addresses
     choice = choose((M, N), (stride[0], stride[1]), address, call.dtype.itemsize, call.tile, apart)
     run = runner(compile_choice(choice, call.dtype, call.arch), call.arch)
     if choice.view == "row":
         return lambda x, y: run(x.t(), y.t())
     return _as_a_line(run) if choice.view == "line" else run
-
-
-def _as_integers(call: Call, dtype: torch.dtype) -> Launch | None:
-    run = launcher(call._replace(dtype=dtype))
-
-    def launch(x: Tensor, y: Tensor) -> None:
-        if x.is_conj():  # has other strides once it is resolved
-            return _launch(call._replace(dtype=dtype), x.resolve_conj().view(dtype), y.view(dtype))
-        return run and run(x.view(dtype), y.view(dtype))
-
-    return launch
 
 
 def _as_a_line(run: Launch) -> Launch:
@@ -181,16 +194,11 @@ def _in_pieces(call: Call) -> Launch:
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):
             for n in range(0, x.shape[1], PIECE):
-                _launch(call, x[m : m + PIECE, n : n + PIECE], y[n : n + PIECE, m : m + PIECE])
+                part, turned = x[m : m + PIECE, n : n + PIECE], y[n : n + PIECE, m : m + PIECE]
+                own = Call.of(call.op, part, arch=call.arch, tile=call.tile)
+                _one_launch(own, y.stride(0))(part, turned)
 
     return launch
-
-
-def _launch(call: Call, x: Tensor, y: Tensor) -> None:
-    """The same for another x and a y (N, M) whose rows are contiguous."""
-    run = launcher(Call.of(call.op, x, arch=call.arch, tile=call.tile), y.stride(0))
-    if run is not None:
-        run(x, y)
 
 
 def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:

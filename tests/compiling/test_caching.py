@@ -13,9 +13,8 @@ import torch
 
 import forgekit as fk
 from forgekit.compiling.backends import backend_for
-from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.fingerprint import fingerprint
-from forgekit.compiling.parameters import match_parameters
+from forgekit.compiling.parameters import Job, match_parameters
 from forgekit.devices import Target
 from forgekit.errors import ArgumentMismatchError
 from tests.compiling.cells import CELL, define
@@ -267,16 +266,19 @@ def test_what_a_gpu_is_given_survives_the_disk(fn, monkeypatch):
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     x, y = fk.randn(100), fk.empty(100)
     target, backend = Target("gpu", "sm_90a", "pretended"), backend_for("gpu")
-    made, found = (CompiledKernel(fn, match_parameters(fn, (x, y)), target, "", "") for _ in "12")
-    parts = backend.parts(backend.compile(fn, made), made)
-    assert backend.load(found, parts) is not None and len(parts["object"]) > len(made.cubin) > 0
-    assert (found.ptx, found.cubin, found.registers) == (made.ptx, made.cubin, made.registers)
+    job = Job(fn, match_parameters(fn, (x, y)), target)
+    made = backend.compile(job)
+    parts = backend.parts(made)
+    found = backend.load(job, parts)
+    assert found.executable is not None and len(parts["object"]) > len(made.cubin) > 0
+    assert (found.ptx, found.cubin, found.ptxas) == (made.ptx, made.cubin, made.ptxas)
+    assert fk.CompiledKernel(job, found, found.executable).registers > 0
     passed = []
-    backend.caller(lambda *args: passed.append(args), made)(x, y)
+    backend.launcher(job, lambda *args: passed.append(args))(x, y)
     assert passed == [(x, y)]
 
     def refuse(*_: object) -> None:
         raise TypeError("words of TVM-FFI")
 
     with pytest.raises(ArgumentMismatchError, match="argument mX: got a tensor on cpu, needed one"):
-        backend.caller(refuse, made)(x, y)
+        backend.launcher(job, refuse)(x, y)

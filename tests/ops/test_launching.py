@@ -21,7 +21,7 @@ class Compiled:
     def __call__(self, *args: Any) -> None:
         self.calls.append(("checked", *args))
 
-    def _call(self, *args: Any) -> None:
+    def launch(self, *args: Any) -> None:
         self.calls.append(("direct", *args))
 
 
@@ -58,7 +58,7 @@ def test_a_launch_on_the_device_of_its_argument(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: (9, 0))
     compiled, x = Compiled(), torch.empty(1)
-    on_its_device(compiled._call)(x, "y")
+    on_its_device(compiled.launch)(x, "y")
     runner(compiled, None)(x, "y")
     assert entered == [x.device, None] * 2
     assert [call[0] for call in compiled.calls] == ["direct", "direct"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from forgekit.compiling.backends import pack
+from forgekit.compiling.backends import Artefacts, pack
 from forgekit.compiling.compiled import CompiledKernel
-from forgekit.compiling.parameters import Parameter
+from forgekit.compiling.parameters import Job, Parameter
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.devices import current_target
 from forgekit.lessons.classroom.student import FOLDER
@@ -48,8 +48,9 @@ class RemoteFunction(RefFunction, Elsewhere):
         """Compiled there for these arguments; runs here."""
         held, ptx, name, kinds = _of(self.peer.ask("compile", self, example, arch), 4)
         given = iter(example)
-        parameters = [_parameter(_of(kind, 3), given) for kind in kinds]
-        return RemoteKernel(self, held, str(ptx), str(name), parameters, arch)
+        parameters = tuple(_parameter(_of(kind, 3), given) for kind in kinds)
+        job = Job(self, parameters, current_target("virtual", arch), name=str(name))
+        return CompiledKernel(job, Artefacts(str(ptx)), _Launcher(job, held, str(ptx)))
 
 
 def _of(value: Any, length: int) -> list[Any]:
@@ -69,29 +70,24 @@ def _parameter(said: list[Any], given: Iterator[Any]) -> Parameter:
     return Parameter(str(name), kind, scalar if kind == "scalar" else value)
 
 
-class RemoteKernel(CompiledKernel):
-    """A kernel whose PTX the student's process has made. Its launches are asked for there, without
-    any data, and run here, on this process's virtual GPU."""
+class _Launcher:
+    """Runs a kernel whose PTX the student's process has made. Its launches are asked for there,
+    without any data, and run here, on this process's virtual GPU."""
 
-    def __init__(
-        self, fn: RemoteFunction, held: Any, ptx: str, name: str, parameters: list[Parameter],
-        arch: str | None,
-    ) -> None:  # fmt: skip
-        super().__init__(fn, parameters, current_target("virtual", arch), "", "")
-        self.held, self.ptx, self.name = held, ptx, name
-        self._call = self._run
+    def __init__(self, job: Job, held: Any, ptx: str) -> None:
+        self.job, self.held, self.ptx = job, held, ptx
 
-    def _run(self, *args: Any) -> None:
-        self.check_arguments(args)
+    def __call__(self, *args: Any) -> None:
+        self.job.check_arguments(args)
         storages: dict[int, tuple[int, torch.UntypedStorage]] = {}  # by address
         layouts = [_layout(a, storages) if isinstance(a, torch.Tensor) else a for a in args]
-        found, places = _of(self.fn.peer.ask("launch", self.held, layouts), 2)
+        found, places = _of(self.job.fn.peer.ask("launch", self.held, layouts), 2)
         moved = [
             (int(places[number]), storage.data_ptr(), storage.nbytes())
             for number, storage in storages.values()
         ]
         memory = GlobalMemory()
-        tensors = zip(self.runtime, args, strict=True)
+        tensors = zip(self.job.runtime, args, strict=True)
         named = [(p.name, pack(a, p.value)) for p, a in tensors if p.kind == "tensor"]
         arguments.register(memory, named)
         for launch in found:
