@@ -18,8 +18,8 @@ from forgekit.vgpu.counters.rules import SECTOR_BYTES
 from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
+    from forgekit.vgpu.access.copies import AsyncOperation
+    from forgekit.vgpu.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class _Bulk(Listener):
     def __init__(self) -> None:
         self.moved_bytes = 0
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         for end in (operation.source, operation.target):
             if end is not None and end.allocations is not None:
                 self.moved_bytes += int(np.sum(operation.size))

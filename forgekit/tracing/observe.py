@@ -12,8 +12,8 @@ from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.machine import Machine
 
 L = TypeVar("L", bound=Listener)
 
@@ -41,7 +41,7 @@ class Launches(Listener):
     def __init__(self) -> None:
         self.launches: list[LaunchRecord] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         if not self.launches or self.launches[-1] is not m.record:
             self.launches.append(m.record)
 

@@ -15,8 +15,8 @@ from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.ptx import Symbol
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Program
+    from forgekit.vgpu.batch import Batch
+    from forgekit.vgpu.code import Code
     from forgekit.vgpu.ptx import Instruction
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -109,7 +109,7 @@ class BlockTimeline(Launches):
         self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         super().on_batch(m)
         number = linear_block(self.block, m.record.grid)  # the grid is known only now
         ours = len(self.launches) - 1 == self.launch and number in m.blocks
@@ -118,17 +118,17 @@ class BlockTimeline(Launches):
             self._loops = _Iterations(m.program, m.n_threads)
             self._arrived, self._busy = (np.full(m.n_threads, -1) for _ in range(2))
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         who = self._lanes(m, access.mask)
         if who is not None:
             self._touched[m.pc] = self._touched.get(m.pc, False) | who
 
-    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+    def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
         who = self._lanes(m, mask)
         if who is not None:
             self._opened.append((m.pc, number, who))
 
-    def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
+    def on_divergence(self, m: Batch, taken: Array, rest: Array) -> None:
         took, stayed = self._lanes(m, taken), self._lanes(m, rest)
         source = line_at(m.program, m.pc)
         if took is None or stayed is None or not (self.complete and is_meant(self.line, source)):
@@ -139,7 +139,7 @@ class BlockTimeline(Launches):
                 parts = (tuple(np.flatnonzero(p).tolist()) for p in (a, b))
                 self.splits.append(Split(source, warp, *parts))
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         who = self._lanes(m, mask)
         if who is None or stop == start:
             return
@@ -159,7 +159,7 @@ class BlockTimeline(Launches):
                     self._meet(m.program, *barrier)
         self._loops.last[who] = stop - 1
 
-    def _lanes(self, m: Machine, mask: Array | None) -> Array | None:
+    def _lanes(self, m: Batch, mask: Array | None) -> Array | None:
         """Threads of our block; None if it has none."""
         if self._row is None:
             return None
@@ -167,7 +167,7 @@ class BlockTimeline(Launches):
         return who.copy() if who.any() else None
 
     def _execute(
-        self, program: Program, pc: int, start: int, who: Array, touched: Array | None
+        self, program: Code, pc: int, start: int, who: Array, touched: Array | None
     ) -> None:
         """Threads execute an instruction, in one go with those from `start` on."""
         loops = self._loops.at(pc, start, who)
@@ -186,7 +186,7 @@ class BlockTimeline(Launches):
             self._arrived[who] = np.minimum(self._busy + 1, last)[who]
         self._busy[lanes.reshape(-1, LANES).any(axis=1).repeat(LANES)] = last
 
-    def _meet(self, program: Program, pc: int, number: int, who: Array) -> None:
+    def _meet(self, program: Code, pc: int, number: int, who: Array) -> None:
         since = np.where(who, self._arrived, -1).reshape(-1, LANES)
         # Threads that exit may be those that others have waited for: then `pc` is no barrier.
         stops = [s for s in self.steps if s.kind == "barrier"]
@@ -233,7 +233,7 @@ def _kind(instruction: Instruction) -> tuple[str, str]:
 class _Iterations:
     """Which iteration of each loop the threads are in."""
 
-    def __init__(self, program: Program, threads: int) -> None:
+    def __init__(self, program: Code, threads: int) -> None:
         ends: dict[int, int] = {}  # first instruction of a loop -> its last
         for pc, i in enumerate(program.instructions):
             target = i.operands[0] if i.opcode[0] == "bra" else None

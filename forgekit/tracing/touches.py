@@ -19,11 +19,11 @@ from forgekit.tracing.source_lines import LineChoice, is_meant, line_at
 from forgekit.vgpu.listeners import Access
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.access.addressing import Target
+    from forgekit.vgpu.access.copies import AsyncOperation
+    from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import Region
-    from forgekit.vgpu.memory.addressing import Target
 
 COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
@@ -102,21 +102,21 @@ class Touches(Launches):
         self.tensors: dict[str, TensorTouches] = {}
         self.sources: set[SourceLine | None] = set()
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         for target in access.targets:
             if target.allocation is not None:
                 who = np.nonzero(m.expand(target.mask))
                 place = np.broadcast_to(target.places, m.shape)[who]
                 self._add(m, access.kind, target, target.inside or access.width, who, place)
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         for kind, run in operation.runs():
             target, width = run.target()
             who = np.divmod(np.repeat(operation.who[run.of], run.size // width), m.n_threads)
             self._add(m, kind, target, width, who, target.places)
 
     def _add(
-        self, m: Machine, kind: str, target: Target, width: int, who: tuple[Array, ...],
+        self, m: Batch, kind: str, target: Target, width: int, who: tuple[Array, ...],
         place: Array,
     ) -> None:  # fmt: skip
         """who: rows of the batch and threads; place: their rows of the target."""

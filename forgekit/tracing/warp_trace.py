@@ -21,7 +21,7 @@ from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.memory import GlobalMemory
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,10 +70,10 @@ class BlockTrace(Listener):
         self._source: Array | None = None
         self._load: _Event | None = None
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         self._memory = m.memory
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         row = linear_block(self.block, m.record.grid) - m.blocks.start
         if not 0 <= row < len(m.blocks):
             return
@@ -95,7 +95,7 @@ class BlockTrace(Listener):
                 event.other = self._source
 
     def _record(
-        self, m: Machine, access: Access, space: str, mask: Array, address: Array
+        self, m: Batch, access: Access, space: str, mask: Array, address: Array
     ) -> _Event | None:
         if not mask.any():
             return None

@@ -24,8 +24,8 @@ from forgekit.vgpu.listeners import Listener
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise
     from forgekit.profiling.profile import Profile
+    from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ class WarpShares(Listener):
     def __init__(self) -> None:
         self._batches: list[Array] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         self._batches.append(np.zeros(len(m.lanes(None)), np.int64))
         self._warps: dict[int, tuple[Array | None, Array]] = {}
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         if id(mask) not in self._warps:  # few are different; kept, a mask's id stays its own
             self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
         self._batches[-1][self._warps[id(mask)][1]] += stop - start
