@@ -12,10 +12,10 @@ from forgekit.profiling.metrics import ByName, Counts, total
 from forgekit.tracing.source_lines import line_at
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.code import Code
     from forgekit.vgpu.counters.costs import AccessCounts
     from forgekit.vgpu.counters.counting import LaunchCounts
     from forgekit.vgpu.counters.touched import TensorTraffic
-    from forgekit.vgpu.program import Program
 
 NO_LINE = "(no line)"
 _PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
@@ -148,7 +148,7 @@ def launch_of(found: LaunchCounts) -> Launch:
     return Launch(kernel, record.grid, record.block, whole, lines, tensors, shared)
 
 
-def kernel_name(program: Program) -> str:
+def kernel_name(program: Code) -> str:
     """The name of a kernel in Python; the compiler's own where the source cannot be had."""
     name = program.kernel.name.removeprefix(_PREFIX)
     source = line_at(program, 0) if program.instructions else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from forgekit.errors import SourceLine, UsageError, brief, got_needed, source_line
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.program import Program
+    from forgekit.vgpu.code import Code
 
 _NEAR = 20  # lines between a kernel's first decorator and its `def`
 
@@ -17,7 +17,7 @@ LineChoice: TypeAlias = int | str | SourceLine
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def line_at(program: Program, pc: int) -> SourceLine | None:
+def line_at(program: Code, pc: int) -> SourceLine | None:
     """The line of an instruction; None where the PTX has no line information.
 
     What the compiler puts in column 0 (branches, the arithmetic of loops) carries the line after

@@ -7,7 +7,7 @@ import pytest
 from ptx_launch import launch, line_of
 
 from forgekit.errors import MemoryAccessError
-from forgekit.vgpu.memory.addressing import compress
+from forgekit.vgpu.access.addressing import compress
 
 AT = "mul.wide.u32 %rd10, %r0, {step}; add.s64 %rd11, %rd0, %rd10;"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.memory.faults import Overrun
+    from forgekit.vgpu.access.faults import Overrun
 
 
 def overrun_diagnosis(o: Overrun | None) -> str:

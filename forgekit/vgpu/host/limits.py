@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
-from forgekit.vgpu.program import Program
 from forgekit.vgpu.wording import got_needed
 
 # The architectures that the virtual GPU stands in for.
@@ -40,7 +40,7 @@ def max_shared_bytes(arch: str) -> int:
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 
-def check_limits(program: Program, record: LaunchRecord) -> None:
+def check_limits(program: Code, record: LaunchRecord) -> None:
     """Refuse a launch that no GPU of the architecture can run.
 
     Raises:
@@ -99,7 +99,7 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
         )  # fmt: skip
 
 
-def _check_cluster(program: Program, record: LaunchRecord) -> None:
+def _check_cluster(program: Code, record: LaunchRecord) -> None:
     cluster, remedy = record.cluster, ""
     if program.target.startswith("sm_8"):
         needed, remedy = f"blocks without clusters on {program.target}", "compile for sm_90a"

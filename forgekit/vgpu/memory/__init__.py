@@ -5,11 +5,8 @@ the same in every run, and keeps the alignment it has within its storage. Kernel
 the tensors' real memory through these ranges, so nothing is copied. Every access is checked.
 
 storage.py          shared memory of blocks, local memory of threads
-addressing.py       addresses of an access -> places in memory, inside and aligned
-clusters.py         shared memory of the other blocks of a cluster
 swizzles.py         where swizzled bytes and tiles by descriptor lie in shared memory
 tensor_maps.py      what a tensor copy (TMA) is told of a tensor and of its boxes
-faults.py           what a student reads about a wrong access
 fresh.py            tensors that nobody has written yet
 """
 

@@ -21,7 +21,7 @@
                     undefined_memory.py memory, undefined_products.py operands of wgmma
 
 Out of bounds, misaligned, deadlocked: these the machine finds itself, always
-(`forgekit.vgpu.memory.faults`).
+(`forgekit.vgpu.access.faults`).
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 
 from forgekit.vgpu import ptx
+from forgekit.vgpu.access.copies import AsyncOperation
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.listeners import Access, Listener, Product
 from forgekit.vgpu.machine import WARP, Machine, pack_lanes
-from forgekit.vgpu.machine.async_operations import AsyncOperation
-from forgekit.vgpu.machine.warpgroups import Product
 from forgekit.vgpu.opcodes.decoder import Step
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction, dataflow
@@ -38,7 +38,7 @@ _DECIDING = frozenset({
     "shfl", "vote", "match", "redux", "elect", "activemask", "call",
 })  # fmt: skip
 
-Hook = Callable[[Machine], None]
+Hook = Callable[[Batch], None]
 
 
 class Definedness(Listener):
@@ -52,7 +52,7 @@ class Definedness(Listener):
         self._report = report
         self._taints = Taints(program, report)
         self._operands = undefined_bits.Operands(program, self._taints.bits_of)
-        dying = dataflow.dying(program.kernel, program.registers, program.live)
+        dying = program.dying
         self.program = copy.copy(program)
         self.program.steps = [
             self._watched(step, i, gone)
@@ -98,7 +98,7 @@ class Definedness(Listener):
         chooser = ins.operands[3] if root == "selp" else None
         chosen = None if chooser is None else self._operands.value(chooser, "pred")
 
-        def results(m: Machine) -> None:
+        def results(m: Batch) -> None:
             mask = m.active(guard(m) if guard else None)
             origin = self._taints.origin(sources)
             if root in ("mma", "wgmma"):  # of any lane of the warp
@@ -137,7 +137,7 @@ class Definedness(Listener):
         if not (guards or addresses or others):
             return None
 
-        def sinks(m: Machine) -> None:
+        def sinks(m: Batch) -> None:
             self._taints.report_all(m, what, guards, m.mask)
             mask = m.active(guard(m) if guard else None)
             self._taints.report_all(m, "address", addresses, mask)
@@ -146,26 +146,26 @@ class Definedness(Listener):
         return sinks
 
     # -- events -----------------------------------------------------------------------------------
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         self._taints.registers.clear()
         self._memory = UndefinedMemory(m, self._taints, self._report)
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         self._memory.access(m, access)
 
-    def on_async_done(self, m: Machine, access: Access) -> None:
+    def on_async_done(self, m: Batch, access: Access) -> None:
         self._memory.copied(access)
 
-    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
+    def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
         self._memory.made(words[who])
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         self._memory.async_start(m, operation)
 
-    def on_product(self, m: Machine, product: Product) -> None:
+    def on_product(self, m: Batch, product: Product) -> None:
         self._memory.product(m, product)
 
-    def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
+    def on_shuffle(self, m: Batch, source: Array, members: Array | None) -> None:
         """Each lane takes the undefined bits of lane `source` of its warp."""
         taints, ins = self._taints, m.program.instructions[m.pc]
         target, value, lane = ins.operands[0], *ins.operands[1:3]
@@ -185,7 +185,7 @@ class Definedness(Listener):
             taken = [np.take_along_axis(a, lanes, axis=2).reshape(m.shape) for a in (bits, origin)]
             taints.put(register, taken[0], taken[1], m.mask)
 
-    def on_warp_sync(self, m: Machine, members: Array | None) -> None:
+    def on_warp_sync(self, m: Batch, members: Array | None) -> None:
         """Votes, matches and reductions: what is undefined in one lane is for all that it meets."""
         taints, ins = self._taints, m.program.instructions[m.pc]
         root = ins.opcode[0]
@@ -213,6 +213,6 @@ class Definedness(Listener):
             taints.put(register, whole[0], whole[1], m.mask)
 
 
-def _by_warp(m: Machine, value: Array) -> Array:
+def _by_warp(m: Batch, value: Array) -> Array:
     """(blocks, warps, 32)."""
     return np.broadcast_to(value, m.shape).reshape(m.n_blocks, -1, WARP)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import messages
 from forgekit.vgpu.sanitizer.findings import Report, shared_byte, thread_name
 from forgekit.vgpu.sanitizer.undefined_bits import bits_dtype, registers
@@ -40,7 +40,7 @@ def pack(pc: int, who: Array, offset: Array) -> Array:
 class Taints:
     """The undefined registers of a batch."""
 
-    def __init__(self, program: Program, report: Report) -> None:
+    def __init__(self, program: Code, report: Report) -> None:
         self.registers: dict[int, Taint] = {}
         self._report = report
         self.widths = [bits_dtype(d) for d in program.register_dtypes]
@@ -77,18 +77,18 @@ class Taints:
                 result = np.maximum(result, self.registers[register].origin)
         return result
 
-    def of_operand(self, m: Machine, operand: object) -> Taint | None:
+    def of_operand(self, m: Batch, operand: object) -> Taint | None:
         found = registers(operand, m.program)
         return self.registers.get(found[0]) if found else None
 
-    def report_all(self, m: Machine, what: str, found: list[int], mask: Array | None) -> None:
+    def report_all(self, m: Batch, what: str, found: list[int], mask: Array | None) -> None:
         for register in found:
             if register in self.registers:
                 self.report(m, what, self.registers[register], mask)
 
     def report(
         self,
-        m: Machine,
+        m: Batch,
         what: str,
         taint: Taint,
         mask: Array | None,
@@ -108,7 +108,7 @@ class Taints:
 
 
 def report_undefined(
-    report: Report, m: Machine, origin: int, shows: str, thread: int, element: str, count: int
+    report: Report, m: Batch, origin: int, shows: str, thread: int, element: str, count: int
 ) -> None:
     """What was read where nobody had written shows here; the first place for each such read.
 

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from forgekit.vgpu import opcodes, ptx
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import DTYPES, Code
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.opcodes import matrix
-from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
+from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.opcodes.wgmma_operands import form_of
-from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction, Operand
 
 # of (machine) -> the undefined bits of each result
-Rule = Callable[[Machine], tuple[Array, ...]]
-Fetch = Callable[[Machine], Array]
+Rule = Callable[[Batch], tuple[Array, ...]]
+Fetch = Callable[[Batch], Array]
 
 _RULES: dict[str, Callable[[Instruction, Operands], Rule | None]] = {}
 
@@ -36,7 +37,7 @@ def bits_dtype(dtype: np.dtype) -> np.dtype:
     return dtype if dtype.kind in "bc" else np.dtype(f"u{dtype.itemsize}")
 
 
-def registers(operand: object, program: Program) -> list[int]:
+def registers(operand: object, program: Code) -> list[int]:
     """Numbers of the registers in an operand; special ones and `_` have none."""
     match operand:
         case ptx.Register(name):
@@ -58,7 +59,7 @@ class Operands:
     tainted: register -> its undefined bits, for those that have any.
     """
 
-    def __init__(self, program: Program, tainted: Callable[[int], Array | None]) -> None:
+    def __init__(self, program: Code, tainted: Callable[[int], Array | None]) -> None:
         self.program = program
         self.decoder = Decoder(program)
         self._tainted = tainted
@@ -75,7 +76,7 @@ class Operands:
             return lambda m: nothing
         (register,) = found
 
-        def get(m: Machine) -> Array:
+        def get(m: Batch) -> Array:
             bits = self._tainted(register)
             return nothing if bits is None else bits.astype(dtype, copy=False)
 
@@ -94,7 +95,7 @@ def _smear(ins: Instruction, o: Operands, n_results: int) -> Rule:
     """Every bit of the results, where any of the sources is undefined."""
     sources = {r for operand in ins.operands[1:] for r in registers(operand, o.program)}
 
-    def smeared(m: Machine) -> tuple[Array, ...]:
+    def smeared(m: Batch) -> tuple[Array, ...]:
         found = [bits != 0 for r in sources if (bits := o._tainted(r)) is not None]
         some = (
             np.logical_or.reduce(np.broadcast_arrays(*found)) if found else np.zeros((1, 1), bool)
@@ -130,7 +131,7 @@ def _through(compute: opcodes.Compute, ins: Instruction, o: Operands, n_moved: i
     data = [(o.undefined(s, k), DTYPES[k]) for s, k in zip(sources, compute.sources, strict=True)]
     where = [o.value(s, k) for s, k in zip(sources, compute.sources, strict=True)]
 
-    def moved(m: Machine) -> tuple[Array, ...]:
+    def moved(m: Batch) -> tuple[Array, ...]:
         bits = [undefined(m).view(dtype) for undefined, dtype in data[:n_moved]]
         result = compute.fn(*bits, *(value(m) for value in where[n_moved:]))
         results = result if isinstance(result, tuple) else (result,)
@@ -196,7 +197,7 @@ def _bit_by_bit(ins: Instruction, o: Operands) -> Rule:
     return lambda m: (_union(sources, m),)
 
 
-def _union(sources: list[Fetch], m: Machine) -> Array:
+def _union(sources: list[Fetch], m: Batch) -> Array:
     """The bits that are undefined in any source."""
     return functools.reduce(np.bitwise_or, (source(m) for source in sources))
 
@@ -208,7 +209,7 @@ def _select(ins: Instruction, o: Operands) -> Rule:
     a, b = (o.undefined(s, kind) for s in ins.operands[1:3])
     chooses, unknown = o.value(ins.operands[3], "pred"), o.undefined(ins.operands[3], "pred")
 
-    def select(m: Machine) -> tuple[Array, ...]:
+    def select(m: Batch) -> tuple[Array, ...]:
         result = np.where(chooses(m), a(m), b(m))
         return (np.where(unknown(m), ~result.dtype.type(0), result),)
 
@@ -234,7 +235,7 @@ def _arithmetic(ins: Instruction, o: Operands) -> Rule | None:
     kinds = ["b" + kind[1:]] * 2 + [f"b{8 * result.itemsize}"]
     sources = [o.undefined(s, k) for s, k in zip(ins.operands[1:], kinds, strict=False)]
 
-    def upwards(m: Machine) -> tuple[Array, ...]:
+    def upwards(m: Batch) -> tuple[Array, ...]:
         some = _union(sources, m).astype(result)
         return (some | (~some + result.type(1)),)
 
@@ -246,7 +247,7 @@ def _by_half(ins: Instruction, o: Operands, dtype: np.dtype) -> Rule:
     width = dtype.type(4 * dtype.itemsize)
     lower = dtype.type((1 << 4 * dtype.itemsize) - 1)
 
-    def by_half(m: Machine) -> tuple[Array, ...]:
+    def by_half(m: Batch) -> tuple[Array, ...]:
         some = _union(sources, m)
         return (_halves(some & lower != 0, some >> width != 0, dtype),)
 
@@ -261,7 +262,7 @@ def _multiply_matrices(ins: Instruction, o: Operands) -> Rule:
         [o.undefined(r, "b32") for r in matrix.items(operand)] for operand in ins.operands[1:]
     )
 
-    def multiplied(m: Machine) -> tuple[Array, ...]:
+    def multiplied(m: Batch) -> tuple[Array, ...]:
         def lanes(fetches: list[Fetch]) -> list[Array]:
             return [np.broadcast_to(f(m), m.shape).reshape(-1, WARP) for f in fetches]
 
@@ -289,7 +290,7 @@ def _add_product(ins: Instruction, o: Operands) -> Rule | None:
     adds = o.value(ins.operands[3], "pred")
     turns = 2 if form.shape.c != "f16" else 1  # of registers in a row of eight columns
 
-    def added(m: Machine) -> tuple[Array, ...]:
+    def added(m: Batch) -> tuple[Array, ...]:
         some: list[Array] = [np.zeros((1, 1), bool)] * 2
         if fragments:
             warps = [np.broadcast_to(f(m), m.shape).reshape(-1, WARP) for f in fragments]
@@ -321,7 +322,7 @@ def _compare(ins: Instruction, o: Operands) -> Rule | None:
     c = o.undefined(further, "pred") if further is not None else None
     z = o.value(further, "pred") if further is not None else None
 
-    def compare(m: Machine) -> tuple[Array, ...]:
+    def compare(m: Batch) -> tuple[Array, ...]:
         either = a(m) | b(m)
         some = either != 0
         if exact:

@@ -11,13 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from forgekit.vgpu import ptx
+from forgekit.vgpu.access import addressing
+from forgekit.vgpu.access.addressing import Target
+from forgekit.vgpu.access.copies import AsyncOperation, End
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.machine.async_operations import AsyncOperation, End
-from forgekit.vgpu.machine.warpgroups import Product
-from forgekit.vgpu.memory import Allocation, addressing, element_view
-from forgekit.vgpu.memory.addressing import Target
+from forgekit.vgpu.listeners import Access, Product
+from forgekit.vgpu.memory import Allocation, element_view
 from forgekit.vgpu.opcodes import matrix
 from forgekit.vgpu.sanitizer import undefined_products
 from forgekit.vgpu.sanitizer.findings import Report
@@ -69,7 +69,7 @@ class _Memory:
 class UndefinedMemory:
     """The memories of a batch."""
 
-    def __init__(self, m: Machine, taints: Taints, report: Report) -> None:
+    def __init__(self, m: Batch, taints: Taints, report: Report) -> None:
         self._taints = taints
         self._report = report
         self._shared = _Memory(len(m.shared.data), 0xFF)
@@ -78,7 +78,7 @@ class UndefinedMemory:
     def _beside(self, target: Target) -> _Memory:
         return self._shared if target.space == "shared" else self._local
 
-    def access(self, m: Machine, access: Access) -> None:
+    def access(self, m: Batch, access: Access) -> None:
         """Threads access memory; see `Access`. (Addresses have been looked at before.)"""
         if access.kind == "load":
             self._load(m, access)
@@ -95,7 +95,7 @@ class UndefinedMemory:
         for target in access.targets:
             self._beside(target).define(target)
 
-    def _load(self, m: Machine, access: Access) -> None:
+    def _load(self, m: Batch, access: Access) -> None:
         ins = m.program.instructions[m.pc]
         items = _items(ins.operands[0])
         if ins.opcode[0] == "ldmatrix":
@@ -118,7 +118,7 @@ class UndefinedMemory:
                 self._taints.put(register, bits, taint.origin, access.mask)
 
     def _load_matrices(
-        self, m: Machine, access: Access, tiles: matrix.Tiles, items: tuple[object, ...]
+        self, m: Batch, access: Access, tiles: matrix.Tiles, items: tuple[object, ...]
     ) -> None:
         """Each lane's registers take over what the rows have that other lanes name."""
         (target,) = access.targets
@@ -134,7 +134,7 @@ class UndefinedMemory:
             for register in registers(item, m.program):
                 self._taints.put(register, bits[:, j], origin[:, j], m.mask)
 
-    def _matrix_rows(self, m: Machine, tiles: matrix.Tiles, held: list[Taint | None]) -> list:
+    def _matrix_rows(self, m: Batch, tiles: matrix.Tiles, held: list[Taint | None]) -> list:
         """What is undefined of the four words of each lane's row."""
         if not any(held):
             return [None] * 4
@@ -149,7 +149,7 @@ class UndefinedMemory:
         return [Taint(bits[..., w], origin[..., w]) for w in range(4)]
 
     def _gathered(
-        self, m: Machine, target: Target, elem: int, others: list[Taint | None]
+        self, m: Batch, target: Target, elem: int, others: list[Taint | None]
     ) -> list[Taint | None]:
         """The undefined bits of each element of a load, those of its other targets included."""
         memory = self._beside(target)
@@ -182,7 +182,7 @@ class UndefinedMemory:
             result[k] = Taint(bits, origin)
         return result
 
-    def _store(self, m: Machine, access: Access) -> None:
+    def _store(self, m: Batch, access: Access) -> None:
         ins = m.program.instructions[m.pc]
         taints = [self._taints.of_operand(m, item) for item in _items(ins.operands[1])]
         if ins.opcode[0] == "stmatrix":
@@ -197,7 +197,7 @@ class UndefinedMemory:
             elif target.space == "shared" or len(self._local.bits):
                 self._scatter(m, target, elem, taints)
 
-    def _scatter(self, m: Machine, target: Target, elem: int, taints: list[Taint | None]) -> None:
+    def _scatter(self, m: Batch, target: Target, elem: int, taints: list[Taint | None]) -> None:
         memory = self._beside(target)
         nothing = np.zeros((1, 1), f"u{elem}")
         bits = [nothing if t is None else t.bits.astype(f"u{elem}", copy=False) for t in taints]
@@ -209,7 +209,7 @@ class UndefinedMemory:
             at = np.broadcast_to(target.places, m.shape)[here] * (elem * len(taints)) + k * elem
             memory.set_origin(at, elem, np.broadcast_to(taint.origin, m.shape)[here])
 
-    def _atomic(self, m: Machine, access: Access) -> None:
+    def _atomic(self, m: Batch, access: Access) -> None:
         ins = m.program.instructions[m.pc]
         returns = ins.opcode[0] == "atom"
         values = [t for o in ins.operands[1 + returns :] if (t := self._taints.of_operand(m, o))]
@@ -229,7 +229,7 @@ class UndefinedMemory:
                 self._taints.put(register, old[0].bits != 0, old[0].origin, access.mask)
 
     def _update(
-        self, m: Machine, target: Target, width: int, values: list[Taint],
+        self, m: Batch, target: Target, width: int, values: list[Taint],
         old: list[Taint | None], exchanges: bool,
     ) -> list[Taint | None]:  # fmt: skip
         """An atomic on shared memory: in any order, what one thread brings all others may meet."""
@@ -255,11 +255,11 @@ class UndefinedMemory:
         """mbarriers are made at these 8-byte words of shared memory."""
         self._shared.bits[words[:, None] * 8 + np.arange(8)] = 0
 
-    def product(self, m: Machine, product: Product) -> None:
+    def product(self, m: Batch, product: Product) -> None:
         """A `wgmma` reads its operands."""
         undefined_products.take(m, product, self._shared.bits, self._taints)
 
-    def async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def async_start(self, m: Batch, operation: AsyncOperation) -> None:
         """A bulk copy or an asynchronous store starts: it brings what its source holds now."""
         taints: list[Taint | None] = []
         if operation.source is None:
@@ -284,7 +284,7 @@ class UndefinedMemory:
                     origin[k * elem : (k + 1) * elem] = from_read
             self._arrives(m, operation.target, i, who, bits, origin)
 
-    def _arrives(self, m: Machine, end: End, i: int, who: int, bits: Array, origin: Array) -> None:
+    def _arrives(self, m: Batch, end: End, i: int, who: int, bits: Array, origin: Array) -> None:
         at = end.places(i, len(bits))
         bad = np.flatnonzero((bits != 0) & (at >= 0))
         if end.allocations is None:
@@ -301,7 +301,7 @@ def _items(operand: object) -> tuple[object, ...]:
     return tuple(operand.items) if isinstance(operand, ptx.Vector) else (operand,)
 
 
-def _place_of(m: Machine, target: Target, width: int, skip: int) -> Callable[[int, int], str]:
+def _place_of(m: Batch, target: Target, width: int, skip: int) -> Callable[[int, int], str]:
     """Names the element that a thread's undefined bits go to, `skip` bytes into its access."""
 
     def place(who: int, bits: int) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.listeners import Product
 from forgekit.vgpu.machine.warpgroups import (
     ROWS,
     WARPGROUP,
-    Product,
     count,
     first_threads,
     threads_of,
@@ -21,7 +21,7 @@ from forgekit.vgpu.sanitizer.taints import Taints, pack
 _BYTES = 1 << 20  # more than a block's shared memory has
 
 
-def take(m: Machine, product: Product, undefined: Array, taints: Taints) -> None:
+def take(m: Batch, product: Product, undefined: Array, taints: Taints) -> None:
     """Undefined rows of A, and of B, go to rows, and columns, of the accumulators.
 
     undefined: bits of each byte of the batch's shared memory.
@@ -48,7 +48,7 @@ def take(m: Machine, product: Product, undefined: Array, taints: Taints) -> None
             taints.put(register, bits, origin, threads)
 
 
-def _rows(m: Machine, undefined: Array, places: Array) -> tuple[Array, Array]:
+def _rows(m: Batch, undefined: Array, places: Array) -> tuple[Array, Array]:
     """Of an operand: which rows have undefined bytes, (warpgroups, rows); and `_BYTES` less the
     first such byte of the block's shared memory, 0 where there is none."""
     bits = undefined.reshape(-1, PIECE)[places] != 0
