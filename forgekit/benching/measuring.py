@@ -9,9 +9,10 @@ from typing import Any
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
 from forgekit.profiling.metrics import SHARED_KINDS
-from forgekit.profiling.profile import of_counts
-from forgekit.vgpu import record
-from forgekit.vgpu.counters.rules import SECTOR_BYTES
+from forgekit.profiling.profile import of_recording
+from forgekit.vgpu import HARDWARE, Recording
+
+SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,9 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
     Raises:
         KernelError: the virtual GPU stopped a kernel.
     """
-    with record(keep=False) as recording:
+    with Recording(keep=False) as recording:
         call()
-    counts = recording.counts
-    found = of_counts("", counts)
+    found = of_recording("", recording)
     if not found.launches:
         return None
     total = found.total
@@ -121,7 +121,7 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
         store_sectors=count("sectors", "global_store"),
         atomic_requests=count("requests", *atomic),
         atomic_sectors=count("sectors", *atomic),
-        bulk_bytes=sum(launch.bulk_bytes for launch in counts),
+        bulk_bytes=sum(launch.bulk_bytes for launch in recording.counts),
         touched_bytes=int(total["unique_bytes_read"] + total["unique_bytes_written"]),
         shared_wavefronts=count("wavefronts", *SHARED_KINDS),
         bank_conflicts=count("bank_conflicts", *SHARED_KINDS),

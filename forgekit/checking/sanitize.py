@@ -18,7 +18,7 @@ from forgekit.errors import KernelError, PtxSyntaxError, UnsupportedPtxError, br
 from forgekit.show import Shown
 from forgekit.text import plural
 from forgekit.tracing.recordings import recorded
-from forgekit.vgpu.sanitizer import Finding
+from forgekit.vgpu import HARDWARE, Finding
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -131,9 +131,7 @@ def sanitize(
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown schedule.
         UnsupportedPtxError: the kernel uses something the virtual GPU does not know.
     """
-    from forgekit.vgpu.host.options import SCHEDULES
-
-    require_one_of("schedule", schedule, SCHEDULES)
+    require_one_of("schedule", schedule, HARDWARE.SCHEDULES)
     if schedule != "adversarial" and seeds is not None:
         remedy = 'add schedule="adversarial"'
         raise usage_error("seeds", brief(seeds), "an adversarial schedule", remedy)

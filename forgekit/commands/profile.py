@@ -149,8 +149,8 @@ def profile(
 
     SCRIPT is the Python file; ARGUMENTS are handed to it.
     """
-    from forgekit.profiling.profile import of_counts
-    from forgekit.vgpu import record
+    from forgekit.profiling.profile import of_recording
+    from forgekit.vgpu import Recording
 
     if script in ("ncu", "nsys") and not Path(script).is_file():
         needed = f"`forgekit profile {script}` first, its options behind it"
@@ -160,9 +160,9 @@ def profile(
     # What the script prints must not stand before the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
-    with aside, record(keep=False, all_threads=True, launched=launched) as recording:
+    with aside, Recording(keep=False, all_threads=True, launched=launched) as recording:
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    whole = of_counts(Path(script).name, recording.counts, chosen)
+    whole = of_recording(Path(script).name, recording, chosen)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}
     if as_json:

@@ -39,9 +39,9 @@ def shared_limit(arch: str | None) -> int:
         found = torch.cuda.get_device_properties()
         most = getattr(found, "shared_memory_per_block_optin", found.shared_memory_per_block)
         return int(most)
-    from forgekit.vgpu.host.limits import max_shared_bytes
+    from forgekit.vgpu import HARDWARE
 
-    return max_shared_bytes(arch)
+    return HARDWARE.max_shared_bytes(arch)
 
 
 def capacity(choice: RowChoice) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from forgekit.profiling.metrics import GLOBAL_KINDS, SHARED_KINDS, metric
 from forgekit.profiling.pictures import Pictures, show
 from forgekit.profiling.predictions import take
 from forgekit.profiling.profile_data import ProfileData
-from forgekit.profiling.profiled_lines import ProfiledLine, launch_of, summed
+from forgekit.profiling.profiled_lines import ProfiledLine, launches_of, summed
 from forgekit.profiling.table import as_text
 from forgekit.show import Shown
 from forgekit.tracing.recordings import Call, recorded
@@ -23,7 +23,7 @@ from forgekit.tracing.warp_trace import FIRST_TIMES, BlockTrace, first_accesses
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.counters.counting import LaunchCounts
+    from forgekit.vgpu import Recording
 
 _FIRST = functools.partial(BlockTrace, 0, FIRST_TIMES)
 
@@ -178,13 +178,13 @@ def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
         KernelError: what stopped the kernel.
     """
     call.result()
-    found = of_counts(call.kernel.name, call.recording.counts, gpu)
+    found = of_recording(call.kernel.name, call.recording, gpu)
     return replace(found, call=(call.kernel, call.before))
 
 
-def of_counts(name: str, counts: Sequence[LaunchCounts], gpu: Gpu | None = None) -> Profile:
-    """The profile of launches that have been counted."""
-    launches = tuple(map(launch_of, counts))
+def of_recording(name: str, recording: Recording, gpu: Gpu | None = None) -> Profile:
+    """The profile of all launches that were recorded."""
+    launches = launches_of(recording)
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 
 

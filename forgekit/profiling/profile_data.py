@@ -17,7 +17,7 @@ from forgekit.tracing.warp_access import WarpAccess
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.counters.touched import TensorTraffic
+    from forgekit.vgpu import TensorTraffic
 
 FirstFound = dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]
 

@@ -11,7 +11,7 @@ from forgekit.errors import display_path
 from forgekit.profiling.profiled_lines import NO_LINE, ProfiledLine
 from forgekit.profiling.waste import IDLE_LANES, Waste
 from forgekit.text import Table, extent, plural, seconds, size
-from forgekit.vgpu.counters.costs import AccessCounts
+from forgekit.vgpu import AccessCounts
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile_data import ProfileData

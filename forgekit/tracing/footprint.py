@@ -18,10 +18,12 @@ from forgekit.tracing.observe import stop_notes
 from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.touches import TensorTouches, Touches
-from forgekit.vgpu.counters.rules import LANES
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -174,7 +176,8 @@ def footprint(
     touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
     if lines and tensor is None:  # of a line only what it touches
         touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
-    sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in touches.launches]
+    launches = call.recording.launches
+    sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in launches]
     _, grid, block = max(sizes, default=(0, (0, 0, 0), (0, 0, 0)))
     return Footprint(
         name=kernel.name,

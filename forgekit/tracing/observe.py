@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from forgekit.errors import KernelError, UsageError, brief, got_needed
-from forgekit.vgpu import LaunchRecord, Listener
+from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
-    from forgekit.vgpu import Moment
+    from forgekit.vgpu import Moment, Recording
+
+Grid = tuple[int, int, int]
 
 
 class Launches(Listener):
-    """Lists what was launched, in order."""
+    """Counts what was launched: `launches` holds an object for each."""
 
     def __init__(self) -> None:
-        self.launches: list[LaunchRecord] = []
+        self.launches: list[object] = []
 
     def on_batch(self, m: Moment) -> None:
         if not self.launches or self.launches[-1] is not m.record:
             self.launches.append(m.record)
+
+
+def largest_grid(recording: Recording) -> Grid:
+    """Of all launches."""
+    grids = [launch.grid for launch in recording.launches]
+    return max(grids, key=math.prod, default=(1, 1, 1))
 
 
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
@@ -33,13 +40,12 @@ def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     return [f"stopped: {lines[0]}", *lines[1:2], *shown]
 
 
-def block_number(block: int | tuple[int, ...], records: Sequence[LaunchRecord]) -> int:
-    """A block's linear number, from that or from its coordinate in the largest grid.
+def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
+    """A block's linear number, from that or from its coordinate in the grid.
 
     Raises:
         UsageError: no such block.
     """
-    grid = max((r.grid for r in records), key=math.prod, default=(1, 1, 1))
     count = math.prod(grid)
     number = linear_block(block, grid)
     if not 0 <= number < count:
@@ -49,7 +55,7 @@ def block_number(block: int | tuple[int, ...], records: Sequence[LaunchRecord]) 
     return number
 
 
-def linear_block(block: object, grid: tuple[int, int, int]) -> int:
+def linear_block(block: object, grid: Grid) -> int:
     """The linear number of a block given so or by its coordinate; -1 for what is no block."""
     if isinstance(block, int) and not isinstance(block, bool):
         return block

@@ -13,11 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forgekit import vgpu
 from forgekit.compiling.replay import copied
 from forgekit.errors import KernelError, MemoryAccessError
-from forgekit.vgpu import Listener, Recording
-from forgekit.vgpu.memory import fresh
+from forgekit.vgpu import HOST, Listener, Recording, options
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -94,7 +92,7 @@ def recorded(
     makes: of the listeners that will read it. findings: the sanitizer's are wanted, too.
     """
     before = copied(args)
-    with vgpu.options() as chosen:
+    with options() as chosen:
         key = _layout(before), chosen.budget, chosen.batch_threads
     for call in [*_kept]:
         if call.kernel is kernel and call._key == key and _equal(call.before, before):
@@ -115,11 +113,11 @@ def _keep(call: Call) -> None:
 
 
 def _run(
-    kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, **options: Any
+    kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, **changes: Any
 ) -> tuple[tuple[Any, ...], KernelError | None, Recording]:
     """Run on further copies: these, what stopped the kernel, and what happened."""
     on_virtual, copies, error = kernel.on_virtual_gpu(), copied(args), None
-    with vgpu.record(*makes, prints=False, **options) as recording:
+    with Recording(*makes, prints=False, **changes) as recording:
         try:
             on_virtual(*copies)
         except KernelError as stop:
@@ -136,7 +134,7 @@ def _layout(args: tuple[Any, ...]) -> object:
         if hasattr(x, "untyped_storage"):
             number = storages.setdefault(x.untyped_storage().data_ptr(), len(storages))
             place = number, x.storage_offset(), tuple(x.shape), x.stride()
-            found.append((x.dtype, *place, fresh.marks(x)))
+            found.append((x.dtype, *place, HOST.marks(x)))
         else:
             plain = isinstance(x, int | float | None)
             found.append((type(x), repr(x)) if plain else object())  # equal to no other

@@ -19,10 +19,12 @@ from forgekit.tracing.observe import block_number, stop_notes
 from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
-from forgekit.vgpu.counters.rules import LANES
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -175,7 +177,7 @@ def timeline(
     if records and launch >= len(records):
         needed = f"0 to {len(records) - 1}"
         raise UsageError(got_needed("launch", launch, needed, "choose one of these"))
-    number = block_number(block, records[launch : launch + 1]) if records else 0
+    number = block_number(block, records[launch].grid) if records else 0
     lines: frozenset[SourceLine] = frozenset()
     if line is not None and (trace.sources or error is None):
         lines = chosen_lines(line, trace.sources, f"block {number} executes")

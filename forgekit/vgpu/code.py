@@ -12,6 +12,9 @@ from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import SHARED_RESERVED
 from forgekit.vgpu.ptx import dataflow
 from forgekit.vgpu.ptx.source_lines import describe_source
+from forgekit.vgpu.user_lines import SourceLine, source_line
+
+_NEAR = 20  # lines between a kernel's first decorator and its `def`
 
 # NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
 DTYPES: dict[str, np.dtype] = {
@@ -36,6 +39,7 @@ class Code:
         self.registers = {name: i for i, name in enumerate(kernel.registers)}
         # No instruction that the decoder knows uses a register of another type.
         self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
+        self._lines: dict[int, SourceLine | None] = {}
         self._place_variables()
 
     def _place_variables(self) -> None:
@@ -107,6 +111,41 @@ class Code:
     def unit_bytes(self) -> int:
         """Its narrowest access to shared or global memory, at most 8 bytes wide."""
         return dataflow.narrowest_access(self.kernel)
+
+    @functools.cached_property
+    def loops(self) -> list[tuple[int, int]]:
+        """(first instruction, last) of each loop, an outer one before those inside."""
+        ends: dict[int, int] = {}
+        for pc, i in enumerate(self.instructions):
+            target = i.operands[0] if i.opcode[0] == "bra" else None
+            name = target.name if isinstance(target, ptx.Symbol) else ""
+            first = self.kernel.labels.get(name, pc + 1)
+            if first <= pc:
+                ends[first] = max(pc, ends.get(first, 0))
+        return sorted(ends.items(), key=lambda loop: (loop[0], -loop[1]))
+
+    def line_at(self, pc: int) -> SourceLine | None:
+        """The Python line of an instruction; None where the PTX has no line information.
+
+        What the compiler puts in column 0 (branches, the arithmetic of loops) carries the line
+        after the function: it counts for the line before it, as in messages. The prologue carries
+        the first decorator's line: it counts for the `def`.
+        """
+        if pc not in self._lines:
+            self._lines[pc] = self._line_at(pc)
+        return self._lines[pc]
+
+    def _line_at(self, pc: int) -> SourceLine | None:
+        before = self.instructions[pc::-1]
+        known = (i.source for i in before if i.source is not None and i.source.column)
+        source = next(known, self.instructions[pc].source)
+        if source is None:
+            return None
+        found = source_line(source.file, source.line)
+        if found.text.startswith("@"):
+            below = (source_line(source.file, found.line + n) for n in range(1, _NEAR))
+            return next((line for line in below if line.text.startswith("def ")), found)
+        return found
 
     def where(self, pc: int) -> str:
         """The Python line of an instruction, or its PTX line where there is no line info."""

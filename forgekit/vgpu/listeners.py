@@ -5,14 +5,17 @@ Semantics do not depend on listeners, and a machine without any pays nothing for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
 
 from forgekit.vgpu.access.addressing import Target
 from forgekit.vgpu.access.copies import AsyncOperation
 from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
+from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 
 
 class Access(NamedTuple):
@@ -35,6 +38,17 @@ class Access(NamedTuple):
     targets: Sequence[Target]
     values: Sequence[Array] | None = None
     copy: object = None
+
+    def by_space(self, shape: tuple[int, int]) -> Iterator[tuple[str, Array, Array]]:
+        """What it reaches of global and of shared memory: (space, addresses, where they are meant),
+        both (blocks, threads); addresses of shared memory are offsets in the block's."""
+        address = np.broadcast_to(self.address, shape).astype(np.uint64)
+        for space, window, first in (("global", 0, 0), ("shared", 1, SHARED_RESERVED)):
+            if self.space == "generic":
+                there = address >> WINDOW_SHIFT == window
+                yield space, (address & WINDOW_MASK).astype(np.int64) - first, there
+            elif self.space == space:
+                yield space, address.astype(np.int64) - first, np.ones(shape, bool)
 
 
 @dataclass(eq=False)

@@ -1,6 +1,6 @@
 """Record a run once, as plain data, for everything that looks at it afterwards.
 
-    with record() as recording:
+    with Recording() as recording:
         run(x, y)
     recording.counts[0].accesses[pc, "global_load"].requests
     recording.read(MyListener)
@@ -13,8 +13,8 @@ take too much memory is not kept: then the listeners named beforehand hear it wh
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
@@ -22,16 +22,16 @@ import numpy as np
 
 from forgekit.vgpu.counters.counting import Counting, LaunchCounts
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.host.options import options, options_of_all_threads
+from forgekit.vgpu.host.options import Options, options
 from forgekit.vgpu.launch_record import WARP, LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.sanitizer import Finding
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
+    from forgekit.vgpu.access.copies import AsyncOperation
+    from forgekit.vgpu.batch import Batch
+    from forgekit.vgpu.code import Code
     from forgekit.vgpu.memory import GlobalMemory
-    from forgekit.vgpu.program import Program
 
 L = TypeVar("L", bound=Listener)
 
@@ -50,7 +50,7 @@ class Moment(Protocol):
     numbers of the batch's blocks. shape: (blocks, threads) of the batch, threads in whole warps.
     """
 
-    program: Program
+    program: Code
     record: LaunchRecord
     memory: GlobalMemory
     blocks: range
@@ -66,10 +66,10 @@ class Moment(Protocol):
         """The mask by warps: (blocks * warps, 32)."""
 
 
-class _Batch:
+class _PastBatch:
     """A batch of blocks that has run."""
 
-    def __init__(self, m: Machine) -> None:
+    def __init__(self, m: Batch) -> None:
         self.program, self.record = m.program, m.record
         self.memory, self.blocks = m.memory, m.blocks
         self.n_blocks, self.n_threads = self.shape = m.shape
@@ -82,26 +82,53 @@ class _Batch:
         return self.expand(mask).reshape(-1, WARP)
 
 
-Event = tuple[_Batch, int, str, tuple[Any, ...]]  # the instruction, the listener's method, its rest
+Event = tuple[
+    _PastBatch, int, str, tuple[Any, ...]
+]  # the instruction, the listener's method, its rest
 
 
 class Recording:
-    """What happened in a run.
+    """What happens within a `with` block: all that is launched there, in the usual order.
+
+    Args:
+        makes: of the listeners that will read it, each a function that makes one; needed only for
+            runs too long to be kept.
+        sanitize: collect the sanitizer's findings.
+        keep: False for a run that is only to be counted.
+        changes: more of `options`, such as `all_threads`.
 
     Attributes:
         launches: what was launched, in order. findings: the sanitizer's, None where it was off.
         size_bytes: memory that the recording takes.
     """
 
-    def __init__(self, makes: tuple[Callable[[], Listener], ...], keep: bool) -> None:
+    def __init__(
+        self,
+        *makes: Callable[[], Listener],
+        sanitize: bool = False,
+        keep: bool = True,
+        **changes: Any,
+    ) -> None:
         self.launches: list[LaunchRecord] = []
-        self.findings: list[Finding] | None = None
+        self.findings: list[Finding] | None = [] if sanitize else None
         self.size_bytes = 0
         self._makes = (Counting, *makes)
         self._events: list[Event] | None = []
         self._live: dict[Callable[[], Listener], Listener] = {}
+        self._options = {"sanitize": sanitize, "schedule": "default", **changes}
+        self._running: AbstractContextManager[Options]
+        if sanitize:
+            self._options["findings"] = self.findings
         if not keep:
             self._go_live()
+
+    def __enter__(self) -> Recording:
+        self._running = options(listeners=(_Recorder(self),), **self._options)
+        self._running.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._running.__exit__(*error)
 
     @property
     def is_complete(self) -> bool:
@@ -208,56 +235,32 @@ class _Recorder(Listener):
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._batch: _Batch
+        self._batch: _PastBatch
 
-    def _add(self, m: Machine, name: str, *rest: Any) -> None:
+    def _add(self, m: Batch, name: str, *rest: Any) -> None:
         self._recording.add((self._batch, m.pc, name, rest))
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         launches = self._recording.launches
         if not launches or launches[-1] is not m.record:
             launches.append(m.record)
-        self._batch = _Batch(m)
+        self._batch = _PastBatch(m)
         self._add(m, "on_batch")
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         self._add(m, "on_access", access)
 
-    def on_async_done(self, m: Machine, access: Access) -> None:
+    def on_async_done(self, m: Batch, access: Access) -> None:
         self._add(m, "on_async_done", access)
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         self._add(m, "on_run", start, stop, mask)
 
-    def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
+    def on_divergence(self, m: Batch, taken: Array, rest: Array) -> None:
         self._add(m, "on_divergence", taken, rest)
 
-    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+    def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
         self._add(m, "on_barrier_done", mask, number)
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         self._add(m, "on_async_start", replace(operation, values=None, token=None, held={}))
-
-
-@contextmanager
-def record(
-    *makes: Callable[[], Listener],
-    sanitize: bool = False,
-    keep: bool = True,
-    all_threads: bool = False,
-    **changes: Any,
-) -> Iterator[Recording]:
-    """Record all that is launched within a `with` block, in the usual order.
-
-    makes: of the listeners that will read it, each a function that makes one; needed only for runs
-    too long to be kept. sanitize: collect the sanitizer's findings, too. keep: False for a run that
-    is only to be counted. all_threads: also what other threads launch. changes: more `options`.
-    """
-    recording = Recording(makes, keep)
-    if sanitize:
-        recording.findings = changes["findings"] = []
-    chosen = {"sanitize": sanitize, "schedule": "default", **changes}
-    with (options_of_all_threads if all_threads else options)(
-        listeners=(_Recorder(recording),), **chosen
-    ):
-        yield recording

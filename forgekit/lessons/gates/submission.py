@@ -225,9 +225,9 @@ def file_text(function: Any) -> str:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """What this thread prints while it compiles is dropped; what others print is not."""
-    from forgekit.vgpu.host import hooks
+    from forgekit.vgpu import HOST
 
-    with hooks.lock:  # the DSL exchanges sys.stdout, too
+    with HOST.lock:  # the DSL exchanges sys.stdout, too
         before = sys.stdout
         sys.stdout = aside = _OthersOnly(before)
         try:

@@ -74,27 +74,22 @@ def current() -> Options:
 
 
 @contextmanager
-def options(**changes: object) -> Iterator[Options]:
-    """Change the virtual GPU's options within a `with` block, in this thread alone; see
-    `Options`."""
-    before, chosen = _options.get(), _changed(changes)
+def options(*, all_threads: bool = False, **changes: object) -> Iterator[Options]:
+    """Change the virtual GPU's options within a `with` block; see `Options`.
+
+    all_threads: for all threads that are started within it, too, not for this one alone.
+    """
+    global _of_process
+    before, chosen = (_options.get(), _of_process), _changed(changes)
     _options.set(chosen)
+    if all_threads:
+        _of_process = chosen
     try:
         yield chosen
     finally:
-        _options.set(before)
-
-
-@contextmanager
-def options_of_all_threads(**changes: object) -> Iterator[None]:
-    """`options`, also for all threads that are started: for a command that runs a script."""
-    global _of_process
-    before = _of_process
-    with options(**changes) as _of_process:
-        try:
-            yield
-        finally:
-            _of_process = before
+        _options.set(before[0])
+        if all_threads:
+            _of_process = before[1]
 
 
 def _changed(changes: dict[str, object]) -> Options:

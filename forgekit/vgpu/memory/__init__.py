@@ -202,6 +202,14 @@ class GlobalMemory:
         candidates = self.allocations[max(i, 0) : i + 2]
         return min(candidates, key=lambda a: _distance(a, address))
 
+    def element_at(self, address: int) -> tuple[str, str] | None:
+        """The tensor at an address or nearest to it, and the element: `x`, `x[17, 1024]`."""
+        found = self.find(address)
+        if found is None:
+            return None
+        info, from_first = found.tensor_at(address - found.address)
+        return info.name, info.coordinate(from_first)
+
     def holder(self, address: int) -> tuple[Allocation, int] | None:
         """The allocation that holds an address, and the byte; also where an empty one lies."""
         found = self.find(address)
