@@ -16,7 +16,7 @@ from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
 from forgekit.profiling.profile import Profile
 from forgekit.profiling.waste import access_reason
-from forgekit.vgpu.counters.costs import AccessCounts
+from forgekit.vgpu import AccessCounts
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
