@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
 from forgekit.vgpu import HARDWARE
-from forgekit.vgpu.host.intercept import stands_in_for_cuda
 
 if TYPE_CHECKING:
     import torch
@@ -115,10 +114,10 @@ def _first(
 
 
 def gpu_is_there() -> bool:
-    """Whether PyTorch can use a GPU: a real one, also where "cuda" means the virtual one."""
+    """True if PyTorch can use a GPU."""
     import torch
 
-    return torch.cuda.is_available() and not stands_in_for_cuda()
+    return torch.cuda.is_available()
 
 
 def _kind(device: str | None, said_by: str) -> Kind | None:

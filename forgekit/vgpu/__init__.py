@@ -3,21 +3,25 @@
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-It knows PTX and NumPy, and nothing of notebooks or lessons; of torch only `cuda/` does. From the
-bottom to the top; each imports only from those above it:
+It knows PTX and NumPy, and imports nothing of the rest of forgekit. From the bottom to the top; each
+imports only from those above it, annotations counted:
 
+    wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
+    plugins.py      what host code may ask of a GPU besides launches; `forgekit.cuda` is one
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
     tensor_cores.py      dot products as tensor cores add them up
     ptx/            text -> instructions, each with its Python line
     launch_record.py    one launch: grid, blocks, parameters; where a block stands
-    memory/         global, shared and local memory; every access checked
+    memory/         global, shared and local memory
+    code.py         a kernel's code: registers numbered, variables placed, liveness
+    batch.py        the state of a batch of blocks: registers, memory, where its threads are
+    access/         from addresses to elements; every access checked
+    listeners.py    what can watch a run
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        what each opcode means
-    program.py      instructions -> one step each; registers, variables, liveness
-    listeners.py    what can watch a run: counters/ counts, sanitizer/ finds races and reads of
-                    what nobody has written (forgekit.tracing records who touched what)
+    program.py      instructions -> one step each
+    counters/       counts; sanitizer/ finds races and reads of memory that was never written
     host/           the road from CuTe DSL's host code to a launch
-    cuda/           torch's "cuda" and the driver's calls, for scripts that were written for a GPU
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
     with pytest.raises(DSLCudaRuntimeError, match="cooperative launch: got 9 blocks") as raised:
-        raise limits.LaunchError("cooperative launch: got 9 blocks")
+        raise limits._refused("9 blocks", "fewer", "less", what="cooperative launch")
     assert isinstance(raised.value, LaunchError)
     assert raised.value.error_code == runtime.cudaError_t.cudaErrorCooperativeLaunchTooLarge
     with pytest.raises(DSLCudaRuntimeError, match="got 2,000 threads"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -13,10 +14,10 @@ import torch
 import torch._subclasses.fake_tensor
 import torch.utils._device
 
-from forgekit.vgpu.cuda import device, graphs
-from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda
-from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.cuda.tensors import made_by_a_script, made_from_data
+from forgekit.cuda import device, graphs
+from forgekit.cuda.marks import CPU, CUDA, is_cuda
+from forgekit.cuda.patches import Patches
+from forgekit.cuda.tensors import made_by_a_script, made_from_data
 from forgekit.vgpu.errors import usage_error
 
 
@@ -172,6 +173,11 @@ def _properties(which: Any = None) -> SimpleNamespace:
     return device.properties()
 
 
+def _is_available() -> bool:
+    """True for scripts; forgekit itself has to know that there is no real GPU."""
+    return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
+
+
 def _set_stream(stream: Stream | None) -> None:
     if stream is not None:
         graphs.set_current_stream(stream.cuda_stream)
@@ -206,12 +212,13 @@ def patch_torch(patches: Patches) -> None:
     default = torch.default_generator
     patches.put_all(torch.cuda, _answers(**dict.fromkeys(_DONE_ALREADY)))
     patches.put_all(torch.cuda, _answers(
-        is_available=True, is_initialized=True, device_count=1, current_device=0,
+        is_initialized=True, device_count=1, current_device=0,
         is_bf16_supported=True, can_device_access_peer=False, graph_pool_handle=(0, 0),
         memory_allocated=0, max_memory_allocated=0, memory_reserved=0, max_memory_reserved=0,
         memory_stats=Counter(), memory_summary="the virtual GPU keeps no account of memory",
     ))  # fmt: skip
     patches.put_all(torch.cuda, {
+        "is_available": _is_available,
         "Stream": Stream, "ExternalStream": ExternalStream,
         "Event": Event, "CUDAGraph": CUDAGraph, "graph": graph, "stream": _stream,
         "StreamContext": _stream, "set_stream": _set_stream, "current_stream": current_stream,

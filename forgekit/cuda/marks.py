@@ -15,13 +15,37 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from forgekit.vgpu.cuda import device as gpu
-from forgekit.vgpu.cuda import graphs, products
+from forgekit.cuda import device as gpu
+from forgekit.cuda import graphs, products
 from forgekit.vgpu.errors import UsageError
-from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, marked_of
 from forgekit.vgpu.wording import got_needed
 
+# Set on a storage: whether it counts as memory of the GPU; that of pinned memory, which a kernel
+# reaches too.
+CUDA_ATTRIBUTE, PINNED_ATTRIBUTE = "_forgekit_cuda", "_forgekit_pinned"
+
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
+
+
+def marked_of(tensor: Any) -> Any:
+    """What has the mark that a tensor is on "cuda": its storage, which views share, or, where it
+    has none as sparse ones do, itself."""
+    try:
+        return tensor.untyped_storage()
+    except (AttributeError, NotImplementedError, RuntimeError):
+        return tensor
+
+
+def on_gpu(tensor: Any) -> bool:
+    """True if a tensor counts as memory of the GPU."""
+    return getattr(marked_of(tensor), CUDA_ATTRIBUTE, False)
+
+
+def on_host(tensor: Any) -> bool:
+    """True if a tensor is known to be on the CPU, and not pinned."""
+    marked = marked_of(tensor)
+    known = getattr(marked, CUDA_ATTRIBUTE, None) is False
+    return known and not getattr(marked, PINNED_ATTRIBUTE, False)
 
 
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
