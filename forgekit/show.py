@@ -1,7 +1,8 @@
 """How a result is shown: its words everywhere, and in a notebook what draws its type.
 
-Results are data and import nothing that draws. `forgekit/drawers.py` has one table, from the name
-of a type to the functions that draw it, which are imported when they are first used.
+Results are data and import nothing that draws. Drawers are plug-ins: `forgekit/drawers.py` has one
+table, from the name of a type to the functions that draw it, which are imported by name when a
+result is first shown. So drawing depends on results, and no result depends on drawing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from forgekit.arguments import checked
+from forgekit.drawers import DRAWERS
 from forgekit.output_files import write_output
 
 
@@ -92,8 +94,7 @@ def draw(result: Any, form: str, **options: Any) -> Any:
 
 def drawer(kind: type, form: str) -> str | None:
     """`module:function` for a type or the nearest of its bases; None if the table has none."""
-    table: dict[str, dict[str, str]] = importlib.import_module("forgekit.drawers").DRAWERS
     for base in kind.__mro__:
-        if form in (forms := table.get(f"{base.__module__}.{base.__qualname__}", {})):
+        if form in (forms := DRAWERS.get(f"{base.__module__}.{base.__qualname__}", {})):
             return forms[form]
     return None

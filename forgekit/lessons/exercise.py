@@ -10,30 +10,24 @@ from __future__ import annotations
 
 import difflib
 import functools
-import operator
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit import course
 from forgekit.devices import current_target
 from forgekit.errors import usage_error
 from forgekit.lessons import records
-from forgekit.lessons.gates.submission import file_text
+from forgekit.lessons.definition import Definition
 from forgekit.lessons.grading import FAILED, FailedCall, grade
 from forgekit.lessons.report import GradeReport, Note
-from forgekit.lessons.skeleton import Source, read_source
-
-if TYPE_CHECKING:
-    from forgekit.lessons.gates.gate import Group
 
 NOTHING = object()  # stands for an argument that was left out
 
 
 @dataclass(frozen=True)
-class Exercise:
+class Exercise(Definition):
     """One exercise; `fk.exercise("week0/scale")` finds it by its name.
 
     Attributes:
@@ -46,45 +40,11 @@ class Exercise:
         name, folder: set where it is found.
     """
 
-    title: str
-    task: str
-    hints: tuple[str, str, str]
-    analysis: str
-    entry: str
-    groups: Sequence[Group]
-    praise: str = ""
-    given: Any = None
-    arch: str | None = None
-    stays: bool = False
-    name: str = ""
-    folder: Path = Path()
-
-    @property
-    def week(self) -> str:
-        return self.name.partition("/")[0]
-
-    @property
-    def notebook(self) -> str:
-        """The notebook that grades it, such as `05_transpose`; "" if none does."""
-        week, _, short = self.name.partition("/")
-        return course.notebooks_of(self.folder.parents[1], week).get(short, "")
-
-    @functools.cached_property
-    def source(self) -> Source:
-        """The solution file, read."""
-        return read_source(self.folder / "solution.py")
-
-    @property
-    def is_whole_kernel(self) -> bool:
-        """Whether a kernel is written from an empty body, its launch included."""
-        return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
-
     def __repr__(self) -> str:
         known = records.record(self.name)
         state = "passed" if known.passed else "open"
         return f"{self.name}: {self.title} ({self.notebook}; {state})"
 
-    # -- what a student calls -------------------------------------------------------------------
     def grade(self, submission: Any = NOTHING, *, arch: str | None = None) -> GradeReport:
         """Pass what was handed in through the gates; stops at the first group that is not passed.
 
@@ -126,10 +86,6 @@ class Exercise:
             raise usage_error("failed", "no failed call", "a grade that stopped at one", remedy)
         return FAILED[self.name]
 
-    def reference(self) -> Any:
-        """The entry of the solution, which gates compare counts with."""
-        return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
-
     def hint(self) -> Note:
         """The next hint: the first call gives the first of three, the next tells more."""
         with records.changing(self.name) as known:
@@ -151,15 +107,6 @@ class Exercise:
         where = f"its cell in {self.notebook}, in place of what stands there"
         text = f"Copy this into {where}:\n\n```python\n{self.source.skeleton}```"
         return Note(f"{self.name} is open again", text)
-
-    # -- texts --------------------------------------------------------------------------------
-    def solution_text(self) -> str:
-        """The solution as Markdown: code, then analysis."""
-        return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
-
-    def is_skeleton(self, submission: Any) -> bool:
-        """Whether a function was handed in whose cell or file still is the skeleton."""
-        return "".join(self.source.skeleton.split()) in file_text(submission)
 
 
 def _standing(week: str) -> str:

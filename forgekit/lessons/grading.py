@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ForgekitError
+from forgekit.lessons.definition import Definition
 from forgekit.lessons.gates.gate import GateError
+from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.submission import Submission
 from forgekit.lessons.report import GradeReport, Pass
 from forgekit.lessons.skeleton import PLACEHOLDER
@@ -15,8 +17,6 @@ from forgekit.lessons.skeleton import PLACEHOLDER
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.lessons.exercise import Exercise
-    from forgekit.lessons.gates.gate import Group
     from forgekit.lessons.gates.submission import Case
 
 
@@ -68,7 +68,7 @@ class FailedCall:
 FAILED: dict[str, FailedCall] = {}  # exercise's name -> the call at which its last grade stopped
 
 
-def grade(exercise: Exercise, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
+def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
     """The report on what was submitted. untouched: it still is the skeleton."""
     names = [group.name for group in exercise.groups]
     passed: list[Pass] = []
@@ -80,7 +80,7 @@ def grade(exercise: Exercise, value: Any, arch: str | None, *, untouched: bool) 
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
-    submission = Submission(value, arch, exercise)
+    submission = Submission(value, arch, exercise.reference)
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Pass(group.name, group.run(submission)))
@@ -107,7 +107,7 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
         return None
 
 
-def _keep_failed(exercise: Exercise, submission: Submission, failure: GateError) -> None:
+def _keep_failed(exercise: Definition, submission: Submission, failure: GateError) -> None:
     """The call that failed can be run and drawn from the notebook; the advice says how."""
     call = f'fk.exercise("{exercise.name}").failed'
     FAILED.pop(exercise.name, None)

@@ -20,7 +20,8 @@ from forgekit.lessons.gates.values import values
 if TYPE_CHECKING:
     import torch
 
-    from forgekit.lessons.gates.gate import Group, Misconception
+    from forgekit.lessons.gates.gate import Misconception
+    from forgekit.lessons.gates.group import Group
     from forgekit.lessons.gates.submission import MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]

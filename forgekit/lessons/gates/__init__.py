@@ -16,13 +16,13 @@ from forgekit.lessons.gates.economy import economical
 from forgekit.lessons.gates.gate import (
     Evidence,
     GateError,
-    Group,
     Misconception,
     counted,
     found,
     hinted,
     looks_like,
 )
+from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.submission import Case, Submission
 from forgekit.lessons.gates.values import values
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from forgekit.lessons.gates.gate import GateError, Group
+from forgekit.lessons.gates.gate import GateError
+from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.submission import Submission
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from forgekit.errors import UnsupportedPtxError
-from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
+from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
+from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.submission import MakeCase, Submission
 
 WATCH = (

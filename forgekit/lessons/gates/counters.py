@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import UsageError
-from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
+from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
+from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.submission import MakeCase, Submission
 from forgekit.lessons.gates.values import check_values
 from forgekit.profiling.waste import access_reason

@@ -16,13 +16,13 @@ import numpy as np
 
 from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import line_of_most
-from forgekit.lessons.gates.gate import GateError, Group
+from forgekit.lessons.gates.gate import GateError
+from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
 from forgekit.lessons.gates.values import check_values
 from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
-    from forgekit.lessons.exercise import Exercise
     from forgekit.profiling.profile import Profile
     from forgekit.vgpu import Moment
 
@@ -194,8 +194,8 @@ def economical(
             shares = WarpShares()
             profile, after = submission.counted(case, shares)
             check_values(submission, case, after)
-            assert submission.exercise is not None
-            ideal = _ideal(submission.exercise, make, size, dtype, submission.arch)
+            assert submission.solution is not None
+            ideal = _ideal(submission.solution, make, size, dtype, submission.arch)
             for key in QUANTITIES:
                 factor = changed.get(key, QUANTITIES[key].factor)
                 if factor is not None and factor != math.inf:
@@ -254,11 +254,15 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
 
 @functools.lru_cache(maxsize=512)
 def _ideal(
-    exercise: Exercise, make: MakeCase, size: tuple[int, ...], dtype: str, arch: str | None
+    solution: Callable[[], Any],
+    make: MakeCase,
+    size: tuple[int, ...],
+    dtype: str,
+    arch: str | None,
 ) -> dict[str, Any]:
     """The solution's quantities for a call."""
     case = case_of(make, size, dtype)
     shares = WarpShares()
-    profile, _ = Submission(exercise.reference(), arch, exercise).counted(case, shares)
+    profile, _ = Submission(solution(), arch).counted(case, shares)
     found = {key: quantity.measure(profile) for key, quantity in QUANTITIES.items()}
     return {**found, "unevenness": shares.unevenness}

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit.errors import KernelError, is_user_file
 from forgekit.text import without_colours
-
-if TYPE_CHECKING:
-    from forgekit.lessons.gates.submission import Submission
 
 # A place in the compiler's words, `--> file:line`, and the lines of source that it shows there.
 _PLACE = re.compile(
@@ -35,20 +32,6 @@ class GateError(Exception):
 
     def __post_init__(self) -> None:
         self.happened = _plain(self.happened)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Gates that belong together.
-
-    name: the one idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns what
-    is worth telling of the pass, such as "8 shapes in 3 types"; separate: whether it is judged even
-    where a group before it was not passed, as one of several answers is.
-    """
-
-    name: str
-    run: Callable[[Submission], str]
-    separate: bool = False
 
 
 def _plain(text: str) -> str:

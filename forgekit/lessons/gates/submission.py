@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import torch
 
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.lessons.exercise import Exercise
     from forgekit.profiling.profile import Profile
     from forgekit.vgpu import Listener
 
@@ -82,13 +81,14 @@ class Submission:
 
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
-        the virtual GPU, None for the usual. exercise: that it is for. last: the case of the latest
-        call, which is the one that failed where one has.
+        the virtual GPU, None for the usual. solution: gives what the exercise's solution hands in,
+        for gates that compare with it. last: the case of the latest call, which is the one that
+        failed where one has.
     """
 
     value: Any
     arch: str | None = None
-    exercise: Exercise | None = None
+    solution: Callable[[], Any] | None = None
     last: Case | None = None
     _cases: dict[tuple[MakeCase, tuple[int, ...], str], Case] = field(default_factory=dict)
     _kernels: dict[tuple[int, str], tuple[Case, CompiledKernel]] = field(default_factory=dict)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from forgekit.errors import KernelError
-from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
+from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
+from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.overrun import overrun_diagnosis
 from forgekit.lessons.gates.submission import Case, Elsewhere, MakeCase, Submission
 from forgekit.text import plural

@@ -1,0 +1,22 @@
+"""A group of gates: what a submission is taken through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from forgekit.lessons.gates.submission import Submission
+
+
+@dataclass(frozen=True)
+class Group:
+    """Gates that belong together.
+
+    name: the one idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns what
+    is worth telling of the pass, such as "8 shapes in 3 types"; separate: True if it is judged even
+    where a group before it was not passed, as one of several answers is.
+    """
+
+    name: str
+    run: Callable[[Submission], str]
+    separate: bool = False
