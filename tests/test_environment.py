@@ -9,8 +9,8 @@ import forgekit as fk
 from forgekit import environment
 from forgekit.compiling.compiled import cache_clear
 from forgekit.errors import UsageError
-from forgekit.vgpu import Options
 from forgekit.vgpu.environment import number
+from forgekit.vgpu.host.options import Options
 from tests.vgpu.kernels import copies
 
 

@@ -3,8 +3,20 @@
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-It knows PTX and NumPy, and imports nothing of the rest of forgekit. From the bottom to the top; each
-imports only from those above it, annotations counted:
+All that the rest of forgekit imports of it, but its exceptions, which are in `forgekit.errors`:
+
+    install, uninstall, is_installed, installed     route CuTe DSL's launches here
+    options         of a run: sanitizer, schedule, budget, listeners, ...
+    Call            load a program and launch it, or list the launches of a call without running
+    Recording       what happens in a run, once, for everything that looks at it
+    Listener, Moment, Access    what reads a recording or hears a run, event by event
+    AccessCounts, TensorTraffic    what a recording's counters hold
+    Finding         one mistake that the sanitizer has found
+    HARDWARE        the numbers of the GPU: lanes, banks, architectures, limits, costs
+    HOST            what compiling for it needs of CuTe DSL and of torch's tensors
+
+It knows PTX and NumPy, and imports nothing of the rest of forgekit. From the bottom to the top;
+each imports only from those above it, annotations counted:
 
     wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
     plugins.py      what host code may ask of a GPU besides launches; `forgekit.cuda` is one
@@ -22,6 +34,7 @@ imports only from those above it, annotations counted:
     program.py      instructions -> one step each
     counters/       counts; sanitizer/ finds races and reads of memory that was never written
     host/           the road from CuTe DSL's host code to a launch
+    recording.py, hardware.py    a run as plain data; constants and costs
 """
 
 from __future__ import annotations

@@ -280,9 +280,7 @@ def test_wrong_calls_are_refused(several):
 
 def test_without_line_information(monkeypatch):
     """Instructions without a line are kept under one heading."""
-    from forgekit.profiling import profiled_lines
-
-    monkeypatch.setattr(profiled_lines, "line_at", lambda program, pc: None)
+    monkeypatch.setattr("forgekit.vgpu.code.Code.line_at", lambda code, pc: None)
     x, y = fk.randn(64, device="virtual"), fk.empty(64, device="virtual")
     p = fk.profile(fk.compile(simple.copy, x, y, device="virtual"), x, y)
     (line,) = p.lines

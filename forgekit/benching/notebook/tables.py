@@ -11,7 +11,12 @@ from forgekit.benching.timing import Timing
 from forgekit.text import Cell, Table, size
 
 if TYPE_CHECKING:
-    from forgekit.benching.notebook.results import Benchmark, Size, Sweep, VariantOutcome
+    from forgekit.benching.notebook.outcomes import (
+        BenchmarkData,
+        Size,
+        SweepData,
+        VariantOutcome,
+    )
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
@@ -80,7 +85,7 @@ _HEADS = {
 }  # fmt: skip
 
 
-def columns(b: Benchmark) -> Table:
+def columns(b: BenchmarkData) -> Table:
     """The table of a benchmark of one size; beside it, where given, the recorded times."""
     cells_of = _timed if b.kind == "gpu" else _counted
     there = b.recorded if b.recorded_shape is not None else None
@@ -107,7 +112,7 @@ def reason(o: VariantOutcome) -> str:
     return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}, see below"
 
 
-def _timed(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
+def _timed(o: VariantOutcome, b: BenchmarkData) -> tuple[str, ...]:
     if o.measured is None or o.measured.timing is None:
         return ()
     t = o.measured.timing
@@ -115,7 +120,7 @@ def _timed(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
     return f"{t.median_ms:.4f}", f"{t.p20_ms:.4f} to {t.p80_ms:.4f}", gbps, f"{percent} %"
 
 
-def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
+def _counted(o: VariantOutcome, b: BenchmarkData) -> tuple[str, ...]:
     if o.measured is None or o.measured.counters is None:
         return ()
     c = o.measured.counters
@@ -124,7 +129,7 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
             f"{c.bank_conflicts:,}", instructions, f"{c.kernels}")  # fmt: skip
 
 
-def recorded_title(b: Benchmark) -> str:
+def recorded_title(b: BenchmarkData) -> str:
     """`Recorded on an NVIDIA H200, 2026-11-21: 8192×8192 float32`"""
     if b.recorded is None or b.recorded_shape is None:
         return ""
@@ -132,13 +137,13 @@ def recorded_title(b: Benchmark) -> str:
     return f"Recorded on an {b.recorded.gpu}, {b.recorded.date}: {shape} {b.dtype}"
 
 
-def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
+def sweep_columns(s: SweepData) -> list[tuple[str, Table]]:
     """Of each quantity its title and its table: sizes down, variants across."""
     here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
     return [(q.title, _sweep_table(s, q)) for q in here]
 
 
-def _sweep_table(s: Sweep, q: Quantity) -> Table:
+def _sweep_table(s: SweepData, q: Quantity) -> Table:
     rows = []
     for k, (length, b) in enumerate(zip(s.sizes, s.benchmarks, strict=True)):
         found: list[Measured | None] = [s.measured(name)[k] for name in s.names]
@@ -153,7 +158,7 @@ def size_text(size: Size) -> str:
 
 
 # -- what stands below --------------------------------------------------------------------------
-def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
+def notes(benchmarks: Sequence[BenchmarkData], sizes: Sequence[Size] = ()) -> list[str]:
     """What the numbers of a benchmark, or of a sweep over sizes, mean, and what is missing."""
     b = benchmarks[0]
     source = "as given" if b.moved_given else "each tensor once, read or written"
@@ -177,7 +182,7 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
     return [*found, *_missing(benchmarks, sizes), *_of_recorded(benchmarks[-1])]
 
 
-def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:
+def _missing(benchmarks: Sequence[BenchmarkData], sizes: Sequence[Size]) -> list[str]:
     """Which variants have no numbers, and why; of a sweep the first reason of each."""
     failed: dict[str, tuple[str, list[str]]] = {}
     uncounted: dict[str, None] = {}
@@ -200,7 +205,7 @@ def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str
     return found
 
 
-def _of_recorded(b: Benchmark) -> list[str]:
+def _of_recorded(b: BenchmarkData) -> list[str]:
     if b.recorded is None:
         return []
     if b.recorded_shape is None:

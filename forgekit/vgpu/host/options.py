@@ -74,12 +74,13 @@ def current() -> Options:
 
 
 @contextmanager
-def options(*, all_threads: bool = False, **changes: object) -> Iterator[Options]:
+def options(**changes: object) -> Iterator[Options]:
     """Change the virtual GPU's options within a `with` block; see `Options`.
 
-    all_threads: for all threads that are started within it, too, not for this one alone.
+    They change in this thread alone, or with `all_threads=True` also in those started in the block.
     """
     global _of_process
+    all_threads = bool(changes.pop("all_threads", False))
     before, chosen = (_options.get(), _of_process), _changed(changes)
     _options.set(chosen)
     if all_threads:
