@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
 
-MOST_BYTES = 256 << 20  # of all recordings that are kept
+MOST_BYTES = 128 << 20  # of all recordings that are kept
 _MOST_CALLS = 64
 
 _kept: list[Call] = []  # the latest last
