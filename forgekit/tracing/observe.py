@@ -26,7 +26,7 @@ class Launches(Listener):
 
 
 def largest_grid(recording: Recording) -> Grid:
-    """Of all launches."""
+    """Return the grid with the most blocks."""
     grids = [launch.grid for launch in recording.launches]
     return max(grids, key=math.prod, default=(1, 1, 1))
 

@@ -55,11 +55,11 @@ class Call:
         return self.recording.size_bytes + sum(x.untyped_storage().nbytes() for x in tensors)
 
     def read(self, make: Callable[[], L]) -> L:
-        """What the listener that `make` makes has heard of the run."""
+        """Make a listener, tell it what happened, and return it."""
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """`read`, of blocks that ran one after the other where a wrong access stopped the kernel.
+        """Read blocks that ran one after the other, where a wrong access stopped the kernel.
 
         Blocks run together, and the first wrong access stops them all. The kernel then runs again,
         so that the blocks before the wrong one come to their end.
@@ -73,7 +73,7 @@ class Call:
         return self._in_order.read(make)
 
     def result(self) -> tuple[Any, ...]:
-        """The arguments after the run.
+        """Return the arguments after the run.
 
         Raises:
             KernelError: what stopped the kernel.
@@ -86,10 +86,11 @@ class Call:
 def recorded(
     kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, findings: bool = False
 ) -> Call:
-    """The call of a kernel on the virtual GPU with copies of these arguments, quietly and in the
-    usual order; recorded now, or before if it is the same call.
+    """Record a call on the virtual GPU with copies of these arguments, or return the recording of
+    an equal call.
 
-    makes: of the listeners that will read it. findings: the sanitizer's are wanted, too.
+    The kernel runs in the usual order, and what it prints is not shown. makes: functions that make
+    the listeners that will read it. findings: True to collect those of the sanitizer.
     """
     before = copied(args)
     with options() as chosen:
@@ -115,7 +116,7 @@ def _keep(call: Call) -> None:
 def _run(
     kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, **changes: Any
 ) -> tuple[tuple[Any, ...], KernelError | None, Recording]:
-    """Run on further copies: these, what stopped the kernel, and what happened."""
+    """Run on further copies; return these, what stopped the kernel, and what happened."""
     on_virtual, copies, error = kernel.on_virtual_gpu(), copied(args), None
     with Recording(*makes, prints=False, **changes) as recording:
         try:
@@ -127,7 +128,7 @@ def _run(
 
 # -- whether two calls are the same -----------------------------------------------------------
 def _layout(args: tuple[Any, ...]) -> object:
-    """All of the arguments but their tensors' bytes: which share memory, what was written of it."""
+    """Describe all of the arguments but their tensors' bytes."""
     storages: dict[int, int] = {}
     found: list[object] = []
     for x in args:
@@ -142,7 +143,7 @@ def _layout(args: tuple[Any, ...]) -> object:
 
 
 def _equal(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether the tensors of two tuples with equal layouts hold the same bytes."""
+    """True if the tensors of two tuples with equal layouts hold the same bytes."""
     for x, y in zip(one, other, strict=True):
         if hasattr(x, "untyped_storage"):
             a, b = x.untyped_storage(), y.untyped_storage()

@@ -114,7 +114,7 @@ class Code:
 
     @functools.cached_property
     def loops(self) -> list[tuple[int, int]]:
-        """(first instruction, last) of each loop, an outer one before those inside."""
+        """List (first instruction, last) of each loop, an outer one before those inside."""
         ends: dict[int, int] = {}
         for pc, i in enumerate(self.instructions):
             target = i.operands[0] if i.opcode[0] == "bra" else None
@@ -125,7 +125,7 @@ class Code:
         return sorted(ends.items(), key=lambda loop: (loop[0], -loop[1]))
 
     def line_at(self, pc: int) -> SourceLine | None:
-        """The Python line of an instruction; None where the PTX has no line information.
+        """Return the Python line of an instruction; None where the PTX has no line information.
 
         What the compiler puts in column 0 (branches, the arithmetic of loops) carries the line
         after the function: it counts for the line before it, as in messages. The prologue carries

@@ -12,7 +12,7 @@ from forgekit.vgpu.host.signature import MOST
 
 
 class Hardware:
-    """What is the same in every run.
+    """Holds what is the same in every run.
 
     ARCHITECTURES: those that can be compiled for; DEFAULT_ARCH: where none is named. LANES of a
     warp; BANKS of shared memory, each BANK_BYTES wide; SECTOR_BYTES: what L1 asks of L2.
@@ -29,13 +29,13 @@ class Hardware:
     SCHEDULES = SCHEDULES
 
     def max_shared_bytes(self, arch: str) -> int:
-        """Shared memory that a block can have, for `sm_90a` and the like."""
+        """Return the shared memory that a block can have, for `sm_90a` and the like."""
         return limits.max_shared_bytes(arch)
 
     def cost(
         self, space: str, kind: str, address: Array, active: Array, width: int
     ) -> tuple[int, int]:
-        """(sectors or wavefronts, the fewest that would do) of one warp's access.
+        """Return (sectors or wavefronts, the fewest that would do) of one warp's access.
 
         space: global or shared; kind: load, store or atomic; address, active: (32,); width: bytes
         of a lane.
@@ -49,14 +49,14 @@ class Hardware:
     def copy_cost(
         self, source: Array, target: Array, active: Array, width: int, *, past_l1: bool
     ) -> tuple[tuple[int, int], tuple[int, int]]:
-        """`cost` of one warp's cp.async, in global and in shared memory."""
+        """Return the `cost` of one warp's cp.async in global and in shared memory."""
         rule = rules.past_l1 if past_l1 else rules.through_l1
         there = active[None]
         read, written = rule(np.maximum(source, 0)[None], np.maximum(target, 0)[None], there, width)
         return _only(read), _only(written)
 
     def load_parts(self, address: Array, active: Array, width: int) -> int:
-        """How many equal parts of a warp a load of shared memory serves one after the other."""
+        """Return the number of parts of a warp that a load of shared memory serves in turn."""
         return int(rules.load_parts(np.maximum(address, 0)[None], active[None], width)[0])
 
 

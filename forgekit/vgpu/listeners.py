@@ -40,8 +40,10 @@ class Access(NamedTuple):
     copy: object = None
 
     def by_space(self, shape: tuple[int, int]) -> Iterator[tuple[str, Array, Array]]:
-        """What it reaches of global and of shared memory: (space, addresses, where they are meant),
-        both (blocks, threads); addresses of shared memory are offsets in the block's."""
+        """Yield (space, addresses, where they are in that space) for global and shared memory.
+
+        Both arrays are (blocks, threads); addresses of shared memory are offsets in the block's.
+        """
         address = np.broadcast_to(self.address, shape).astype(np.uint64)
         for space, window, first in (("global", 0, 0), ("shared", 1, SHARED_RESERVED)):
             if self.space == "generic":

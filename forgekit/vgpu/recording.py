@@ -60,10 +60,10 @@ class Moment(Protocol):
     pc: int
 
     def expand(self, mask: Array | None) -> Array:
-        """The mask as a full (blocks, threads) array."""
+        """Return the mask as a full (blocks, threads) array."""
 
     def lanes(self, mask: Array | None) -> Array:
-        """The mask by warps: (blocks * warps, 32)."""
+        """Return the mask by warps: (blocks * warps, 32)."""
 
 
 class _PastBatch:
@@ -136,11 +136,11 @@ class Recording:
         return self._events is not None
 
     def can_read(self, make: Callable[[], Listener]) -> bool:
-        """True unless the run was too long to be kept and nobody named this listener before it."""
+        """True if the events are kept, or the listener was named before the run."""
         return self.is_complete or make in self._live
 
     def read(self, make: Callable[[], L]) -> L:
-        """What `make` makes, after it has heard the run."""
+        """Make a listener, tell it what happened, and return it."""
         if self._events is None:
             return cast(L, self._live[make])
         listener = make()
@@ -151,7 +151,7 @@ class Recording:
 
     @property
     def counts(self) -> list[LaunchCounts]:
-        """The counters of each launch."""
+        """Return the counts of each launch."""
         return self.read(Counting).launches
 
     @property
@@ -160,7 +160,7 @@ class Recording:
         return any(m.memory.adopted for m, _, name, _ in self._events or () if name == "on_batch")
 
     def add(self, event: Event) -> None:
-        """One more event."""
+        """Keep an event, or pass it on where events are not kept."""
         if self._events is None:
             for listener in self._live.values():
                 _tell(listener, event)
@@ -219,7 +219,7 @@ class _Kept(NamedTuple):
 
 
 def _summands(a: Array) -> Sum:
-    """Most addresses are that of the block plus that within the block."""
+    """Split an array: most addresses are that of the block plus that within the block."""
     if a.ndim != 2 or a.size < _SMALL or 1 in a.shape:
         return a
     column, row = a[:, :1].copy(), a[:1] - a[:1, :1]

@@ -95,6 +95,6 @@ def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
 
 
 def beside_bar(colour: str, parts: list[str]) -> str:
-    """A report beside a bar in the colour of its verdict."""
+    """Put a report beside a bar in the colour of its verdict."""
     style = f"border-left:4px solid {colour};padding:.2em .8em;margin:.3em 0;color:inherit"
     return f'<div style="{style}">{"".join(parts)}</div>'

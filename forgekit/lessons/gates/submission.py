@@ -99,7 +99,7 @@ class Submission:
         return int.from_bytes(hashlib.sha256(file_text(self.value).encode()).digest()[:4], "little")
 
     def case(self, make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
-        """`case_of`, the same one for every gate."""
+        """Return `case_of`, the same one for every gate."""
         key = make, size, dtype
         if key not in self._cases:
             self._cases[key] = case_of(*key)

@@ -22,7 +22,7 @@ from forgekit.vgpu.memory import GlobalMemory
 
 
 class Call:
-    """The launches of a call run here, on tensors of this process.
+    """Runs the launches of a call on tensors of this process.
 
     tensors: (parameter's name, tensor as `HOST.pack` makes it).
     """
@@ -63,14 +63,14 @@ class Call:
         return True
 
     def finish(self) -> None:
-        """All launches are over: the sanitizer notes the elements that are still not written."""
+        """End the call: the sanitizer notes the elements that are still not written."""
         launching.finish_call(self._memory)
 
     @staticmethod
     @contextmanager
     def without_running() -> Iterator[list[LaunchRecord]]:
-        """Within the `with` block launches are listed, with their parameters as the host code
-        passes them, and none runs."""
+        """List the launches within the `with` block, with their parameters as the host code passes
+        them, and run none."""
         found: list[LaunchRecord] = []
 
         def add(kernel: Any, launch: LaunchRecord, memory: Any) -> None:

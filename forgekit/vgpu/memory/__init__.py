@@ -203,7 +203,7 @@ class GlobalMemory:
         return min(candidates, key=lambda a: _distance(a, address))
 
     def element_at(self, address: int) -> tuple[str, str] | None:
-        """The tensor at an address or nearest to it, and the element: `x`, `x[17, 1024]`."""
+        """Return the tensor at or nearest to an address, and its element: `x`, `x[17, 1024]`."""
         found = self.find(address)
         if found is None:
             return None

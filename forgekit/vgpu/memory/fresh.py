@@ -69,7 +69,7 @@ def copy_marks(original: Any, copy: Any) -> None:
 
 
 def marks(tensor: Any) -> bytes | None:
-    """Which elements of `tensor` have been written, a byte for each; None if it is not fresh."""
+    """Return which elements of `tensor` are written, a byte for each; None if it is not fresh."""
     found = _entries.get(tensor.data_ptr())
     return found.written.tobytes() if found is not None and found.is_fresh() else None
 
