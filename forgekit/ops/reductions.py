@@ -65,14 +65,10 @@ def launcher(call: Call) -> Launch | None:
 
 # -- ways -----------------------------------------------------------------------------------------
 class Way(NamedTuple):
-    """How operands are read where they are: by rows or by columns, as the view says.
-
-    whole: the sizes of the call, which decide whether a kernel can count them.
-    """
+    """How operands are read where they are: by rows or by columns, as the view says."""
 
     launch: Callable[[Call, View], Launch]
     view: View
-    whole: View
 
 
 def _way(call: Call) -> Way | None:
@@ -88,10 +84,10 @@ def _way_of_sum(call: Call) -> Way | None:
         return None
     columns = _as_columns(view)
     if columns is not None and call.variant in BY_COLUMNS:
-        return Way(launch_columns, columns, view)
+        return Way(launch_columns, columns)
     # Rows at even steps: one dimension beside the reduced one, and not columns in disguise.
     rows = view.outer == 1 or (columns is None and view.inner == 1)
-    return Way(launch_rows, view, view) if rows else None
+    return Way(launch_rows, view) if rows else None
 
 
 def _as_columns(view: View) -> View | None:
@@ -109,8 +105,8 @@ def _way_of_softmax(call: Call) -> Way | None:
     if view is None or not _has_neighbours(view):
         return None
     if view.inner == 1:
-        return Way(launch_rows, view, view)
-    return Way(launch_columns, view, view) if call.variant in BY_COLUMNS else None
+        return Way(launch_rows, view)
+    return Way(launch_columns, view) if call.variant in BY_COLUMNS else None
 
 
 def _has_neighbours(view: View) -> bool:
@@ -125,12 +121,12 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 def _launch_by(call: Call, way: Way) -> Launch:
     """The launch of a kernel, or of several where one cannot count the elements."""
-    sums, shape, dim = call.kind == "sum", call.shape, call.dim
-    if not sums and way.whole.reduced > PIECE:
+    sums, shape, dim, view = call.kind == "sum", call.shape, call.dim, way.view
+    if not sums and view.reduced > PIECE:
         remedy = "compute it piece by piece"
-        raise usage_error("size of dim", way.whole.reduced, f"{PIECE} at most", remedy)
-    if max(way.whole.outer, way.whole.reduced, way.whole.inner) <= PIECE:
-        return way.launch(call, way.view)
+        raise usage_error("size of dim", view.reduced, f"{PIECE} at most", remedy)
+    if max(view.outer, view.reduced, view.inner) <= PIECE:
+        return way.launch(call, view)
     longest = max((k for k in range(len(shape)) if sums or k != dim), key=lambda k: shape[k])
     return _sum_of_pieces(call) if longest == dim else _in_pieces(call, longest)
 

@@ -29,7 +29,7 @@ from forgekit.lessons.classroom.results import Verdict
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.student import FOLDER, template
 from forgekit.lessons.classroom.values import LostError
-from forgekit.lessons.classroom.wire import Peer
+from forgekit.lessons.classroom.wire import JudgeEnd
 from forgekit.lessons.exercise import Exercise, exercise
 from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
@@ -97,7 +97,7 @@ class Sitting:
         self.errors: list[str] = []  # what cells raised
         self.why = ""  # why there is no student's process any more
         self.slow = ""  # what was interrupted
-        self.peer: Peer
+        self.peer: JudgeEnd
 
     def verdicts(self) -> list[Verdict]:
         """Run the cells in order; each exercise is judged behind the last cell that grades it."""
@@ -106,7 +106,7 @@ class Sitting:
         theirs.close()
         if self.control.recv(64) == b"none":
             raise RuntimeError("no process of the student's could be started")
-        self.peer = Peer(ours, {"call": _called}, found=RemoteFunction)
+        self.peer = JudgeEnd(ours, {"call": _called}, found=RemoteFunction)
         self.peer.on_silence = self._interrupt
         cells, wanted = self.submitted.cells, self.submitted.exercises
         last = {name: k for k, text in enumerate(cells) for name in GRADES.findall(text)}

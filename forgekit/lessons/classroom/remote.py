@@ -17,7 +17,7 @@ from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.devices import current_target
 from forgekit.lessons.classroom.student import FOLDER
 from forgekit.lessons.classroom.values import LostError, RefFunction
-from forgekit.lessons.classroom.wire import Peer
+from forgekit.lessons.classroom.wire import JudgeEnd
 from forgekit.lessons.gates.submission import Elsewhere
 from forgekit.vgpu import Call
 
@@ -25,7 +25,7 @@ from forgekit.vgpu import Call
 class RemoteFunction(RefFunction, Elsewhere):
     """A function of the student's, in the student's process."""
 
-    def __init__(self, peer: Peer, number: int, about: Mapping[str, Any]) -> None:
+    def __init__(self, peer: JudgeEnd, number: int, about: Mapping[str, Any]) -> None:
         super().__init__(peer, number, about)
         self.__name__ = str(about.get("name", "it"))
         self.__qualname__ = str(about.get("qualname", ""))

@@ -21,7 +21,7 @@ import torch
 
 from forgekit.lessons.classroom import sandbox
 from forgekit.lessons.classroom.sandbox import Limits
-from forgekit.lessons.classroom.wire import Peer
+from forgekit.lessons.classroom.wire import StudentEnd
 
 FOLDER = "/notebook/"  # where cells seem to stand; `cell [7]` is how messages name them
 _LOOK_S = 0.2
@@ -124,7 +124,7 @@ def _serve(sock: socket.socket, limits: Limits, home: str) -> None:
                       MPLBACKEND="agg", OMP_NUM_THREADS="1", FORGEKIT_DEVICE="virtual",
                       FORGEKIT_CACHE_DIR="off", FORGEKIT_PROGRESS="off")  # fmt: skip
     cells = Cells()
-    Peer(sock, {"run": cells.run, "take": cells.take, "mistakes": _mistakes,
+    StudentEnd(sock, {"run": cells.run, "take": cells.take, "mistakes": _mistakes,
                 "compile": _compile, "launch": _launch}, about).serve()  # fmt: skip
 
 

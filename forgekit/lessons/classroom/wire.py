@@ -1,9 +1,19 @@
-"""The connection between a judge and a student's process: one asks, the other answers, and may
-ask back meanwhile. A message is a length and JSON."""
+"""The connection between a judge and a student's process. A message is a length and JSON.
+
+The judge asks and the student's process only answers, one message at a time in each direction. An
+answer is a result, an error, or a need: student code has called what stays with the judge. The
+judge meets the need, for which it may ask something else first, and then gets the next answer.
+
+    {"do": "call", …}  ->
+                       <-  {"need": "call", …}
+    {"return": …}      ->
+                       <-  {"return": …}
+"""
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import math
 import re
@@ -21,13 +31,38 @@ from forgekit.lessons.classroom.values import LostError, RefFunction, Values
 _MOST_BYTES = 64 << 20  # of one message
 _ORIGIN = "_forgekit_origin"  # set on an error of the other side: its number there
 _GRACE_S = 5  # after an interrupt
+_SILENT, _ENDED = "it did not answer in time", "its process has ended"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-class Peer(Values):
-    """One end of the connection.
+class _Patience:
+    """How long an answer may take: some seconds and, after an interrupt, a few more."""
 
-    serves: what the other side may ask for, by name. about, found: as in `Values`.
+    def __init__(self, seconds: float, interrupt: Callable[[], None] | None) -> None:
+        self._end, self._interrupt = time.monotonic() + seconds, interrupt
+
+    def left(self) -> float | None:
+        """Seconds, or None for no limit. Raises TimeoutError if none are left."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return None if left == math.inf else left
+
+    def interrupt(self) -> None:
+        """Interrupt the other side and wait a little longer. Raises LostError after that."""
+        if self._interrupt is None:
+            raise LostError(_SILENT)
+        self._interrupt()
+        self._end, self._interrupt = time.monotonic() + _GRACE_S, None
+
+
+_NO_LIMIT = _Patience(math.inf, None)
+
+
+class _End(Values):
+    """What both ends have in common.
+
+    serves: what the other side may have done here, by name. about, found: as in `Values`.
     """
 
     def __init__(
@@ -42,57 +77,30 @@ class Peer(Values):
         self.serves: dict[str, Callable[..., Any]] = {
             "call": lambda f, args, kwargs: f(*args, **kwargs), "add": lambda a, b: a + b, **serves
         }  # fmt: skip
-        self.seconds = math.inf  # for an answer
-        self.on_silence: Callable[[], None] = lambda: None  # when these have passed
-        self.waiting = False  # for an answer
-        self._deadline, self._asked_again = math.inf, False
         self._buffer = bytearray()
 
-    def ask(self, what: str, *args: Any) -> Any:
-        """What the other side answers; raises what it raises.
-
-        Raises:
-            LostError: there is no answer.
-        """
-        self._deadline, self._asked_again = time.monotonic() + self.seconds, False
-        self.waiting = True
-        self._send({"ask": what, "args": self.encode(list(args))})
-        while True:
-            message = self._receive()
-            if "ask" in message:
-                self._serve(message)
-                self.waiting = True  # again: it may have asked back
-                continue
-            self.waiting = False
-            if "raise" in message:
-                raise self._error(message["raise"])
-            for tensor in message.get("tensors", ()):  # that the other side has written to
-                self.decoded(tensor)
-            return self.decoded(message.get("return"))
-
-    def serve(self) -> None:
-        """Answer until the other side closes."""
-        while True:
-            try:
-                message = self._receive()
-            except LostError:
-                return
-            self._serve(message)
-
-    def _serve(self, message: Mapping[str, Any]) -> None:
+    def _done(self, what: Any, args: Any) -> dict[str, Any]:
+        """Do what the other side wants; its result, or the error, as a message."""
         try:
-            args = self.decoded(message["args"])
-            result = self.encode(self.serves[message["ask"]](*args))
-            # What was changed in place is told: the tensors that came with the request.
-            answer = {"return": result, "tensors": [self.encode(t) for t in _tensors_in(args)]}
+            decoded = self.decoded(args)
+            result = self.encode(self.serves[what](*decoded))
+            # With the tensors of the request, which may have been changed in place.
+            return {"return": result, "tensors": [self.encode(t) for t in _tensors_in(decoded)]}
         except LostError:
             raise
         except BaseException as error:  # KeyboardInterrupt and SystemExit are the student's, too
             self._kept.append(error)
             words = type(error).__name__, _ADDRESS.sub("", str(error))[:20_000]
             origin = getattr(error, _ORIGIN, None)
-            answer = {"raise": [*words, len(self._kept) - 1, origin]}
-        self._send(answer)
+            return {"raise": [*words, len(self._kept) - 1, origin]}
+
+    def _outcome(self, message: Mapping[str, Any]) -> Any:
+        """The opposite of `_done`: returns what the other side returned, raises what it raised."""
+        if "raise" in message:
+            raise self._error(message["raise"])
+        for tensor in message.get("tensors", ()):  # that the other side has written to
+            self.decoded(tensor)
+        return self.decoded(message.get("return"))
 
     def _error(self, said: Any) -> BaseException:
         """What the other side raised: our own, if it came from here."""
@@ -113,48 +121,94 @@ class Peer(Values):
             raise LostError("it answered what cannot be read") from error
 
     # -- frames ---------------------------------------------------------------------------------
-    def _send(self, message: Mapping[str, Any]) -> None:
+    def _send(self, message: Mapping[str, Any], patience: _Patience = _NO_LIMIT) -> None:
         data = json.dumps(message).encode()
         try:
-            self._limit()
+            self.sock.settimeout(patience.left())
             self.sock.sendall(struct.pack("<I", len(data)) + data)
-        except OSError as error:
-            raise _lost(error) from None
+        except TimeoutError:
+            raise LostError(_SILENT) from None
+        except OSError:
+            raise LostError(_ENDED) from None
 
-    def _receive(self) -> dict[str, Any]:
+    def _receive(self, patience: _Patience = _NO_LIMIT) -> dict[str, Any]:
         try:
-            size = struct.unpack("<I", self._exactly(4))[0]
+            size = struct.unpack("<I", self._exactly(4, patience))[0]
             if size > _MOST_BYTES:
                 raise LostError(f"it sent a message of more than {_MOST_BYTES >> 20} MiB")
-            message = json.loads(self._exactly(size))
+            message = json.loads(self._exactly(size, patience))
             assert isinstance(message, dict)
             return message
         except (ValueError, RecursionError, AssertionError) as error:
             raise LostError("it answered what cannot be read") from error
 
-    def _exactly(self, size: int) -> bytes:
+    def _exactly(self, size: int, patience: _Patience) -> bytes:
         while len(self._buffer) < size:
             try:
-                self._limit()
+                self.sock.settimeout(patience.left())
                 part = self.sock.recv(1 << 20)
-            except OSError as error:
-                if not isinstance(error, TimeoutError) or self._asked_again:
-                    raise _lost(error) from None
-                self._asked_again, self._deadline = True, time.monotonic() + _GRACE_S
-                self.on_silence()
+            except TimeoutError:
+                patience.interrupt()
                 continue
+            except OSError:
+                raise LostError(_ENDED) from None
             if not part:
-                raise LostError("its process has ended")
+                raise LostError(_ENDED)
             self._buffer += part
         data = bytes(self._buffer[:size])
         del self._buffer[:size]
         return data
 
-    def _limit(self) -> None:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self.sock.settimeout(None if left == math.inf else left)
+
+class JudgeEnd(_End):
+    """The end that asks.
+
+    seconds: that an answer may take. on_silence: interrupts the other side after them. waiting:
+    True while the other side has the word.
+    """
+
+    seconds = math.inf
+    on_silence: Callable[[], None] | None = None
+    waiting = False
+
+    def ask(self, what: str, *args: Any) -> Any:
+        """What the other side answers; raises what it raises.
+
+        Raises:
+            LostError: there is no answer.
+        """
+        patience = _Patience(self.seconds, self.on_silence)
+        answer = self._exchange({"do": what, "args": self.encode(list(args))}, patience)
+        while "need" in answer:
+            answer = self._exchange(self._done(answer["need"], answer.get("args")), patience)
+        return self._outcome(answer)
+
+    def _exchange(self, message: Mapping[str, Any], patience: _Patience) -> dict[str, Any]:
+        self.waiting = True
+        self._send(message, patience)
+        answer = self._receive(patience)
+        self.waiting = False
+        return answer
+
+
+class StudentEnd(_End):
+    """The end that answers."""
+
+    def serve(self) -> None:
+        """Answer until the other side closes."""
+        with contextlib.suppress(LostError):
+            while True:
+                self._answer(self._receive())
+
+    def ask(self, what: str, *args: Any) -> Any:
+        """What the judge returns for a need; raises what it raises. The judge may ask first."""
+        self._send({"need": what, "args": self.encode(list(args))})
+        while "do" in (message := self._receive()):
+            self._answer(message)
+        return self._outcome(message)
+
+    def _answer(self, message: Mapping[str, Any]) -> None:
+        self._send(self._done(message["do"], message["args"]))
 
 
 def _tensors_in(value: Any) -> list[torch.Tensor]:
@@ -163,8 +217,3 @@ def _tensors_in(value: Any) -> list[torch.Tensor]:
     if isinstance(value, Mapping):
         value = list(value.values())
     return [t for v in value for t in _tensors_in(v)] if isinstance(value, tuple | list) else []
-
-
-def _lost(error: OSError) -> LostError:
-    silent = isinstance(error, TimeoutError)
-    return LostError("it did not answer in time" if silent else "its process has ended")

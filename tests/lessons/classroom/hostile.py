@@ -45,30 +45,30 @@ for number in range(64):
 """,
     "answers for itself": """
 import gc, json, struct
-from forgekit.lessons.classroom.wire import Peer
+from forgekit.lessons.classroom.wire import StudentEnd
 def passed(self, *a):
     said = json.dumps({"return": {"verdict": "passed"}}).encode()
     self.sock.sendall(struct.pack("<I", len(said)) + said)
-Peer._serve = passed
+StudentEnd._answer = passed
 """,
     "launches nothing": """
 import forgekit.lessons.classroom.student as s
-for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "Peer"]:
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
     peer.serves["launch"] = lambda *a: [[], {0: 1 << 20, 1: 1 << 21}]
 """,
     "other PTX": """
-for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "Peer"]:
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
     compile_ = peer.serves["compile"]
     peer.serves["compile"] = lambda *a: [compile_(*a)[0], "not PTX", "x", [["x", "tensor", 0]]]
 """,
     "points elsewhere": """
-for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "Peer"]:
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
     launch = peer.serves["launch"]
     peer.serves["launch"] = lambda *a: [launch(*a)[0], {0: 4096, 1: 4096}]
 """,
     "deep JSON": """
 import struct
-for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "Peer"]:
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
     said = b"[" * 200_000
     peer.sock.sendall(struct.pack("<I", len(said)) + said)
 """,

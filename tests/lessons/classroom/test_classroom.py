@@ -7,6 +7,7 @@ import math
 import re
 import socket
 import threading
+import time
 
 import nbformat
 import numpy as np
@@ -22,7 +23,7 @@ from forgekit.lessons.classroom.nbgrader import assignment
 from forgekit.lessons.classroom.results import ClassReport, Row, Verdict, read_rows
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.values import LostError
-from forgekit.lessons.classroom.wire import Peer
+from forgekit.lessons.classroom.wire import JudgeEnd, StudentEnd
 
 GRADE = 'fk.exercise("week0/scale").grade(scale)'
 
@@ -105,10 +106,10 @@ def pair():
     """A judge's end, and what the student's serves."""
     ours, theirs = socket.socketpair()
     serves = {}
-    student = Peer(theirs, serves)
+    student = StudentEnd(theirs, serves)
     thread = threading.Thread(target=student.serve, daemon=True)
     thread.start()
-    yield Peer(ours, {}), student.serves
+    yield JudgeEnd(ours, {}), student.serves
     ours.close()
     thread.join(5)
 
@@ -190,16 +191,31 @@ def test_what_cannot_be_read_ends_it(answer):
     ours, theirs = socket.socketpair()
     theirs.sendall(len(answer).to_bytes(4, "little") + answer)
     with pytest.raises(LostError):
-        Peer(ours, {}).ask("run")
+        JudgeEnd(ours, {}).ask("run")
 
 
 def test_silence_ends_it():
     ours, theirs = socket.socketpair()
-    judge, interrupts = Peer(ours, {}), []
+    judge, interrupts = JudgeEnd(ours, {}), []
     judge.seconds, judge.on_silence = 0.01, lambda: interrupts.append(theirs.close())
     with pytest.raises(LostError):
         judge.ask("run")
     assert len(interrupts) == 1
+
+
+def test_the_judge_asks_while_it_meets_a_need(pair):
+    judge, serves = pair
+    serves["twice"], serves["call_"] = lambda x: 2 * x, lambda f, x: f(x) + 1
+    assert judge.ask("call_", lambda x: judge.ask("twice", x), 5) == 11
+    assert judge.ask("call_", lambda x: judge.ask("call_", lambda y: 3 * y, x), 5) == 17
+
+
+def test_needs_give_no_more_time(pair):
+    judge, serves = pair
+    serves["same"], serves["calls"] = lambda x: x, lambda f: [f() for _ in range(60)]
+    judge.seconds = 0.5
+    with pytest.raises(LostError, match="in time"):
+        judge.ask("calls", lambda: judge.ask("same", time.sleep(0.05)))
 
 
 # -- results --------------------------------------------------------------------------------------
