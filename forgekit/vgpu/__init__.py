@@ -3,8 +3,8 @@
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-It knows PTX and NumPy, and imports nothing of the rest of forgekit. From the bottom to the top; each
-imports only from those above it, annotations counted:
+It knows PTX and NumPy, and imports nothing of the rest of forgekit. From the bottom to the top;
+each imports only from those above it, annotations counted:
 
     wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
     plugins.py      what host code may ask of a GPU besides launches; `forgekit.cuda` is one
