@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.utils.dlpack
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
@@ -17,7 +14,6 @@ from forgekit.cuda.marks import (
     CPU,
     CUDA,
     CUDA_ATTRIBUTE,
-    PINNED_ATTRIBUTE,
     is_cuda,
     mark,
     on_gpu,
@@ -61,12 +57,6 @@ def patch_tensors(patches: Patches) -> None:
         ("__dlpack_device__", (KDL_CUDA, 0)),
     ):  # fmt: skip
         asks(name, of_marked)
-    put(
-        tensor,
-        "is_pinned",
-        lambda self, device=None: getattr(self.untyped_storage(), PINNED_ATTRIBUTE, False),
-    )
-    put(tensor, "record_stream", lambda self, stream: None)
     type_ = tensor.type
     put(tensor, "type", lambda self, *args, **kwargs: type_(self, *args, **kwargs)
         if args or kwargs or not on_gpu(self)
@@ -101,16 +91,6 @@ def patch_tensors(patches: Patches) -> None:
         lambda self, memo: mark(deepcopy(self, memo), True) if on_gpu(self)
         else deepcopy(self, memo))  # fmt: skip
     put(tensor, "new_tensor", made_from_data(tensor.new_tensor))
-
-    from_dlpack = torch.utils.dlpack.from_dlpack
-
-    def aliased(source: Any, **kwargs: Any) -> torch.Tensor:
-        made = from_dlpack(source, **kwargs)
-        where = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (0, 0)
-        return mark(made) if where[0] == KDL_CUDA else made
-
-    for owner in (torch, torch.utils.dlpack):
-        put(owner, "from_dlpack", aliased)
 
 
 def patch_files(patches: Patches) -> None:
@@ -164,22 +144,5 @@ def made_from_data(original: Callable) -> Callable:
         wants_grad = kwargs.pop("requires_grad", False)
         made = original(*args, device=CPU, **kwargs)
         return _moved(made, True).requires_grad_(wants_grad or made.requires_grad)
-
-    return make
-
-
-def made_by_a_script(original: Callable) -> Callable:
-    """`torch.zeros` and the like, which take a number for a device; what they make on the CPU is
-    known to be there. (Tensors that forgekit makes go with both.)"""
-
-    @functools.wraps(original)
-    def make(*args: Any, **kwargs: Any) -> torch.Tensor:
-        if isinstance(kwargs.get("device"), int):
-            kwargs["device"] = torch.device("cuda", kwargs["device"])
-        made = original(*args, **kwargs)
-        caller = str(sys._getframe(1).f_globals.get("__name__"))
-        if not on_gpu(made) and not caller.startswith("forgekit."):
-            mark(made, False)
-        return made
 
     return make

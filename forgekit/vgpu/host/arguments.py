@@ -64,9 +64,6 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
         address = int(pointer._pointer)
         if not any(r.start <= address < r.start + r.size_bytes for r in regions):
             regions.append(_region_around(path, address, pointer))
-    if any(plugins.active.on_gpu(r.owner) for r in regions):
-        memory.on_the_host = [r for r in regions if plugins.active.on_host(r.owner)]
-        regions = [r for r in regions if not plugins.active.on_host(r.owner)]
     memory.add_tensors(regions)
 
 
