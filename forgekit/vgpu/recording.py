@@ -12,8 +12,9 @@ take too much memory is not kept: then the listeners named beforehand hear it wh
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
@@ -114,6 +115,7 @@ class Recording:
         self.size_bytes = 0
         self._makes = (Counting, *makes)
         self._events: list[Event] | None = []
+        self._counted: set[int] = set()
         self._live: dict[Callable[[], Listener], Listener] = {}
         self._options = {"sanitize": sanitize, "schedule": "default", **changes}
         self._running: AbstractContextManager[Options]
@@ -165,19 +167,22 @@ class Recording:
             for listener in self._live.values():
                 _tell(listener, event)
             return
-        access = event[3][0] if event[2] in _ACCESSES else None
-        if isinstance(access, Access):
-            kept = _Kept.of(access)
-            event = (*event[:3], (kept,))
-            self.size_bytes += kept.size_bytes
+        arrays: Sequence[object] = event[3]
+        if event[2] in _ACCESSES:
+            kept = _Kept.of(event[3][0])
+            event, arrays = (*event[:3], (kept,)), kept.arrays
         self._events.append(event)
         self.size_bytes += _EVENT_BYTES
+        for array in arrays:
+            if isinstance(array, np.ndarray) and id(array) not in self._counted:
+                self._counted.add(id(array))  # the events keep it, so its id stays its own
+                self.size_bytes += array.nbytes
         if self.size_bytes > MOST_BYTES:
             self._go_live()
 
     def _go_live(self) -> None:
         self._live = {make: self.read(make) for make in self._makes}
-        self._events, self.size_bytes = None, 0
+        self._events, self._counted, self.size_bytes = None, set(), 0
 
 
 def _tell(listener: Listener, event: Event) -> None:
@@ -206,9 +211,9 @@ class _Kept(NamedTuple):
         return cls(bare, _summands(access.address), [_summands(t.places) for t in access.targets])
 
     @property
-    def size_bytes(self) -> int:
-        summands = (a if isinstance(a, tuple) else (a,) for a in (self.address, *self.places))
-        return sum(int(x.nbytes) for pair in summands for x in pair)
+    def arrays(self) -> list[object]:
+        sums = (a if isinstance(a, tuple) else (a,) for a in (self.address, *self.places))
+        return [self.bare.mask, *(t.mask for t in self.bare.targets), *itertools.chain(*sums)]
 
     def access(self) -> Access:
         targets = [
