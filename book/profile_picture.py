@@ -11,7 +11,7 @@ from drawing import svg, text
 
 from forgekit.profiling.profile import Profile
 from forgekit.profiling.profiled_lines import ProfiledLine
-from forgekit.vgpu.counters.costs import AccessCounts
+from forgekit.vgpu import AccessCounts
 
 __all__ = ["Panel", "picture"]
 

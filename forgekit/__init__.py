@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from forgekit.vgpu import plugins
+
 if TYPE_CHECKING:
     import torch
 
@@ -110,4 +112,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+def _cuda() -> plugins.Plugin:
+    """The plug-in that `forgekit.vgpu.install(cuda=True)` starts; it imports torch."""
+    from forgekit.cuda.plugin import Cuda
+
+    return Cuda()
+
+
+plugins.known["cuda"] = _cuda
 importlib.import_module("forgekit.diagnosing.tracebacks").install()

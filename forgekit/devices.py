@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
-from forgekit.vgpu.host.intercept import stands_in_for_cuda
-from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     import torch
@@ -115,10 +114,10 @@ def _first(
 
 
 def gpu_is_there() -> bool:
-    """Whether PyTorch can use a GPU: a real one, also where "cuda" means the virtual one."""
+    """True if PyTorch can use a GPU."""
     import torch
 
-    return torch.cuda.is_available() and not stands_in_for_cuda()
+    return torch.cuda.is_available()
 
 
 def _kind(device: str | None, said_by: str) -> Kind | None:
@@ -131,10 +130,12 @@ def _kind(device: str | None, said_by: str) -> Kind | None:
 
 
 def _virtual(arch: str | None, said_by: str) -> Target:
-    arch = DEFAULT_ARCH if arch is None else arch
-    if arch not in ARCHITECTURES:
-        near = next((a for a in ARCHITECTURES if a.rstrip("a") == arch), DEFAULT_ARCH)
-        needed = f"one of {', '.join(ARCHITECTURES)} for the virtual GPU"
+    arch = HARDWARE.DEFAULT_ARCH if arch is None else arch
+    if arch not in HARDWARE.ARCHITECTURES:
+        near = next(
+            (a for a in HARDWARE.ARCHITECTURES if a.rstrip("a") == arch), HARDWARE.DEFAULT_ARCH
+        )
+        needed = f"one of {', '.join(HARDWARE.ARCHITECTURES)} for the virtual GPU"
         raise usage_error(said_by, brief(arch), needed, f"use {near}")
     return Target("virtual", arch, f"virtual GPU ({arch})")
 

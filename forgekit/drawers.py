@@ -7,15 +7,15 @@ from __future__ import annotations
 
 DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.benching.notebook.results.Benchmark": {
-        "html": "viz.reports:benchmark_html",
+        "html": "viz.timing.tables:benchmark_html",
         "bars": "viz.timing.bars:bars",
         "roofline": "viz.timing.roofline:roofline",
     },
     "forgekit.benching.notebook.results.Sweep": {
-        "html": "viz.reports:sweep_html",
+        "html": "viz.timing.tables:sweep_html",
         "lines": "viz.timing.lines:lines",
     },
-    "forgekit.benching.recorded.Recorded": {"html": "viz.reports:recorded_html"},
+    "forgekit.benching.recorded.Recorded": {"html": "viz.timing.tables:recorded_html"},
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
     "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.explore:explorer_html"},
     "forgekit.show.Picture": {
@@ -23,10 +23,10 @@ DRAWERS: dict[str, dict[str, str]] = {
         "svg": "viz.picture:picture_svg",
         "png": "viz.picture:picture_png",
     },
-    "forgekit.checking.check_report.CheckReport": {"html": "viz.reports:check_html"},
-    "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.reports:sanitizer_html"},
-    "forgekit.profiling.pictures.Pictures": {"html": "viz.reports:pictures_html"},
-    "forgekit.profiling.predictions.Predictions": {"html": "viz.reports:predictions_html"},
+    "forgekit.checking.check_report.CheckReport": {"html": "viz.check_page:check_html"},
+    "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.sanitizer_page:sanitizer_html"},
+    "forgekit.profiling.pictures.Pictures": {"html": "viz.picture:pictures_html"},
+    "forgekit.profiling.predictions.Predictions": {"html": "viz.predictions_page:predictions_html"},
     "forgekit.profiling.profile.Profile": {"html": "viz.profile_page:profile_html"},
     "forgekit.tracing.banks.BankConflicts": {"scene": "viz.runs.warp_accesses:draw_banks"},
     "forgekit.tracing.coalescing.Coalescing": {"scene": "viz.runs.warp_accesses:draw_coalescing"},

@@ -16,7 +16,7 @@ import torch
 from forgekit.arguments import checked, integer_or_none
 from forgekit.devices import current_target
 from forgekit.errors import PlatformError, brief, got_needed, usage_error
-from forgekit.vgpu.memory import fresh
+from forgekit.vgpu import HOST
 
 Shape = int | Sequence[int]
 
@@ -214,7 +214,7 @@ def empty(
     _check_dtype(dtype)
     made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)
     if made.device.type == "cpu":
-        fresh.mark(made)  # the sanitizer knows then what nobody has written
+        HOST.mark_blank(made)  # the sanitizer knows then what nobody has written
     return made
 
 

@@ -10,6 +10,7 @@ import torch
 
 import forgekit as fk
 from forgekit import dtypes, layouts, ops, ref, vgpu, viz
+from forgekit.vgpu.host.options import Options
 from tests.bad_arguments import Right
 
 
@@ -90,7 +91,7 @@ def kernels(args: tuple[Any, ...]) -> list[Right]:
         Right("sweep option", lambda repeats: fk.sweep(same, ones, [4], repeats=repeats), (4,)),
         right(vgpu.options),
         *(Right(f"options {name}", _option(name), (1,))
-          for name in vgpu.Options.__dataclass_fields__),
+          for name in Options.__dataclass_fields__),
         right(vgpu.installed),
     ]  # fmt: skip
 

@@ -9,7 +9,8 @@ import forgekit as fk
 from forgekit import environment
 from forgekit.compiling.compiled import cache_clear
 from forgekit.errors import UsageError
-from forgekit.vgpu import Options
+from forgekit.vgpu.environment import number
+from forgekit.vgpu.host.options import Options
 from tests.vgpu.kernels import copies
 
 
@@ -30,9 +31,7 @@ def test_words_for_off(word, monkeypatch):
 def test_unset_and_empty_mean_the_usual(monkeypatch):
     for _ in range(2):
         assert environment.is_on("FORGEKIT_X", True) and not environment.is_on("FORGEKIT_X", False)
-        assert (
-            environment.number("FORGEKIT_X", 7) == 7 and environment.path_or_off("FORGEKIT_X") == ""
-        )
+        assert number("FORGEKIT_X", 7) == 7 and environment.path_or_off("FORGEKIT_X") == ""
         monkeypatch.setenv("FORGEKIT_X", "")
 
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import forgekit as fk
-from forgekit import scratch
 from forgekit.errors import PlatformError
+from forgekit.vgpu.host import scratch
 from tests.vgpu.kernels import copies
 
 

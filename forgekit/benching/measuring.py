@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
 from forgekit.profiling.metrics import SHARED_KINDS
-from forgekit.profiling.profile import of_counts
-from forgekit.vgpu import options
-from forgekit.vgpu.counters.counting import Counting
-from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.vgpu.listeners import Listener
+from forgekit.profiling.profile import of_recording
+from forgekit.vgpu import HARDWARE, Recording
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
+SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
 
 @dataclass(frozen=True)
@@ -102,18 +95,6 @@ def measure(call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50) -> 
     return Measured(moved_bytes, counters=count_call(call))
 
 
-class _Bulk(Listener):
-    """Adds up what bulk copies move from and to global memory."""
-
-    def __init__(self) -> None:
-        self.moved_bytes = 0
-
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
-        for end in (operation.source, operation.target):
-            if end is not None and end.allocations is not None:
-                self.moved_bytes += int(np.sum(operation.size))
-
-
 def count_call(call: Callable[[], Any]) -> Counters | None:
     """Run a function without arguments once and count all that it launches on the virtual GPU; None
     if it launches nothing there, as torch on the CPU does not.
@@ -121,10 +102,9 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
     Raises:
         KernelError: the virtual GPU stopped a kernel.
     """
-    counting, bulk = Counting(), _Bulk()
-    with options(listeners=(counting, bulk), sanitize=False, schedule="default"):
+    with Recording(keep=False) as recording:
         call()
-    found = of_counts("", counting)
+    found = of_recording("", recording)
     if not found.launches:
         return None
     total = found.total
@@ -141,7 +121,7 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
         store_sectors=count("sectors", "global_store"),
         atomic_requests=count("requests", *atomic),
         atomic_sectors=count("sectors", *atomic),
-        bulk_bytes=bulk.moved_bytes,
+        bulk_bytes=sum(launch.bulk_bytes for launch in recording.counts),
         touched_bytes=int(total["unique_bytes_read"] + total["unique_bytes_written"]),
         shared_wavefronts=count("wavefronts", *SHARED_KINDS),
         bank_conflicts=count("bank_conflicts", *SHARED_KINDS),

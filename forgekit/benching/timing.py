@@ -100,7 +100,5 @@ def versions() -> dict[str, str]:
 
 def package_versions(*names: str) -> dict[str, str]:
     """Versions of those packages that are installed, and of forgekit."""
-    import forgekit
-
-    found = {name: package_version(name) for name in names}
-    return {"forgekit": forgekit.__version__, **{k: v for k, v in found.items() if v}}
+    found = {name: package_version(name) for name in ("forgekit", *names)}
+    return {name: version for name, version in found.items() if version}

@@ -17,7 +17,8 @@ from forgekit.compiling.replay import bind, run_again
 from forgekit.errors import KernelError, PtxSyntaxError, UnsupportedPtxError, brief, usage_error
 from forgekit.show import Shown
 from forgekit.text import plural
-from forgekit.vgpu.sanitizer import Finding
+from forgekit.tracing.recordings import recorded
+from forgekit.vgpu import HARDWARE, Finding
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -130,23 +131,21 @@ def sanitize(
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown schedule.
         UnsupportedPtxError: the kernel uses something the virtual GPU does not know.
     """
-    from forgekit.vgpu.host.options import SCHEDULES
-
-    require_one_of("schedule", schedule, SCHEDULES)
+    require_one_of("schedule", schedule, HARDWARE.SCHEDULES)
     if schedule != "adversarial" and seeds is not None:
         remedy = 'add schedule="adversarial"'
         raise usage_error("seeds", brief(seeds), "an adversarial schedule", remedy)
     drawn = seed_numbers(seeds) if schedule == "adversarial" else []
     args = bind("sanitize", kernel, args)
-    findings: list[Finding] = []
-    usual, stopped = _run(kernel, args, findings)
+    call = recorded(kernel, args, findings=True)
+    findings = [*(call.recording.findings or ()), *_of_error(call.error)]
     differences: list[Difference] = []
     schedules = ["default"]
     for seed in drawn:
         schedules.append(f"adversarial, seed {seed}")
-        results, error = _run(kernel, args, findings, schedule=schedule, seed=seed)
-        if stopped is None and error is None:
-            differences += _compare(usual, results, seed)
+        results, error = _in_another_order(kernel, args, findings, seed)
+        if call.error is None and error is None:
+            differences += _compare(kernel, call.after, results, seed)
     findings += _of_the_compiler(kernel)
     return SanitizerReport(kernel.name, distinct(findings), differences, tuple(schedules))
 
@@ -164,24 +163,21 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
     raise usage_error("seeds", brief(seeds), needed, f"leave it out for {SEEDS}")
 
 
-def _run(
-    kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], **options: Any
-) -> tuple[dict[str, Any], KernelError | None]:
-    """One run on fresh copies; adds what is found. Returns the tensors by name, and what stopped
-    the kernel.
-    """
+def _in_another_order(
+    kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], seed: int
+) -> tuple[tuple[Any, ...], KernelError | None]:
+    """One adversarial run on fresh copies; adds what is found. Returns the arguments after it, and
+    what stopped the kernel."""
     copies: tuple[Any, ...] = ()
     error = None
     try:
-        copies = run_again(kernel, args, sanitize=True, findings=findings, **options)
-    except (UnsupportedPtxError, PtxSyntaxError):
-        raise
+        copies = run_again(
+            kernel, args, sanitize=True, findings=findings, schedule="adversarial", seed=seed
+        )
     except KernelError as stop:
         error = stop.with_traceback(None)
-        findings.append(_of_error(error))
-    names = [p.name for p in kernel.parameters if p.kind in ("tensor", "scalar")]
-    tensors = {n: c for n, c in zip(names, copies, strict=False) if hasattr(c, "numel")}
-    return tensors, error
+    findings += _of_error(error)
+    return copies, error
 
 
 def distinct(findings: Sequence[Finding]) -> list[Finding]:
@@ -192,11 +188,15 @@ def distinct(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(found.values(), key=lambda f: f.severity != "error")
 
 
-def _of_error(error: KernelError) -> Finding:
+def _of_error(error: KernelError | None) -> list[Finding]:
+    """What stopped the kernel, as a finding."""
+    if error is None:
+        return []
+    if isinstance(error, UnsupportedPtxError | PtxSyntaxError):
+        raise error
     block, thread = error.who or (None, None)
-    return Finding(
-        error.kind or "trap", tuple(error.lines), block, thread, error.place, whole=str(error)
-    )
+    kind, lines = error.kind or "trap", tuple(error.lines)
+    return [Finding(kind, lines, block, thread, error.place, whole=str(error))]
 
 
 def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
@@ -215,10 +215,12 @@ def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
     return notes
 
 
-def _compare(usual: dict[str, Any], other: dict[str, Any], seed: int) -> list[Difference]:
+def _compare(
+    kernel: CompiledKernel, usual: tuple[Any, ...], other: tuple[Any, ...], seed: int
+) -> list[Difference]:
     differences = []
-    for name, want in usual.items():
-        report = compare(other[name], want) if want.numel() else None
+    for p, want, got in zip(kernel.runtime, usual, other, strict=True):
+        report = compare(got, want) if hasattr(want, "numel") and want.numel() else None
         if report is not None and report.wrong:
-            differences.append(Difference(seed, name, report.wrong, report.total))
+            differences.append(Difference(seed, p.name, report.wrong, report.total))
     return differences

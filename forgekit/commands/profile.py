@@ -149,22 +149,20 @@ def profile(
 
     SCRIPT is the Python file; ARGUMENTS are handed to it.
     """
-    from forgekit.profiling.profile import of_counts
-    from forgekit.vgpu.counters.counting import Counting
-    from forgekit.vgpu.host.options import options_of_all_threads
+    from forgekit.profiling.profile import of_recording
+    from forgekit.vgpu import Recording
 
     if script in ("ncu", "nsys") and not Path(script).is_file():
         needed = f"`forgekit profile {script}` first, its options behind it"
         remedy = f"see `forgekit profile {script} --help`"
         raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
-    counts = Counting()
     # What the script prints must not stand before the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
-    with aside, options_of_all_threads(listeners=(counts,), launched=launched, sanitize=False):
+    with aside, Recording(keep=False, all_threads=True, launched=launched) as recording:
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    whole = of_counts(Path(script).name, counts, chosen)
+    whole = of_recording(Path(script).name, recording, chosen)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}
     if as_json:

@@ -112,16 +112,16 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
     SCRIPT is the Python file; ARGUMENTS are handed to it.
     """
     from forgekit.checking.sanitize import counted, distinct
-    from forgekit.vgpu.host.options import SCHEDULES, options_of_all_threads
-    from forgekit.vgpu.sanitizer import Finding
+    from forgekit.vgpu import HARDWARE, Finding
+    from forgekit.vgpu import options as vgpu_options
 
-    if schedule not in SCHEDULES:
-        needed = f"one of {', '.join(SCHEDULES)}"
+    if schedule not in HARDWARE.SCHEDULES:
+        needed = f"one of {', '.join(HARDWARE.SCHEDULES)}"
         raise usage_error("--schedule", schedule, needed, "choose one")
     findings: list[Finding] = []
     launched: list[str] = []
     options: dict[str, Any] = {"sanitize": True, "schedule": schedule, "seed": seed}
-    with options_of_all_threads(findings=findings, launched=launched, **options):
+    with vgpu_options(all_threads=True, findings=findings, launched=launched, **options):
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
     found = distinct(findings)
     for finding in found:

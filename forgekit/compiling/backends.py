@@ -22,9 +22,7 @@ from forgekit.compiling.fingerprint import portable_path, this_process
 from forgekit.compiling.parameters import Job
 from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import PlatformError, UsageError, got_needed
-from forgekit.scratch import scratch
-from forgekit.vgpu.host.arguments import READ_ONLY_ATTRIBUTE
-from forgekit.vgpu.host.signature import PackedTensor
+from forgekit.vgpu import HOST
 
 Launch = Callable[..., None]
 Parts = dict[str, bytes]  # what is kept of a compiled function, by name
@@ -201,13 +199,11 @@ class VirtualBackend(Backend):
         return super().parts(made) | {"module": module.getvalue(), "name": name}
 
     def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
-        from forgekit.vgpu.host.intercept import revive
-
         # Constants are in the code already; the rest arrives packed, so types say nothing more.
         names = [p.name for p in job.parameters if p.kind != "constant"]
         either = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signature = inspect.Signature([inspect.Parameter(name, either) for name in names])
-        return revive(parts["module"], parts["name"].decode(), signature, ptx, job.target.arch)
+        return HOST.revive(parts["module"], parts["name"].decode(), signature, ptx, job.target.arch)
 
     def launcher(self, job: Job, executable: Any) -> Launch:
         stream = self.stream()
@@ -234,16 +230,14 @@ class VirtualBackend(Backend):
         return call
 
 
-def pack(tensor: torch.Tensor, spec: TensorSpec) -> PackedTensor:
+def pack(tensor: torch.Tensor, spec: TensorSpec) -> Any:
     """A tensor that fits `spec` as the DSL's host functions take it: an 8-byte pointer, each
     dynamic size as int32, each dynamic stride as int64; what is static is left out."""
     modes = list(zip(tensor.shape, spec.shape, tensor.stride(), spec.strides, strict=True))
     fields = [(64, tensor.data_ptr())]
     fields += [(32, size) for size, known, _, _ in modes if not isinstance(known, int)]
     fields += [(64, stride) for _, _, stride, known in modes if not isinstance(known, int)]
-    packed = PackedTensor(tensor, fields)
-    setattr(packed, READ_ONLY_ATTRIBUTE, spec.read_only)
-    return packed
+    return HOST.pack(tensor, fields, read_only=spec.read_only)
 
 
 def backend_for(kind: str) -> Backend:
@@ -251,7 +245,7 @@ def backend_for(kind: str) -> Backend:
 
 
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch())
+    return tempfile.TemporaryDirectory(prefix="forgekit-", dir=HOST.scratch())
 
 
 def _explained(error: Exception, fn: Any, options: str) -> Exception:

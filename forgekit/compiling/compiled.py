@@ -25,8 +25,7 @@ from forgekit.devices import current_target, package_version
 from forgekit.diagnosing.lint import find_prints
 from forgekit.diagnosing.sources import kernel_names_beyond_ascii
 from forgekit.errors import PlatformError, UsageError
-from forgekit.vgpu.host import hooks
-from forgekit.vgpu.host.limits import ARCHITECTURES, name_beyond_ascii
+from forgekit.vgpu import HARDWARE, HOST
 
 _CACHE_SIZE = 512
 _cache: OrderedDict[str, CompiledKernel] = OrderedDict()
@@ -99,7 +98,7 @@ class CompiledKernel:
         """The same function for the same arguments on the virtual GPU, for a look inside."""
         if self.target.kind == "virtual":
             return self
-        arch = self.target.arch if self.target.arch in ARCHITECTURES else None
+        arch = self.target.arch if self.target.arch in HARDWARE.ARCHITECTURES else None
         values = [p.value for p in self.parameters if p.kind != "stream"]
         return compile(self.fn, *values, options=self.options, device="virtual", arch=arch)
 
@@ -145,14 +144,14 @@ def compile(
     job = Job(fn, match_parameters(fn, args), target, options, function_name(fn))
     specs = [p.key() for p in job.parameters]
     key = fingerprint(fn, specs, target.kind, target.arch, options, _versions())
-    with hooks.lock:
+    with HOST.lock:
         if cache and key.digest in _cache:
             _cache.move_to_end(key.digest)
             found = _cache[key.digest]
             found.origin = "memory"
             return found
         if unnameable := kernel_names_beyond_ascii(fn):
-            raise UsageError(name_beyond_ascii(unnameable[0]))
+            raise UsageError(HOST.name_beyond_ascii(unnameable[0]))
         for warning in find_prints(fn):
             warnings.warn(warning, stacklevel=2)
         compiled = _from_disk_or_compiler(job, key.digest, on_disk=cache and key.portable)
@@ -193,13 +192,13 @@ def _from_disk(backend: Backend, job: Job, key: str) -> tuple[Artefacts, Launch]
 
 def cache_clear() -> None:
     """Forget every compiled function of this process; what is on disk stays."""
-    with hooks.lock:
+    with HOST.lock:
         _cache.clear()
 
 
 def cache_info() -> list[CompiledKernel]:
     """The compiled functions in memory, least recently used first."""
-    with hooks.lock:
+    with HOST.lock:
         return list(_cache.values())
 
 

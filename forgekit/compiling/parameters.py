@@ -15,8 +15,9 @@ from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.devices import Target
 from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
-from forgekit.vgpu.host.arguments import real_device
+from forgekit.vgpu import HOST
 
+_real_device = HOST.real_device
 _RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"
 
 
@@ -205,7 +206,7 @@ def check_argument(
         if value is None:
             got, remedy = "None", _RETURNS_NOTHING
         raise _mismatch(f"argument {p.name}", got, f"a torch tensor, {p.value}", remedy)
-    if real_device(value) != device:
+    if _real_device(value) != device:
         got, remedy = f"a tensor on {value.device}", f'move it with .to("{device}")'
         raise _mismatch(f"argument {p.name}", got, f"one on {device}", remedy)
     p.value.check(p.name, value, sizes)

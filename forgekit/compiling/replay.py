@@ -65,18 +65,17 @@ def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> Any:
     import torch
 
-    from forgekit.vgpu.host.arguments import real_device
-    from forgekit.vgpu.memory import fresh
+    from forgekit.vgpu import HOST
 
     if not isinstance(value, torch.Tensor):
         return value
     original = value.untyped_storage()
     key = (str(value.device), original.data_ptr())
     if key not in storages:
-        storages[key] = _clone(original) if real_device(value) == "cpu" else original.cpu()
+        storages[key] = _clone(original) if HOST.real_device(value) == "cpu" else original.cpu()
     layout = value.storage_offset(), value.size(), value.stride()
     copy = torch.empty(0, dtype=value.dtype).set_(storages[key], *layout)
-    fresh.copy_marks(value, copy)
+    HOST.copy_marks(value, copy)
     return copy
 
 

@@ -17,7 +17,7 @@ import torch
 from forgekit.arguments import checked, dense, integer_or_none
 from forgekit.dtypes import cute_type, dtype_info
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
-from forgekit.vgpu.host.signature import MOST, beyond_32_bits
+from forgekit.vgpu import HARDWARE, HOST
 
 Mode = int | str | None  # a fixed size, a named dynamic size (equal names, equal sizes), dynamic
 Problem = tuple[str, object, object, str]  # what, got, needed, remedy
@@ -178,7 +178,7 @@ class TensorSpec:
         """What of a tensor's layout is beyond a kernel's 32-bit numbers."""
         dynamic = [not isinstance(size, int) for size in self.shape]
         stride_bits = [None if isinstance(step, int) else 64 for step in self.strides]
-        found = beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
+        found = HOST.beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
         return found and ("layout", *found)
 
     @functools.cached_property
@@ -189,14 +189,16 @@ class TensorSpec:
         fixed = [
             (m, n, abs(s))
             for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))
-            if isinstance(s, int) and 0 < abs(s) <= MOST
+            if isinstance(s, int) and 0 < abs(s) <= HARDWARE.LARGEST_INDEX
         ]
-        room = MOST - sum((n - 1) * step for _, n, step in fixed if isinstance(n, int) and n > 1)
+        room = HARDWARE.LARGEST_INDEX - sum(
+            (n - 1) * step for _, n, step in fixed if isinstance(n, int) and n > 1
+        )
         open_ = [(m, step) for m, n, step in fixed if not isinstance(n, int)]
         if not open_:
             return ((0, -1),) if room < 0 else ()
         shares = ((m, room // len(open_) // step + 1) for m, step in open_)
-        return tuple((m, most) for m, most in shares if most <= MOST)
+        return tuple((m, most) for m, most in shares if most <= HARDWARE.LARGEST_INDEX)
 
 
 @checked()

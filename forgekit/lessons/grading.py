@@ -42,11 +42,12 @@ class FailedCall:
             KernelError: what stops the kernel, as in the grade.
         """
         from forgekit.checking.compare import compare
-        from forgekit.compiling.replay import run_again
         from forgekit.show import in_notebook
+        from forgekit.tracing.recordings import recorded
 
         args = self.case.arguments(self.kernel)
-        after = dict(zip(args, run_again(self.kernel, tuple(args.values())), strict=True))
+        found = recorded(self.kernel, tuple(args.values())).result()
+        after = dict(zip(args, found, strict=True))
         report = None
         for position, want in self.case.expected.items():
             name = self.kernel.parameters[position].name

@@ -22,7 +22,6 @@ from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.backends import chosen, current_backend, defaults, functions, use_backend
 from forgekit.ops.calls import Call, Launch, contiguous_strides
 from forgekit.ops.checks import batched, check_backend_result, normal_dim, virtual_arch
-from forgekit.vgpu.host.intercept import stands_in_for_cuda
 
 # Looked up once: they stand before every launch.
 _dispatch_modes = torch._C._len_torch_dispatch_stack
@@ -30,6 +29,8 @@ _function_modes = torch._C._len_torch_function_stack
 _transformation = torch._C._functorch.peek_interpreter_stack
 _tracing = torch._C._is_tracing
 _grad_enabled = torch.is_grad_enabled
+# True by where a tensor's memory is, whatever a plug-in makes x.is_cuda say.
+_on_a_gpu = torch._C.TensorBase.is_cuda.__get__  # type: ignore[attr-defined]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 AUTOGRAD, DISPATCHER = 1, 2  # bits
@@ -106,7 +107,7 @@ class Operator:
             if name != "kernel":
                 return self._run_backend(name, self._operands(x, y), options)
         try:
-            arch = None if x.is_cuda and not stands_in_for_cuda() else virtual_arch(x)
+            arch = None if _on_a_gpu(x) else virtual_arch(x)
             shape, address = x.shape, x.data_ptr() % VECTOR_BYTES
             if y is None:
                 launch, allocate = plan(self, options, arch, x.dtype, shape, x.stride(), address)

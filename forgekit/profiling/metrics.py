@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit.errors import UsageError, brief, usage_error
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.counters.costs import AccessCounts
+    from forgekit.vgpu import AccessCounts
 
 # kind -> (ncu's op, what it is called in a sentence)
 GLOBAL_KINDS = {

@@ -15,7 +15,7 @@ from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_access import WarpAccesses
 
 if TYPE_CHECKING:
-    from forgekit.profiling.profile import Profile
+    from forgekit.profiling.profile_data import ProfileData
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,7 +36,7 @@ class Pictures(Shown):
 
 
 def show(
-    profile: Profile, line: int | str | ProfiledLine | None, options: dict[str, Any]
+    profile: ProfileData, line: int | str | ProfiledLine | None, options: dict[str, Any]
 ) -> Pictures:
     """See `Profile.show`."""
     if profile.call is None:

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from forgekit.arguments import checked, require_one_of
-from forgekit.compiling.replay import bind, copied, run_again
-from forgekit.errors import SourceLine
+from forgekit.compiling.replay import bind
 from forgekit.profiling.gpus import Gpu, gpu_or_default
-from forgekit.profiling.metrics import (
-    GLOBAL_KINDS,
-    METRICS,
-    SHARED_KINDS,
-    ByName,
-    Counts,
-    Metric,
-    metric,
-    total,
-)
+from forgekit.profiling.metrics import GLOBAL_KINDS, SHARED_KINDS, metric
 from forgekit.profiling.pictures import Pictures, show
-from forgekit.profiling.predictions import Predictions, take
-from forgekit.profiling.profiled_lines import Launch, ProfiledLine, launch_of, summed
+from forgekit.profiling.predictions import take
+from forgekit.profiling.profile_data import ProfileData
+from forgekit.profiling.profiled_lines import ProfiledLine, launches_of, summed
 from forgekit.profiling.table import as_text
-from forgekit.profiling.waste import Waste, waste_of
 from forgekit.show import Shown
+from forgekit.tracing.recordings import Call, recorded
 from forgekit.tracing.source_lines import is_meant
-from forgekit.tracing.warp_access import WarpAccess
 from forgekit.tracing.warp_trace import FIRST_TIMES, BlockTrace, first_accesses
-from forgekit.vgpu.counters.counting import Counting
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.counters.touched import TensorTraffic
+    from forgekit.vgpu import Recording
 
-FirstFound = dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]
+_FIRST = functools.partial(BlockTrace, 0, FIRST_TIMES)
 
 
 @dataclass(eq=False, repr=False)
-class Profile(ByName, Shown):
+class Profile(ProfileData, Shown):
     """What a function's kernels cost, by source line; a notebook shows it as a table.
 
     `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name of it,
@@ -57,71 +46,6 @@ class Profile(ByName, Shown):
             for, the first times they did it; empty for a script's profile.
         call: the kernel, and copies of its arguments before the call; None for a script's profile.
     """
-
-    metrics: ClassVar[tuple[Metric, ...]] = METRICS
-
-    name: str
-    launches: tuple[Launch, ...]
-    gpu: Gpu
-    lines: tuple[ProfiledLine, ...] = ()
-    predicted: Predictions = field(default_factory=Predictions)
-    first_accesses: FirstFound = field(default_factory=dict)
-    call: tuple[CompiledKernel, tuple[Any, ...]] | None = None
-
-    # -- numbers ------------------------------------------------------------------------------
-    @functools.cached_property
-    def total(self) -> Counts:
-        """All launches together. Bytes of device memory count once a launch."""
-        return total([launch.counts for launch in self.launches])
-
-    def __getitem__(self, name: str) -> int | float:
-        return self.total[name]
-
-    @functools.cached_property
-    def all_lines(self) -> tuple[ProfiledLine, ...]:
-        """Every line of every launch, in source order, whatever is shown."""
-        return summed(self.launches)
-
-    @property
-    def worst(self) -> Waste | None:
-        """The line that wastes most of those shown, and why; None if nothing stands out."""
-        return next(iter(self.findings), None)
-
-    @functools.cached_property
-    def findings(self) -> list[Waste]:
-        """All that stands out, the largest waste first."""
-        shown = {line.key for line in self.lines}
-        return [f for f in waste_of(self.all_lines) if f.line.key in shown]
-
-    @functools.cached_property
-    def tensors(self) -> dict[str, TensorTraffic]:
-        """Tensor's name -> device memory touched, each byte once a launch."""
-        result: dict[str, TensorTraffic] = {}
-        for t in (t for launch in self.launches for t in launch.tensors.values()):
-            old = result.get(t.name, replace(t, read_bytes=0, written_bytes=0))
-            result[t.name] = replace(t, read_bytes=old.read_bytes + t.read_bytes,
-                                     written_bytes=old.written_bytes + t.written_bytes)  # fmt: skip
-        return result
-
-    @property
-    def bytes_touched(self) -> int:
-        """Distinct bytes of device memory read plus written, of each launch: the least to move."""
-        return sum(launch.bytes_touched for launch in self.launches)
-
-    @property
-    def shared_bytes(self) -> int:
-        """Bytes of shared memory that one block has, the most of any launch."""
-        return max((launch.shared_bytes for launch in self.launches), default=0)
-
-    @checked()
-    def bound_s(self, gpu: str | Gpu | None = None) -> float:
-        """Seconds that moving `bytes_touched` takes at a GPU's peak bandwidth: no kernel that
-        touches these bytes, and finds none of them in a cache, is faster.
-
-        Raises:
-            UsageError: no such GPU in forgekit.profiling.gpus.GPUS.
-        """
-        return gpu_or_default(gpu or self.gpu).seconds(self.bytes_touched)
 
     # -- other views of it ----------------------------------------------------------------------
     @checked()
@@ -243,16 +167,24 @@ def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None =
     """`profile`, without a look at what was predicted."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
-    kept = copied(args)
-    counts, first = Counting(), BlockTrace(0, FIRST_TIMES)
-    run_again(kernel, kept, listeners=(counts, first))
-    found = of_counts(kernel.name, counts, chosen)
-    return replace(found, first_accesses=first_accesses(first), call=(kernel, kept))
+    call = recorded(kernel, args, _FIRST)
+    return replace(of_call(call, chosen), first_accesses=first_accesses(call.read(_FIRST)))
 
 
-def of_counts(name: str, counts: Counting, gpu: Gpu | None = None) -> Profile:
-    """The profile of all launches that a listener has counted."""
-    launches = tuple(map(launch_of, counts.launches))
+def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
+    """The profile of a recorded call.
+
+    Raises:
+        KernelError: what stopped the kernel.
+    """
+    call.result()
+    found = of_recording(call.kernel.name, call.recording, gpu)
+    return replace(found, call=(call.kernel, call.before))
+
+
+def of_recording(name: str, recording: Recording, gpu: Gpu | None = None) -> Profile:
+    """The profile of all launches that were recorded."""
+    launches = launches_of(recording)
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 
 

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import SourceLine, display_path
 from forgekit.profiling.metrics import ByName, Counts, total
-from forgekit.tracing.source_lines import line_at
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.counters.costs import AccessCounts
-    from forgekit.vgpu.counters.counting import LaunchCounts
-    from forgekit.vgpu.counters.touched import TensorTraffic
-    from forgekit.vgpu.program import Program
+    from forgekit.vgpu import AccessCounts, Recording, TensorTraffic
 
 NO_LINE = "(no line)"
 _PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
@@ -123,36 +119,40 @@ class Launch(_Counted):
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
-def launch_of(found: LaunchCounts) -> Launch:
-    """One launch's counts, by source line."""
-    kernel = kernel_name(found.program)
-    accesses: dict[int, list[AccessCounts]] = {}
-    for (pc, _), counted in found.accesses.items():
-        accesses.setdefault(pc, []).append(counted)
-    instructions = []
-    for pc in (pc for pc, times in enumerate(found.warp_instructions) if times):
-        ptx, source = found.program.instructions[pc], line_at(found.program, pc)
-        counts = Counts({
-            "warp_instructions": found.warp_instructions[pc],
-            "thread_instructions": found.thread_instructions[pc],
-            "divergent_branches": found.divergent[pc],
-        }, accesses.get(pc, ()))  # fmt: skip
-        instructions.append(ProfiledInstruction(kernel, pc, ptx.text, ptx.line, source, counts))
-    lines = _by_line(instructions)
-    whole = total([line.counts for line in lines])
-    whole += Counts({"unique_bytes_read": found.read_bytes,
-                     "unique_bytes_written": found.written_bytes})  # fmt: skip
-    tensors = {t.name: t for t in found.tensors}
-    record = found.record
-    shared = found.program.shared_bytes(record)
-    return Launch(kernel, record.grid, record.block, whole, lines, tensors, shared)
+def launches_of(recording: Recording) -> tuple[Launch, ...]:
+    """The counts of each launch, by source line."""
+    launches = []
+    for found in recording.counts:
+        code, record = found.program, found.record
+        kernel = kernel_name(code.kernel.name, code.line_at(0) if code.instructions else None)
+        accesses: dict[int, list[AccessCounts]] = {}
+        for (pc, _), counted in found.accesses.items():
+            accesses.setdefault(pc, []).append(counted)
+        instructions = []
+        for pc in (pc for pc, times in enumerate(found.warp_instructions) if times):
+            ptx, source = code.instructions[pc], code.line_at(pc)
+            counts = Counts({
+                "warp_instructions": found.warp_instructions[pc],
+                "thread_instructions": found.thread_instructions[pc],
+                "divergent_branches": found.divergent[pc],
+            }, accesses.get(pc, ()))  # fmt: skip
+            instructions.append(ProfiledInstruction(kernel, pc, ptx.text, ptx.line, source, counts))
+        lines = _by_line(instructions)
+        whole = total([line.counts for line in lines])
+        whole += Counts({"unique_bytes_read": found.read_bytes,
+                         "unique_bytes_written": found.written_bytes})  # fmt: skip
+        tensors, shared = {t.name: t for t in found.tensors}, code.shared_bytes(record)
+        launches.append(Launch(kernel, record.grid, record.block, whole, lines, tensors, shared))
+    return tuple(launches)
 
 
-def kernel_name(program: Program) -> str:
-    """The name of a kernel in Python; the compiler's own where the source cannot be had."""
-    name = program.kernel.name.removeprefix(_PREFIX)
-    source = line_at(program, 0) if program.instructions else None
-    found = re.match(r"def\s+(\w+)", source.text) if source is not None else None
+def kernel_name(mangled: str, first: SourceLine | None) -> str:
+    """The name of a kernel in Python; the compiler's own where the source cannot be had.
+
+    first: the line of its first instruction.
+    """
+    name = mangled.removeprefix(_PREFIX)
+    found = re.match(r"def\s+(\w+)", first.text) if first is not None else None
     return found[1] if found is not None and name.startswith(found[1]) else name
 
 

@@ -11,10 +11,10 @@ from forgekit.errors import display_path
 from forgekit.profiling.profiled_lines import NO_LINE, ProfiledLine
 from forgekit.profiling.waste import IDLE_LANES, Waste
 from forgekit.text import Table, extent, plural, seconds, size
-from forgekit.vgpu.counters.costs import AccessCounts
+from forgekit.vgpu import AccessCounts
 
 if TYPE_CHECKING:
-    from forgekit.profiling.profile import Profile
+    from forgekit.profiling.profile_data import ProfileData
 
 WIDTH = 100
 HEADS = ("line", "source", "PTX\ninstr.", "lanes", "access", "requests", "each\n(ideal)", "moved")
@@ -61,7 +61,7 @@ class ProfileRow:
         return (*of_line, *of_access)
 
 
-def rows(p: Profile) -> Iterator[ProfileRow]:
+def rows(p: ProfileData) -> Iterator[ProfileRow]:
     """The rows of all lines shown."""
     several = len({x.source.filename for x in p.lines if x.source}) > 1
     before = None
@@ -75,7 +75,7 @@ def rows(p: Profile) -> Iterator[ProfileRow]:
             yield ProfileRow(line, access, not i, "" if i else file, worst)
 
 
-def total_cells(p: Profile) -> tuple[str, ...]:
+def total_cells(p: ProfileData) -> tuple[str, ...]:
     """The table's last row."""
     moved = sum(a.bytes_moved for line in p.all_lines for a in line.accesses.values())
     instructions, lanes = p.total["warp_instructions"], p.total["thread_efficiency"]
@@ -94,7 +94,7 @@ def _short(value: float) -> str:
 
 
 # -- what stands above and below the table -------------------------------------------------------
-def heading(p: Profile) -> str:
+def heading(p: ProfileData) -> str:
     """`transpose: 1,024 blocks (32 × 32) of 256 threads (32 × 8)`"""
     if not p.launches:
         return f"{p.name}: nothing was launched"
@@ -110,7 +110,7 @@ def heading(p: Profile) -> str:
     return f"{p.name}: {plural(len(p.launches), 'launch')}: {each}"
 
 
-def traffic(p: Profile) -> list[str]:
+def traffic(p: ProfileData) -> list[str]:
     """What each tensor's memory saw, and the bound that follows."""
     if not p.launches:
         return []
@@ -131,7 +131,7 @@ def traffic(p: Profile) -> list[str]:
     return lines
 
 
-def verdict(p: Profile) -> str:
+def verdict(p: ProfileData) -> str:
     """The worst line and why."""
     if not p.lines:
         return "no lines to show" if p.launches else ""
@@ -143,7 +143,7 @@ def verdict(p: Profile) -> str:
 
 
 # -- plain text ----------------------------------------------------------------------------------
-def as_text(p: Profile) -> str:
+def as_text(p: ProfileData) -> str:
     """The whole profile in lines of at most 100 columns."""
     out = textwrap.wrap(heading(p), WIDTH)
     if p.lines:
@@ -159,7 +159,7 @@ def as_text(p: Profile) -> str:
     return "\n".join(out)
 
 
-def _table(p: Profile) -> list[str]:
+def _table(p: ProfileData) -> list[str]:
     found = list(rows(p))
     table = Table(HEADS, [*(row.cells for row in found), total_cells(p)], left=WORDS)
     lines = table.lines()

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from forgekit.profiling.profiled_lines import ProfiledLine
 from forgekit.text import plural, size
-from forgekit.vgpu.counters.costs import AccessCounts
-from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, LANES
+from forgekit.vgpu import HARDWARE, AccessCounts
+
+LANES, BANK_BYTES, BANKS = HARDWARE.LANES, HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 IDLE_LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # in a cycle

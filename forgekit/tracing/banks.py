@@ -13,10 +13,12 @@ from forgekit.text import plural, spans
 from forgekit.tracing.source_lines import LineChoice
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
-from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, LANES, load_parts
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+
+BANK_BYTES, LANES, BANKS = HARDWARE.BANK_BYTES, HARDWARE.LANES, HARDWARE.BANKS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -60,8 +62,7 @@ def bank_use(access: WarpAccess) -> BankUse:
     count, ideal = access.cost
     parts = max(access.width // BANK_BYTES, 1)
     if access.kind == "load":
-        rows = np.maximum(access.address, 0)[None]
-        parts = int(load_parts(rows, access.active[None], access.width)[0])
+        parts = HARDWARE.load_parts(access.address, access.active, access.width)
     step = LANES // parts
     passes = tuple(_pass(access, range(k * step, (k + 1) * step)) for k in range(parts))
     passes = tuple(p for p in passes if p.words)

@@ -13,10 +13,12 @@ from forgekit.text import plural
 from forgekit.tracing.source_lines import LineChoice
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
-from forgekit.vgpu.counters.rules import SECTOR_BYTES
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+
+SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
 LINE_BYTES = 128  # of the L1 and L2 caches: four sectors
 

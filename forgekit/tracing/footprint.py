@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,16 @@ from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import extent, plural, times
-from forgekit.tracing.observe import observe, stop_notes
+from forgekit.tracing.observe import stop_notes
+from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.touches import TensorTouches, Touches
-from forgekit.vgpu.counters.rules import LANES
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -162,7 +166,9 @@ def footprint(
             )  # fmt: skip
 
     columns = tuple(column for column, *_, kinds in _WAYS if kind in kinds)
-    touches, error, _ = observe(kernel, args, lambda: Touches(columns, line))
+    make = functools.partial(Touches, columns, line)
+    call = recorded(kernel, args, make)
+    touches, error = call.read_to_the_end(make), call.error
     lines: frozenset[SourceLine] = frozenset()
     if line is not None and (touches.sources or error is None):
         lines = chosen_lines(line, touches.sources, "makes a global access")
@@ -170,7 +176,8 @@ def footprint(
     touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
     if lines and tensor is None:  # of a line only what it touches
         touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
-    sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in touches.launches]
+    launches = call.recording.launches
+    sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in launches]
     _, grid, block = max(sizes, default=(0, (0, 0, 0), (0, 0, 0)))
     return Footprint(
         name=kernel.name,

@@ -1,62 +1,36 @@
-"""Run a compiled kernel once more on the virtual GPU, on copies and quietly, and watch it."""
+"""Blocks of a launch by number or coordinate, and what stopped a kernel, in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from forgekit.compiling.replay import run_again
-from forgekit.errors import KernelError, MemoryAccessError, UsageError, brief, got_needed
-from forgekit.vgpu.listeners import Listener
+from forgekit.errors import KernelError, UsageError, brief, got_needed
+from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu import Moment, Recording
 
-L = TypeVar("L", bound=Listener)
-
-
-def observe(
-    kernel: CompiledKernel, args: tuple[Any, ...], watcher: Callable[[], L]
-) -> tuple[L, KernelError | None, list[LaunchRecord]]:
-    """Run on copies; what `watcher()` saw, what stopped the kernel, and what was launched.
-
-    Blocks run together, and the first wrong access stops them all. The kernel then runs again,
-    one block after the other, so that those before the wrong one come to their end.
-    """
-    seen, launches = watcher(), Launches()
-    error = _run(kernel, args, (launches, seen))
-    records = launches.launches
-    if isinstance(error, MemoryAccessError) and records and math.prod(records[-1].grid) > 1:
-        seen = watcher()
-        _run(kernel, args, (seen,), batch_threads=1)
-    return seen, error, records
+Grid = tuple[int, int, int]
 
 
 class Launches(Listener):
-    """Lists what was launched, in order."""
+    """Counts what was launched: `launches` holds an object for each."""
 
     def __init__(self) -> None:
-        self.launches: list[LaunchRecord] = []
+        self.launches: list[object] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         if not self.launches or self.launches[-1] is not m.record:
             self.launches.append(m.record)
 
 
-def _run(
-    kernel: CompiledKernel, args: tuple[Any, ...], listeners: tuple[Listener, ...], **options: int
-) -> KernelError | None:
-    try:
-        run_again(kernel, args, listeners=listeners, **options)
-    except KernelError as error:
-        return error.with_traceback(None)  # whose frames hold the whole machine
-    return None
+def largest_grid(recording: Recording) -> Grid:
+    """Return the grid with the most blocks."""
+    grids = [launch.grid for launch in recording.launches]
+    return max(grids, key=math.prod, default=(1, 1, 1))
 
 
-# -- blocks by number or coordinate, and what stopped the kernel -------------------------------
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     """What stopped the kernel, in lines for a picture."""
     if error is None:
@@ -66,13 +40,12 @@ def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     return [f"stopped: {lines[0]}", *lines[1:2], *shown]
 
 
-def block_number(block: int | tuple[int, ...], records: list[LaunchRecord]) -> int:
-    """A block's linear number, from that or from its coordinate in the largest grid.
+def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
+    """A block's linear number, from that or from its coordinate in the grid.
 
     Raises:
         UsageError: no such block.
     """
-    grid = max((r.grid for r in records), key=math.prod, default=(1, 1, 1))
     count = math.prod(grid)
     number = linear_block(block, grid)
     if not 0 <= number < count:
@@ -82,7 +55,7 @@ def block_number(block: int | tuple[int, ...], records: list[LaunchRecord]) -> i
     return number
 
 
-def linear_block(block: object, grid: tuple[int, int, int]) -> int:
+def linear_block(block: object, grid: Grid) -> int:
     """The linear number of a block given so or by its coordinate; -1 for what is no block."""
     if isinstance(block, int) and not isinstance(block, bool):
         return block

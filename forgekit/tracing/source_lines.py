@@ -1,39 +1,13 @@
-"""The Python line of an instruction, and the lines that a user means with `line=`."""
+"""The lines that a user means with `line=`."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from forgekit.errors import SourceLine, UsageError, brief, got_needed, source_line
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.program import Program
-
-_NEAR = 20  # lines between a kernel's first decorator and its `def`
+from forgekit.errors import SourceLine, UsageError, brief, got_needed
 
 LineChoice: TypeAlias = int | str | SourceLine
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def line_at(program: Program, pc: int) -> SourceLine | None:
-    """The line of an instruction; None where the PTX has no line information.
-
-    What the compiler puts in column 0 (branches, the arithmetic of loops) carries the line after
-    the function: it counts for the line before it, as in the virtual GPU's messages. The prologue
-    carries the first decorator's line: it counts for the `def`.
-    """
-    before = program.instructions[pc::-1]
-    known = (i.source for i in before if i.source is not None and i.source.column)
-    source = next(known, program.instructions[pc].source)
-    if source is None:
-        return None
-    found = source_line(source.file, source.line)
-    if found.text.startswith("@"):
-        below = (source_line(source.file, found.line + n) for n in range(1, _NEAR))
-        return next((line for line in below if line.text.startswith("def ")), found)
-    return found
 
 
 def is_meant(line: object, source: SourceLine | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -14,13 +15,16 @@ from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import plural, spans
-from forgekit.tracing.observe import block_number, observe, stop_notes
+from forgekit.tracing.observe import block_number, stop_notes
+from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
-from forgekit.vgpu.counters.rules import LANES
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -167,11 +171,13 @@ def timeline(
             or line.
     """
     args = bind("timeline", kernel, args)
-    trace, error, records = observe(kernel, args, lambda: BlockTimeline(block, launch, line))
+    make = functools.partial(BlockTimeline, block, launch, line)
+    call = recorded(kernel, args, make)
+    trace, error, records = call.read_to_the_end(make), call.error, call.recording.launches
     if records and launch >= len(records):
         needed = f"0 to {len(records) - 1}"
         raise UsageError(got_needed("launch", launch, needed, "choose one of these"))
-    number = block_number(block, records[launch : launch + 1]) if records else 0
+    number = block_number(block, records[launch].grid) if records else 0
     lines: frozenset[SourceLine] = frozenset()
     if line is not None and (trace.sources or error is None):
         lines = chosen_lines(line, trace.sources, f"block {number} executes")

@@ -9,15 +9,13 @@ import numpy as np
 
 from forgekit.errors import SourceLine
 from forgekit.tracing.observe import Launches, linear_block
-from forgekit.tracing.source_lines import LineChoice, is_meant, line_at
-from forgekit.vgpu.counters.rules import LANES
-from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.ptx import Symbol
+from forgekit.tracing.source_lines import LineChoice, is_meant
+from forgekit.vgpu import HARDWARE, Access
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import Instruction
+    from forgekit.vgpu import Moment
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -109,28 +107,28 @@ class BlockTimeline(Launches):
         self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         super().on_batch(m)
         number = linear_block(self.block, m.record.grid)  # the grid is known only now
         ours = len(self.launches) - 1 == self.launch and number in m.blocks
         self._row = number - m.blocks.start if ours else None
         if ours:
-            self._loops = _Iterations(m.program, m.n_threads)
+            self._loops = _Iterations(m.program.loops, m.n_threads)
             self._arrived, self._busy = (np.full(m.n_threads, -1) for _ in range(2))
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Moment, access: Access) -> None:
         who = self._lanes(m, access.mask)
         if who is not None:
             self._touched[m.pc] = self._touched.get(m.pc, False) | who
 
-    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+    def on_barrier_done(self, m: Moment, mask: Array | None, number: int) -> None:
         who = self._lanes(m, mask)
         if who is not None:
             self._opened.append((m.pc, number, who))
 
-    def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
+    def on_divergence(self, m: Moment, taken: Array, rest: Array) -> None:
         took, stayed = self._lanes(m, taken), self._lanes(m, rest)
-        source = line_at(m.program, m.pc)
+        source = m.program.line_at(m.pc)
         if took is None or stayed is None or not (self.complete and is_meant(self.line, source)):
             return
         pairs = zip(took.reshape(-1, LANES), stayed.reshape(-1, LANES), strict=True)
@@ -139,7 +137,7 @@ class BlockTimeline(Launches):
                 parts = (tuple(np.flatnonzero(p).tolist()) for p in (a, b))
                 self.splits.append(Split(source, warp, *parts))
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
         who = self._lanes(m, mask)
         if who is None or stop == start:
             return
@@ -151,33 +149,31 @@ class BlockTimeline(Launches):
         touched, self._touched = self._touched, {}
         for barrier in opened:
             if not start <= barrier[0] < stop:
-                self._meet(m.program, *barrier)
+                self._meet(m, *barrier)
         for pc in range(start, stop):
-            self._execute(m.program, pc, start, who, touched.get(pc))
+            self._execute(m, pc, start, who, touched.get(pc))
             for barrier in opened:
                 if barrier[0] == pc:
-                    self._meet(m.program, *barrier)
+                    self._meet(m, *barrier)
         self._loops.last[who] = stop - 1
 
-    def _lanes(self, m: Machine, mask: Array | None) -> Array | None:
+    def _lanes(self, m: Moment, mask: Array | None) -> Array | None:
         """Threads of our block; None if it has none."""
         if self._row is None:
             return None
         who = m.expand(mask)[self._row]
         return who.copy() if who.any() else None
 
-    def _execute(
-        self, program: Program, pc: int, start: int, who: Array, touched: Array | None
-    ) -> None:
+    def _execute(self, m: Moment, pc: int, start: int, who: Array, touched: Array | None) -> None:
         """Threads execute an instruction, in one go with those from `start` on."""
         loops = self._loops.at(pc, start, who)
-        instruction = program.instructions[pc]
-        kind, does = _kind(instruction)
+        instruction = m.program.instructions[pc]
+        kind, does = _kind(instruction.opcode)
         lanes = who
         if does:
             lanes = np.zeros_like(who) if touched is None else touched
         if instruction.name not in ("ret", "exit") and lanes.any():
-            source = line_at(program, pc)
+            source = m.program.line_at(pc)
             self.sources.add(source)
             if is_meant(self.line, source):
                 _append(self.steps, Step(source, kind, does, 1, lanes.reshape(-1, LANES), loops))
@@ -186,11 +182,11 @@ class BlockTimeline(Launches):
             self._arrived[who] = np.minimum(self._busy + 1, last)[who]
         self._busy[lanes.reshape(-1, LANES).any(axis=1).repeat(LANES)] = last
 
-    def _meet(self, program: Program, pc: int, number: int, who: Array) -> None:
+    def _meet(self, m: Moment, pc: int, number: int, who: Array) -> None:
         since = np.where(who, self._arrived, -1).reshape(-1, LANES)
         # Threads that exit may be those that others have waited for: then `pc` is no barrier.
         stops = [s for s in self.steps if s.kind == "barrier"]
-        source = stops[-1].source if stops else line_at(program, pc)
+        source = stops[-1].source if stops else m.program.line_at(pc)
         if is_meant(self.line, source):
             self.meetings.append(Meeting(len(self.steps) - 1, number, source, since))
 
@@ -210,9 +206,8 @@ def _append(steps: list[Step], step: Step) -> None:
         steps.append(step)
 
 
-def _kind(instruction: Instruction) -> tuple[str, str]:
-    """(kind, what it does to memory) of an instruction."""
-    parts = instruction.opcode
+def _kind(parts: tuple[str, ...]) -> tuple[str, str]:
+    """(kind, what it does to memory) of an opcode."""
     head = parts[0]
     if head in ("bar", "barrier"):
         return ("warp-wide" if "warp" in parts else "barrier"), ""
@@ -221,7 +216,7 @@ def _kind(instruction: Instruction) -> tuple[str, str]:
     if head in ("bra", "ret", "exit"):
         return "branch", ""
     if head == "cp" and "async" in parts:
-        copies = "group" not in instruction.name and "wait_all" not in parts
+        copies = not any("group" in p or p == "wait_all" for p in parts)
         return "async copy", "load" if copies else ""
     does = {"ld": "load", "ldu": "load", "ldmatrix": "load", "st": "store", "stmatrix": "store",
             "atom": "atomic", "red": "atomic"}.get(head)  # fmt: skip
@@ -233,15 +228,8 @@ def _kind(instruction: Instruction) -> tuple[str, str]:
 class _Iterations:
     """Which iteration of each loop the threads are in."""
 
-    def __init__(self, program: Program, threads: int) -> None:
-        ends: dict[int, int] = {}  # first instruction of a loop -> its last
-        for pc, i in enumerate(program.instructions):
-            target = i.operands[0] if i.opcode[0] == "bra" else None
-            to = program.kernel.labels.get(target.name, pc + 1) if isinstance(
-                target, Symbol) else pc + 1  # fmt: skip
-            if to <= pc:
-                ends[to] = max(pc, ends.get(to, 0))
-        self.loops = sorted(ends.items(), key=lambda loop: (loop[0], -loop[1]))
+    def __init__(self, loops: list[tuple[int, int]], threads: int) -> None:
+        self.loops = loops
         self.counts = {first: np.zeros(threads, np.int64) for first, _ in self.loops}
         self.last = np.full(threads, -1)
 

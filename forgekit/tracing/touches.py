@@ -1,37 +1,36 @@
 """Add up, while a kernel runs, which thread touched which element of its tensors.
 
-touches = Touches()
-with forgekit.vgpu.options(listeners=(touches,)):
-    run(x, y)
+touches = recorded(kernel, args).read(Touches)
 touches.tensors["mY"].column("stores")
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forgekit.errors import SourceLine
 from forgekit.tracing.observe import Launches
-from forgekit.tracing.source_lines import LineChoice, is_meant, line_at
-from forgekit.vgpu.listeners import Access
+from forgekit.tracing.source_lines import LineChoice, is_meant
+from forgekit.vgpu import Access
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
-    from forgekit.vgpu.memory import Region
-    from forgekit.vgpu.memory.addressing import Target
+    from forgekit.vgpu import Moment
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
 
 class TensorTouches:
-    """What happened to one tensor; tensors that share memory share what happens there."""
+    """What happened to one tensor; tensors that share memory share what happens there.
 
-    def __init__(self, region: Region) -> None:
+    region: the tensor's, as an access's target has it.
+    """
+
+    def __init__(self, region: Any) -> None:
         info = region.info
         self.itemsize, self.size = info.itemsize, region.size_bytes // info.itemsize
         # Of each element its place in the tensor's memory, where there may be gaps between them.
@@ -102,26 +101,26 @@ class Touches(Launches):
         self.tensors: dict[str, TensorTouches] = {}
         self.sources: set[SourceLine | None] = set()
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Moment, access: Access) -> None:
         for target in access.targets:
             if target.allocation is not None:
                 who = np.nonzero(m.expand(target.mask))
                 place = np.broadcast_to(target.places, m.shape)[who]
                 self._add(m, access.kind, target, target.inside or access.width, who, place)
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Moment, operation: Any) -> None:
         for kind, run in operation.runs():
             target, width = run.target()
             who = np.divmod(np.repeat(operation.who[run.of], run.size // width), m.n_threads)
             self._add(m, kind, target, width, who, target.places)
 
     def _add(
-        self, m: Machine, kind: str, target: Target, width: int, who: tuple[Array, ...],
+        self, m: Moment, kind: str, target: Any, width: int, who: tuple[Array, ...],
         place: Array,
     ) -> None:  # fmt: skip
         """who: rows of the batch and threads; place: their rows of the target."""
         assert target.allocation is not None
-        source = line_at(m.program, m.pc)
+        source = m.program.line_at(m.pc)
         self.sources.add(source)
         if COLUMNS[kind] not in self.columns or not is_meant(self.line, source):
             return

@@ -11,11 +11,12 @@ import numpy as np
 from forgekit.errors import SourceLine
 from forgekit.show import Picture
 from forgekit.text import plural, spans
-from forgekit.vgpu.counters import rules
-from forgekit.vgpu.counters.rules import LANES
+from forgekit.vgpu import HARDWARE
 
 if TYPE_CHECKING:
     from forgekit.errors import KernelError
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -56,19 +57,13 @@ class WarpAccess:
     @property
     def cost(self) -> tuple[int, int]:
         """(sectors or wavefronts, the fewest that would do), as the profiler counts them."""
-        here, active = np.maximum(self.address, 0)[None], self.active[None]
+        is_global = bool(self.element[self.lanes[0]])
         if self.other is not None:
-            pair = (here, self.other[None])
-            rule = rules.past_l1 if self.past_l1 else rules.through_l1
-            found = rule(*(pair if self.element[self.lanes[0]] else pair[::-1]), active, self.width)
-            cost = found[0 if self.element[self.lanes[0]] else 1]
-        elif not self.element[self.lanes[0]]:
-            cost = rules.wavefronts(here, active, self.width, self.kind)
-        elif self.kind == "atomic":
-            cost = rules.atomic_sectors(here, active, self.width)
-        else:
-            cost = rules.sectors(here, active, self.width)
-        return int(cost[0][0]), int(cost[1][0])
+            ends = (self.address, self.other) if is_global else (self.other, self.address)
+            both = HARDWARE.copy_cost(*ends, self.active, self.width, past_l1=self.past_l1)
+            return both[0 if is_global else 1]
+        space = "global" if is_global else "shared"
+        return HARDWARE.cost(space, self.kind, self.address, self.active, self.width)
 
     @property
     def lanes(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -12,24 +13,23 @@ from forgekit.arguments import require_one_of
 from forgekit.compiling.replay import bind
 from forgekit.errors import SourceLine, UsageError, brief, got_needed
 from forgekit.text import spans
-from forgekit.tracing.observe import block_number, linear_block, observe, stop_notes
-from forgekit.tracing.source_lines import LineChoice, chosen_lines, line_at
+from forgekit.tracing.observe import block_number, largest_grid, linear_block, stop_notes
+from forgekit.tracing.recordings import recorded
+from forgekit.tracing.source_lines import LineChoice, chosen_lines
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
-from forgekit.vgpu.counters.rules import LANES
-from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
+from forgekit.vgpu import HARDWARE, Access, Listener
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory import GlobalMemory
+    from forgekit.vgpu import Moment
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 W = TypeVar("W", bound=WarpAccesses)
 
 MAX_PANELS = 6  # accesses in one picture
 FIRST_WARPS, FIRST_TIMES = 4, 8  # of each line, in `first_accesses`
-_WINDOWS = {"global": 0, "shared": 1}
 _KINDS = ("any", "load", "store", "atomic")
 
 
@@ -65,48 +65,41 @@ class BlockTrace(Listener):
         self.block, self.most = block, most
         self.events: list[_Event] = []
         self.times: dict[Site, Array] = {}
-        self._memory: GlobalMemory | None = None
         # Of an asynchronous copy in flight: what it reads, and that half of it.
         self._source: Array | None = None
         self._load: _Event | None = None
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         self._memory = m.memory
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Moment, access: Access) -> None:
         row = linear_block(self.block, m.record.grid) - m.blocks.start
         if not 0 <= row < len(m.blocks):
             return
-        address = np.broadcast_to(access.address, m.shape)[row].astype(np.uint64)
-        mask = m.expand(access.mask)[row]
-        event = None
-        for space, window in _WINDOWS.items():
-            if access.space == "generic":
-                here = mask & (address >> WINDOW_SHIFT == window)
-                event = self._record(m, access, space, here, address & WINDOW_MASK) or event
-            elif access.space == space:
-                event = self._record(m, access, space, mask, address)
-        if access.kind == "async load":  # its other half comes next
-            self._source, self._load = address.astype(np.int64), event
-        elif access.kind == "async store":
+        mask, event, address = m.expand(access.mask)[row], None, None
+        for space, address, there in access.by_space(m.shape):
+            event = self._record(m, access, space, mask & there[row], address[row]) or event
+        if address is not None and access.kind == "async load":  # its other half comes next
+            self._source, self._load = address[row], event
+        elif address is not None and access.kind == "async store":
             if self._load is not None:
-                self._load.other = address.astype(np.int64)
+                self._load.other = address[row]
             if event is not None:
                 event.other = self._source
 
     def _record(
-        self, m: Machine, access: Access, space: str, mask: Array, address: Array
+        self, m: Moment, access: Access, space: str, mask: Array, address: Array
     ) -> _Event | None:
         if not mask.any():
             return None
-        site = Site(space, line_at(m.program, m.pc), access.kind)
+        site = Site(space, m.program.line_at(m.pc), access.kind)
         times = self.times.setdefault(site, np.zeros(WARPS, np.int64))
         who = np.flatnonzero(mask.reshape(-1, LANES).any(axis=1))
         times[who] += 1
         if (times[who] > self.most).all():
             return None
         past_l1 = "cg" in m.program.instructions[m.pc].opcode
-        event = _Event(site, access.width, mask.copy(), address.astype(np.int64), past_l1)
+        event = _Event(site, access.width, mask.copy(), address, past_l1)
         self.events.append(event)
         return event
 
@@ -125,9 +118,7 @@ class BlockTrace(Listener):
         active, address = event.mask[part], event.address[part]
         element, tensor = [""] * LANES, ""
         if event.site.space == "global":
-            element, tensor = _elements(self._memory, address, active)
-        else:
-            address = address - SHARED_RESERVED
+            element, tensor = self._elements(address, active)
         return WarpAccess(
             kind=event.site.kind,
             source=event.site.source,
@@ -144,18 +135,15 @@ class BlockTrace(Listener):
             past_l1=event.past_l1,
         )
 
-
-def _elements(memory: GlobalMemory | None, address: Array, active: Array) -> tuple[list[str], str]:
-    """What each lane asks for, and the names of the tensors."""
-    element, names = [""] * LANES, []
-    for lane in np.flatnonzero(active).tolist():
-        at = int(address[lane])
-        allocation = memory.find(at) if memory is not None else None
-        if allocation is not None:
-            info, from_first = allocation.tensor_at(at - allocation.address)
-            element[lane] = info.coordinate(from_first)
-            names += [info.name] if info.name not in names else []
-    return element, " and ".join(names)
+    def _elements(self, address: Array, active: Array) -> tuple[list[str], str]:
+        """What each lane asks for, and the names of the tensors."""
+        element, names = [""] * LANES, []
+        for lane in np.flatnonzero(active).tolist():
+            found = self._memory.element_at(int(address[lane]))
+            if found is not None:
+                name, element[lane] = found
+                names += [name] if name not in names else []
+        return element, " and ".join(names)
 
 
 def trace_warps(
@@ -178,8 +166,10 @@ def trace_warps(
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)
-    trace, error, records = observe(kernel, args, lambda: BlockTrace(block, index + 1))
-    number = block_number(block, records) if records else 0
+    make = functools.partial(BlockTrace, block, index + 1)
+    call = recorded(kernel, args, make)
+    trace, error = call.read_to_the_end(make), call.error
+    number = block_number(block, largest_grid(call.recording)) if call.recording.launches else 0
     there = [s for s in trace.times if s.space == space]
     sites = [s for s in there if kind == "any" or s.kind.endswith(kind)]
     if not sites and error is None:

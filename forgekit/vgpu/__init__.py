@@ -3,46 +3,89 @@
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-It knows PTX and NumPy, and nothing of notebooks or lessons; of torch only `cuda/` does. From the
-bottom to the top; each imports only from those above it:
+All that the rest of forgekit imports of it, but its exceptions, which are in `forgekit.errors`:
 
+    install, uninstall, is_installed, installed     route CuTe DSL's launches here
+    options         of a run: sanitizer, schedule, budget, listeners, ...
+    Call            load a program and launch it, or list the launches of a call without running
+    Recording       what happens in a run, once, for everything that looks at it
+    Listener, Moment, Access    what reads a recording or hears a run, event by event
+    AccessCounts, TensorTraffic    what a recording's counters hold
+    Finding         one mistake that the sanitizer has found
+    HARDWARE        the numbers of the GPU: lanes, banks, architectures, limits, costs
+    HOST            what compiling for it needs of CuTe DSL and of torch's tensors
+
+It knows PTX and NumPy, and imports nothing of the rest of forgekit. From the bottom to the top;
+each imports only from those above it, annotations counted:
+
+    wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
+    plugins.py      what host code may ask of a GPU besides launches; `forgekit.cuda` is one
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
     elementary.py        log2, sin, cos and tanh, correctly rounded
     tensor_cores.py      dot products as tensor cores add them up
     ptx/            text -> instructions, each with its Python line
     launch_record.py    one launch: grid, blocks, parameters; where a block stands
-    memory/         global, shared and local memory; every access checked
+    memory/         global, shared and local memory
+    code.py         a kernel's code: registers numbered, variables placed, liveness
+    batch.py        the state of a batch of blocks: registers, memory, where its threads are
+    access/         from addresses to elements; every access checked
+    listeners.py    what can watch a run
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        what each opcode means
-    program.py      instructions -> one step each; registers, variables, liveness
-    listeners.py    what can watch a run: counters/ counts, sanitizer/ finds races and reads of
-                    what nobody has written (forgekit.tracing records who touched what)
+    program.py      instructions -> one step each
+    counters/       counts; sanitizer/ finds races and reads of memory that was never written
     host/           the road from CuTe DSL's host code to a launch
-    cuda/           torch's "cuda" and the driver's calls, for scripts that were written for a GPU
+    recording.py, hardware.py    a run as plain data; constants and costs
 """
 
 from __future__ import annotations
 
-from forgekit.vgpu.host.intercept import (
-    install,
-    installed,
-    is_installed,
-    uninstall,
-)
-from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
-from forgekit.vgpu.host.options import Options, options
-from forgekit.vgpu.launch_record import LaunchRecord
-from forgekit.vgpu.listeners import Listener
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.counters.costs import AccessCounts
+    from forgekit.vgpu.counters.touched import TensorTraffic
+    from forgekit.vgpu.hardware import HARDWARE
+    from forgekit.vgpu.host.call import Call
+    from forgekit.vgpu.host.intercept import install, installed, is_installed, uninstall
+    from forgekit.vgpu.host.options import options
+    from forgekit.vgpu.host.tools import HOST
+    from forgekit.vgpu.listeners import Access, Listener
+    from forgekit.vgpu.recording import Moment, Recording
+    from forgekit.vgpu.sanitizer import Finding
+
+# Imported when they are first used: `forgekit.errors` needs this package, and not NumPy.
+_HOME = {
+    "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
+    "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",
+    "Moment": "recording", "Recording": "recording", "TensorTraffic": "counters.touched",
+    "install": "host.intercept", "installed": "host.intercept", "is_installed": "host.intercept",
+    "options": "host.options", "uninstall": "host.intercept",
+}  # fmt: skip
 
 __all__ = [
-    "ARCHITECTURES",
-    "DEFAULT_ARCH",
-    "LaunchRecord",
+    "HARDWARE",
+    "HOST",
+    "Access",
+    "AccessCounts",
+    "Call",
+    "Finding",
     "Listener",
-    "Options",
+    "Moment",
+    "Recording",
+    "TensorTraffic",
     "install",
     "installed",
     "is_installed",
     "options",
     "uninstall",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -5,15 +5,17 @@ Semantics do not depend on listeners, and a machine without any pays nothing for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
-    from forgekit.vgpu.machine.warpgroups import Product
-    from forgekit.vgpu.memory.addressing import Target
+import numpy as np
+
+from forgekit.vgpu.access.addressing import Target
+from forgekit.vgpu.access.copies import AsyncOperation
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 
 
 class Access(NamedTuple):
@@ -37,6 +39,49 @@ class Access(NamedTuple):
     values: Sequence[Array] | None = None
     copy: object = None
 
+    def by_space(self, shape: tuple[int, int]) -> Iterator[tuple[str, Array, Array]]:
+        """Yield (space, addresses, where they are in that space) for global and shared memory.
+
+        Both arrays are (blocks, threads); addresses of shared memory are offsets in the block's.
+        """
+        address = np.broadcast_to(self.address, shape).astype(np.uint64)
+        for space, window, first in (("global", 0, 0), ("shared", 1, SHARED_RESERVED)):
+            if self.space == "generic":
+                there = address >> WINDOW_SHIFT == window
+                yield space, (address & WINDOW_MASK).astype(np.int64) - first, there
+            elif self.space == space:
+                yield space, address.astype(np.int64) - first, np.ones(shape, bool)
+
+
+@dataclass(eq=False)
+class Awaited:
+    """left: the threads that have not waited for it; group: of each thread, 0 until committed."""
+
+    left: Array
+    group: Array
+
+
+@dataclass(eq=False)
+class Product(Awaited):
+    """What one `wgmma` has started in some warpgroups.
+
+    accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
+    who, start: for each piece of 16 bytes of the operands, a thread of the warp that reads it,
+    ascending, and its first byte in the batch's shared memory; columns: of B; operands: A, None
+    from registers, and B as the numbers of their pieces, (warpgroups, rows, 2), or along the rows,
+    (warpgroups, rows / 8, 16).
+    """
+
+    pc: int
+    accumulators: tuple[int, ...]
+    held: tuple[int, ...]
+    which: Array
+    who: Array
+    start: Array
+    columns: int
+    operands: tuple[Array | None, ...]
+    token: object = None  # a listener's own
+
 
 class Listener:
     """Base class of all listeners: every event is ignored until a subclass cares.
@@ -46,74 +91,74 @@ class Listener:
     Arrays belong to the machine: keep them as long as you like, but do not write to them.
     """
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         """A batch of blocks starts."""
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         """Threads access memory. An access that fails is not reported: the run ends there."""
 
-    def on_async_done(self, m: Machine, access: Access) -> None:
+    def on_async_done(self, m: Batch, access: Access) -> None:
         """An asynchronous copy reaches shared memory, `access` as in its `async store`."""
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         """The threads of `mask` have executed the instructions from `start` to before `stop`."""
 
-    def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
+    def on_divergence(self, m: Batch, taken: Array, rest: Array) -> None:
         """A branch splits the running group."""
 
-    def on_barrier(self, m: Machine, mask: Array | None, number: int, count: int | None) -> None:
+    def on_barrier(self, m: Batch, mask: Array | None, number: int, count: int | None) -> None:
         """Threads arrive at a block barrier that waits for `count` threads (None: the block)."""
 
-    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+    def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
         """A barrier opens: the threads of `mask` have arrived, and those that waited go on."""
 
-    def on_warp_sync(self, m: Machine, members: Array | None) -> None:
+    def on_warp_sync(self, m: Batch, members: Array | None) -> None:
         """Lanes meet at a warp-wide instruction (shuffle, vote, syncwarp)."""
 
-    def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
+    def on_shuffle(self, m: Batch, source: Array, members: Array | None) -> None:
         """A shuffle reads lane `source`, (blocks or 1, warps or 1, 32), of each lane's warp."""
 
-    def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
+    def on_cluster_arrive(self, m: Batch, mask: Array | None) -> None:
         """Threads arrive at their cluster's barrier."""
 
-    def on_cluster_done(self, m: Machine, clusters: Array) -> None:
+    def on_cluster_done(self, m: Batch, clusters: Array) -> None:
         """The barrier of these clusters (booleans) opens for those that have arrived."""
 
-    def on_cluster_wait(self, m: Machine, passing: Array) -> None:
+    def on_cluster_wait(self, m: Batch, passing: Array) -> None:
         """Threads, a full mask, have waited for the barrier of their cluster, which is open."""
 
-    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
+    def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
         """The threads of a full mask use an mbarrier, `words` (numbers of 8-byte words of the
         batch's shared memory); what: `init`, `inval`, `expect`, `arrive`, or `wait` when the phase
         that they ask for has ended."""
 
-    def on_mbarrier_phase(self, m: Machine, words: Array) -> None:
+    def on_mbarrier_phase(self, m: Batch, words: Array) -> None:
         """A phase of these mbarriers ends."""
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         """A bulk copy or an asynchronous store starts."""
 
-    def on_async_completion(self, m: Machine, operation: AsyncOperation, part: Array) -> None:
+    def on_async_completion(self, m: Batch, operation: AsyncOperation, part: Array) -> None:
         """The operations of `part` have arrived: they signal their mbarrier now, or their thread
         has waited for their group (until their source has been read, with `.read`)."""
 
-    def on_proxy_fence(self, m: Machine, mask: Array | None) -> None:
+    def on_proxy_fence(self, m: Batch, mask: Array | None) -> None:
         """What threads have stored to shared memory becomes visible to asynchronous operations."""
 
-    def on_product(self, m: Machine, product: Product) -> None:
+    def on_product(self, m: Batch, product: Product) -> None:
         """A `wgmma` starts to read its operands."""
 
-    def on_product_done(self, m: Machine, product: Product, done: Array) -> None:
+    def on_product_done(self, m: Batch, product: Product, done: Array) -> None:
         """Threads, a full mask, have waited for it."""
 
-    def on_product_commit(self, m: Machine) -> None:
+    def on_product_commit(self, m: Batch) -> None:
         """Threads make a group of the products they have started."""
 
-    def on_product_fence(self, m: Machine) -> None:
+    def on_product_fence(self, m: Batch) -> None:
         """`wgmma.fence`: registers written so far may be used by products that come."""
 
-    def on_stop(self, m: Machine) -> None:
+    def on_stop(self, m: Batch) -> None:
         """The kernel is stopped by a mistake, which is raised next."""
 
-    def on_batch_end(self, m: Machine) -> None:
+    def on_batch_end(self, m: Batch) -> None:
         """Every thread of the batch has exited."""

@@ -4,7 +4,8 @@
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
     explorer/   layouts to hover and step through
     timing/     plots of benchmarks: bars, lines over sizes, rooflines; their style
-    reports.py, mismatch.py     tables and pictures of checks, sanitizer reports, profiles
+    check_page.py, sanitizer_page.py, profile_page.py, predictions_page.py      a result's HTML
+    mismatch.py                             where values are wrong
     scene.py, svg.py, raster.py             a picture as data, as SVG, as PNG
     compose.py, grid.py, cells.py           its card, grids of cells, maps of tensors
     palette.py, page.py, picture.py         colours and what they mean; HTML

@@ -30,6 +30,7 @@ _DARK = ("[data-jp-theme-light=false]", "[data-theme=dark]", ".vscode-dark")
 INK, PAPER = "#16191D", "#FFFFFF"  # text on cells, which are light on every page, and between them
 NOTHING = "#E9EBEE"  # a cell that no thread holds
 WRONG = "#D55E00"  # Okabe and Ito's vermillion: waste, or wrong; it shows on both pages
+RIGHT, NOTE = "#009E73", "#0072B2"  # their bluish green and blue, likewise
 UNTOUCHED = "#868C95"  # shows on both pages, too
 
 # Neighbours in the list differ most; without the oranges, which mean waste, and with three more.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
-from forgekit.show import Picture
+from forgekit.show import Picture, draw
 from forgekit.viz.page import living
 from forgekit.viz.raster import png_bytes
 from forgekit.viz.scene import Scene
@@ -41,6 +42,11 @@ def picture_html(shown: Picture) -> str:
     scene = shown.scene
     still = png_bytes(scene, 1.0 if scene.width * scene.height > _LARGE / 2 else 1.5)
     return living(still, _card(scene), shown.alt, scene.width)
+
+
+def pictures_html(shown: Iterable[Picture]) -> str:
+    """The pictures one under the other."""
+    return "<br>".join(draw(picture, "html") for picture in shown)
 
 
 def _card(scene: Scene) -> str:

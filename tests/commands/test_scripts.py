@@ -16,7 +16,7 @@ import torch
 
 import forgekit.vgpu
 from forgekit.commands.cli import main
-from forgekit.vgpu.cuda.device import say_once
+from forgekit.cuda.device import say_once
 from tests.commands.conftest import Script
 
 KERNEL = """

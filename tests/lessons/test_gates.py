@@ -11,6 +11,7 @@ import torch
 
 import forgekit as fk
 from forgekit import devices
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.lessons.exercise import exercise
 from forgekit.lessons.gates import (
     Case,
@@ -31,6 +32,7 @@ from forgekit.lessons.gates import (
     values,
 )
 from forgekit.lessons.gates.values import drawn_sizes
+from forgekit.tracing import recordings
 from tests.lessons.submitted import load
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
@@ -62,6 +64,21 @@ def stopped(group: Group, submission: Any) -> GateError:
     with pytest.raises(GateError) as error:
         group.run(Submission(submission))
     return error.value
+
+
+# -- runs -------------------------------------------------------------------------------------
+def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
+    """Another schedule is another run; the usual order of a call runs once for all gates."""
+    calls, call = [], CompiledKernel.__call__
+    monkeypatch.setattr(CompiledKernel, "__call__", lambda *args: calls.append(call(*args)))
+    monkeypatch.setattr(recordings, "_kept", [])
+    submission, sizes = Submission(scale()), [(8,), (130,)]
+    values(case, sizes).run(submission)
+    clean(case, sizes, seeds=3).run(submission)
+    counters(case, (130,), [Counter("warp_instructions", "instructions")], name="counts").run(
+        submission
+    )
+    assert len(calls) == 2 + 2 * 3
 
 
 # -- values -----------------------------------------------------------------------------------

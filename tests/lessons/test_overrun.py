@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forgekit.lessons.gates.overrun import overrun_diagnosis
-from forgekit.vgpu.memory.faults import Overrun
+from forgekit.vgpu.access.faults import Overrun
 
 
 def vector(threads: list[int], numbers: list[int], elements: int = 8) -> Overrun:

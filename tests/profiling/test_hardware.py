@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import forgekit as fk
-from forgekit.compiling.replay import run_again
-from forgekit.profiling.profile import of_counts
-from forgekit.vgpu.counters.counting import Counting
+from forgekit.profiling.profile import of_recording
+from forgekit.tracing.recordings import recorded
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
@@ -58,10 +57,10 @@ def test_results_are_right_and_counters_equal_the_hardware(name):
     case = KERNELS[name]
     with fk.use_target("virtual"):
         tensors = case.make()
-        counting = Counting()
-        after = run_again(case.compile(tensors), tensors, listeners=(counting,))
+        call = recorded(case.compile(tensors), tensors)
+        after = call.result()
     assert case.problem(after) is None
-    p = of_counts(name, counting)
+    p = of_recording(name, call.recording)
     unequal = {}
     for counter, measured in GOLDEN[name].items():
         if counter in MACHINE_CODE or measured is None:

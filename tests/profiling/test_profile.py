@@ -16,7 +16,7 @@ from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
 from forgekit.profiling.profile import Profile
 from forgekit.profiling.waste import access_reason
-from forgekit.vgpu.counters.costs import AccessCounts
+from forgekit.vgpu import AccessCounts
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
@@ -280,9 +280,7 @@ def test_wrong_calls_are_refused(several):
 
 def test_without_line_information(monkeypatch):
     """Instructions without a line are kept under one heading."""
-    from forgekit.profiling import profiled_lines
-
-    monkeypatch.setattr(profiled_lines, "line_at", lambda program, pc: None)
+    monkeypatch.setattr("forgekit.vgpu.code.Code.line_at", lambda code, pc: None)
     x, y = fk.randn(64, device="virtual"), fk.empty(64, device="virtual")
     p = fk.profile(fk.compile(simple.copy, x, y, device="virtual"), x, y)
     (line,) = p.lines

@@ -5,9 +5,9 @@ import pytest
 
 from forgekit.errors import MemoryAccessError
 from forgekit.tracing.touches import Touches
-from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.host.options import options as run_options
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
 from forgekit.vgpu.program import load
 

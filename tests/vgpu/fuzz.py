@@ -24,9 +24,10 @@ from io import StringIO
 
 import forgekit as fk
 import forgekit.vgpu
-from forgekit.errors import ForgekitError, KernelError
-from forgekit.vgpu import LaunchRecord, opcodes
+from forgekit.vgpu import opcodes
+from forgekit.vgpu.errors import ForgekitError, KernelError
 from forgekit.vgpu.host import launching
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import load

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import launching
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.opcodes.decoder import DTYPES
 from forgekit.vgpu.program import load

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import arguments, launching
 from forgekit.vgpu.host.options import options as run_options
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.program import load
 

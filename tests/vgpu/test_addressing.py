@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ptx_launch import launch, line_of
 
-from forgekit.errors import MemoryAccessError
-from forgekit.vgpu.memory.addressing import compress
+from forgekit.vgpu.access.addressing import compress
+from forgekit.vgpu.errors import MemoryAccessError
 
 AT = "mul.wide.u32 %rd10, %r0, {step}; add.s64 %rd11, %rd0, %rd10;"
 

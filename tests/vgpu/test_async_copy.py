@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch, line_of
 
-from forgekit.errors import MemoryAccessError, UnsupportedPtxError
+from forgekit.vgpu.errors import MemoryAccessError, UnsupportedPtxError
 
 HEAD = """.shared .align 16 .b8 s[2048]; mov.b32 %r1, s; shl.b32 %r2, %r0, 4; add.s32 %r3, %r1, %r2;
 mul.wide.u32 %rd2, %r0, 16; add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2; """

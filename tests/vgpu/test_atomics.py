@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.errors import UnsupportedPtxError
+from forgekit.vgpu.errors import UnsupportedPtxError
 from forgekit.vgpu.opcodes.atomics import operation
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd1, %rd10; add.s64 %rd12, %rd2, %rd10; "

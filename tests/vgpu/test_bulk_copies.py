@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.errors import KernelError, MemoryAccessError, UnsupportedPtxError
 from forgekit.tracing.touches import Touches
 from forgekit.vgpu.counters.counting import Counting
+from forgekit.vgpu.errors import KernelError, MemoryAccessError, UnsupportedPtxError
 
 WORDS = 64  # of a copy: two for each thread
 FRESH = 0xFFFFFFFF  # what nobody has written

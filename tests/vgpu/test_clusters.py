@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.errors import DeadlockError, KernelError, MemoryAccessError
+from forgekit.vgpu.errors import DeadlockError, KernelError, MemoryAccessError
 
 # %r1: linear index of the block, %rd11: an element of x for each thread; s: an element each.
 BLOCKS_OF_32 = """.shared .align 16 .b8 s[128];

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch, line_of
 
-from forgekit.errors import DeadlockError, KernelError, UnsupportedPtxError
+from forgekit.vgpu.errors import DeadlockError, KernelError, UnsupportedPtxError
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd0, %rd10; "
 SHARED = ".shared .align 4 .b8 s[512]; mov.b32 %r1, s; shl.b32 %r2, %r0, 2; add.s32 %r3, %r1, %r2;"

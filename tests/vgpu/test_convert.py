@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from forgekit.errors import UnsupportedPtxError
+from forgekit.vgpu.errors import UnsupportedPtxError
 from forgekit.vgpu.memory import LOCAL_WINDOW, SHARED_WINDOW
 from tests.vgpu.exact import BF16, EDGES, F32, F64, FORMATS, Format, convert, encode, value
 from tests.vgpu.hard_floats import near_ties

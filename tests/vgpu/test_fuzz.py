@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
-from forgekit.errors import UnsupportedPtxError, UsageError
+from forgekit.vgpu.errors import UnsupportedPtxError, UsageError
 from forgekit.vgpu.program import load
 from tests.vgpu import fuzz
 

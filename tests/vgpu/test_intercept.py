@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import forgekit.vgpu
-from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
+from forgekit.vgpu.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
 from forgekit.vgpu.host import arguments, hooks
 
 cutlass = pytest.importorskip("cutlass")

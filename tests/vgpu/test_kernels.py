@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import forgekit.vgpu
-from forgekit.errors import DeadlockError, LaunchError
+from forgekit.vgpu.errors import DeadlockError, LaunchError
 
 cutlass = pytest.importorskip("cutlass")
 from cutlass import Int32, cute  # noqa: E402

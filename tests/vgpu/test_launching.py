@@ -7,7 +7,7 @@ import pytest
 from ptx_launch import launch
 
 from forgekit import vgpu
-from forgekit.errors import LaunchError, UsageError
+from forgekit.vgpu.errors import LaunchError, UsageError
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 

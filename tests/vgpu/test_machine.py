@@ -13,7 +13,7 @@ import pytest
 from ptx_launch import kernel, launch
 from structured import IN_BASE, INPUTS, OUT_BASE, REGISTERS, Generator, interpret
 
-from forgekit.errors import InstructionBudgetError
+from forgekit.vgpu.errors import InstructionBudgetError
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine

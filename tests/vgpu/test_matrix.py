@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from ptx_launch import kernel, launch
 
-from forgekit.errors import MemoryAccessError, SanitizerError, UnsupportedPtxError
 from forgekit.vgpu import fp8
+from forgekit.vgpu.errors import MemoryAccessError, SanitizerError, UnsupportedPtxError
 from forgekit.vgpu.program import load
 
 LANES = range(32)

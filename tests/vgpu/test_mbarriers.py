@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.errors import DeadlockError, KernelError, SanitizerError
+from forgekit.vgpu.errors import DeadlockError, KernelError, SanitizerError
 from forgekit.vgpu.machine.mbarriers import State, pack, unpack
 
 HEAD = """.shared .align 8 .b8 s[64]; mov.b32 %r1, s;

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from forgekit.errors import UsageError
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host import arguments
 from forgekit.vgpu.memory import GUARD_BYTES, GlobalMemory, TensorInfo, byte_range
 from forgekit.vgpu.memory.storage import block_bytes, local_memory, shared_memory

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu import opcodes, program, ptx
+from forgekit.vgpu.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu.ptx import (
     Address,
     Immediate,

@@ -9,7 +9,7 @@ from cutlass.cute.runtime import from_dlpack
 
 import forgekit as fk
 from forgekit import vgpu
-from forgekit.errors import InstructionBudgetError, UsageError
+from forgekit.vgpu.errors import InstructionBudgetError, UsageError
 
 
 @cute.kernel

@@ -13,9 +13,9 @@ import numpy as np
 import ptx_launch
 import pytest
 
-from forgekit.errors import KernelError, SanitizerError, UnsupportedPtxError
 from forgekit.tracing.touches import Touches
 from forgekit.vgpu.counters.counting import Counting
+from forgekit.vgpu.errors import KernelError, SanitizerError, UnsupportedPtxError
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import GLOBAL_BASE
 from forgekit.vgpu.memory.swizzles import swizzled

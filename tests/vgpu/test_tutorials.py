@@ -207,9 +207,9 @@ def test_pointers():
     assert (x == 2 * torch.arange(300)).all()
     tutorial.double_pointer(pointer(x[100:]), cutlass.Int32(50))
     assert (x[100:150] == 4 * torch.arange(100, 150)).all() and x[150] == 300
-    with pytest.raises(forgekit.errors.MemoryAccessError, match=r"reads p\[300\]"):
+    with pytest.raises(forgekit.vgpu.errors.MemoryAccessError, match=r"reads p\[300\]"):
         double(pointer(x), 301)
-    with pytest.raises(forgekit.errors.UsageError, match="keep the tensor in a variable"):
+    with pytest.raises(forgekit.vgpu.errors.UsageError, match="keep the tensor in a variable"):
         double(make_ptr(cutlass.Float32, 4096, cute.AddressSpace.gmem), 1)
 
 
@@ -218,7 +218,7 @@ def test_assertions(capfd):
     compiled = cute.compile(tutorial.checked, from_dlpack(x), options="--enable-assertions")
     compiled(from_dlpack(x))
     x[7] = -1
-    with pytest.raises(forgekit.errors.KernelError, match=r"thread \(7, 0, 0\)"):
+    with pytest.raises(forgekit.vgpu.errors.KernelError, match=r"thread \(7, 0, 0\)"):
         compiled(from_dlpack(x))
     assert "x must not be negative" in capfd.readouterr().out
 

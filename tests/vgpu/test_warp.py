@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.errors import DeadlockError
+from forgekit.vgpu.errors import DeadlockError
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd0, %rd10; "
 LANES = range(32)

@@ -21,7 +21,7 @@ from cutlass.cute.nvgpu import warpgroup  # noqa: E402
 
 import forgekit as fk  # noqa: E402
 import forgekit.vgpu  # noqa: E402
-from forgekit.errors import KernelError, MemoryAccessError, UnsupportedPtxError  # noqa: E402
+from forgekit.vgpu.errors import KernelError, MemoryAccessError, UnsupportedPtxError  # noqa: E402
 from forgekit.vgpu.memory import swizzles  # noqa: E402
 from tests.vgpu.kernels import wgmma  # noqa: E402
 from tests.vgpu.test_matrix_kernels import drawn  # noqa: E402

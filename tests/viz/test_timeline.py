@@ -11,7 +11,7 @@ from forgekit.errors import MemoryAccessError, UsageError
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
-from forgekit.tracing.observe import observe
+from forgekit.tracing.recordings import recorded
 from forgekit.tracing.timeline_steps import BlockTimeline
 from forgekit.viz.runs.timeline_columns import MOST, columns_of
 from forgekit.viz.scene import Label
@@ -139,7 +139,7 @@ class Predicated(BlockTimeline):
 def test_a_predicate_on_the_instruction_itself():
     x, y = fk.ones(64), fk.empty(64)
     run = virtual(kernels.overrun, x, y)
-    trace, _, _ = observe(run, (x, y), lambda: Predicated(0, 0))
+    trace = recorded(run, (x, y)).read(lambda: Predicated(0, 0))
     steps = [s for s in trace.steps if s.does]
     assert [(s.does, s.lanes.sum()) for s in steps] == [("load", 3)]
 

@@ -10,13 +10,12 @@ import numpy as np
 import torch
 
 from forgekit.lessons.gates import Counter, GateError, Group, counted, counters
-from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
     from forgekit.lessons.gates.submission import MakeCase
-    from forgekit.vgpu.listeners import Access
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu import Access, Moment
 
 __all__ = ["announced", "asynchronous", "not_rescaled", "overlapping"]
 
@@ -85,17 +84,17 @@ class FirstRead(Listener):
     def __init__(self) -> None:
         self.in_flight: int | None = None
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         self._copies = np.zeros(m.shape, np.int64)
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Moment, access: Access) -> None:
         who = m.expand(access.mask)
         if access.kind == "async store":
             self._copies += who
         elif access.kind == "load" and access.space == "shared" and self.in_flight is None:
             self.in_flight = int(self._copies[who].max())
 
-    def on_async_done(self, m: Machine, access: Access) -> None:
+    def on_async_done(self, m: Moment, access: Access) -> None:
         self._copies -= m.expand(access.mask)
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark found, with its words and pictures: variants of one size, a sweep over sizes."""
+"""What `fk.bench` and `fk.sweep` return: what they found, in words and as pictures."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import itertools
 from dataclasses import dataclass
 
 from forgekit.benching.notebook import tables
-from forgekit.benching.notebook.data import BenchmarkData, Size, SweepData, VariantOutcome
+from forgekit.benching.notebook.outcomes import BenchmarkData, Size, SweepData
 from forgekit.errors import brief, usage_error
 from forgekit.show import Picture, Shown, draw
-from forgekit.text import plural, size
-
-__all__ = ["Benchmark", "Size", "Sweep", "VariantOutcome"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +26,6 @@ class Benchmark(BenchmarkData, Shown):
         date: of the run.
     """
 
-    # -- words ------------------------------------------------------------------------------------
     @property
     def notes(self) -> list[str]:
         """What the numbers mean, and what is missing."""
@@ -76,13 +72,6 @@ class Sweep(SweepData, Shown):
             return self.benchmarks[self.sizes.index(length)]
         known = ", ".join(map(str, self.sizes))
         raise usage_error("size", brief(length), f"one of {known}", "choose one")
-
-    @property
-    def headline(self) -> str:
-        b = self.benchmarks[0]
-        ends = (size(x.moved_bytes) for x in (b, self.benchmarks[-1]))
-        moved = " to ".join(dict.fromkeys(ends))
-        return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"
 
     @property
     def notes(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from forgekit.benching.measuring import Measured
-from forgekit.benching.notebook.data import BenchmarkData, Size, SweepData, VariantOutcome
+from forgekit.benching.notebook.outcomes import BenchmarkData, Size, SweepData, VariantOutcome
 from forgekit.benching.timing import Timing
 from forgekit.text import Cell, Table, size
 

@@ -16,7 +16,7 @@ from forgekit.devices import Target
 from forgekit.dtypes import tolerance
 from forgekit.errors import CheckError, brief, usage_error
 from forgekit.tensors import poison
-from forgekit.vgpu.host.arguments import real_device
+from forgekit.vgpu import HOST
 
 _CHUNK = 2**26  # elements compared at once
 
@@ -64,7 +64,7 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
     """Raise UsageError for a tensor elsewhere than where kernels run: its time means nothing, and
     nothing of it is counted."""
     for tensor in tensors:
-        if tensor.dim() and real_device(tensor) != target.torch_device.type:
+        if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
             remedy = f'make it with fk.randn and the like, or .to("{target.torch_device.type}")'
             raise usage_error("argument", f"a tensor on {tensor.device}", f"one for {target.name}",
                            remedy)  # fmt: skip

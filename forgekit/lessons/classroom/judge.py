@@ -76,13 +76,13 @@ def main() -> None:
 def _import_all() -> None:
     """What notebooks import, once for all of them; nothing that knows an exercise."""
     import forgekit
-    from forgekit.vgpu.host import intercept
+    from forgekit.vgpu import HOST
 
     for name in ("cutlass.cute", "IPython.core.interactiveshell", "matplotlib.pyplot"):
         importlib.import_module(name)
     for name in forgekit.__all__:
         getattr(forgekit, name)
-    intercept.prepare()
+    HOST.prepare()
 
 
 class Sitting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Iterator, Mapping
@@ -18,10 +19,7 @@ from forgekit.lessons.classroom.student import FOLDER
 from forgekit.lessons.classroom.values import LostError, RefFunction
 from forgekit.lessons.classroom.wire import JudgeEnd
 from forgekit.lessons.gates.submission import Elsewhere
-from forgekit.vgpu import program
-from forgekit.vgpu.host import arguments, launching
-from forgekit.vgpu.launch_record import LaunchRecord
-from forgekit.vgpu.memory import GlobalMemory
+from forgekit.vgpu import Call
 
 
 class RemoteFunction(RefFunction, Elsewhere):
@@ -86,29 +84,21 @@ class _Launcher:
             (int(places[number]), storage.data_ptr(), storage.nbytes())
             for number, storage in storages.values()
         ]
-        memory = GlobalMemory()
         tensors = zip(self.job.runtime, args, strict=True)
-        named = [(p.name, pack(a, p.value)) for p, a in tensors if p.kind == "tensor"]
-        arguments.register(memory, named)
+        call = Call((p.name, pack(a, p.value)) for p, a in tensors if p.kind == "tensor")
         for launch in found:
-            self._launch(launch, memory, moved)
-        launching.finish_call(memory)
+            self._launch(call, launch, moved)
+        call.finish()
 
-    def _launch(self, said: Any, memory: GlobalMemory, moved: list[tuple[int, int, int]]) -> None:
+    def _launch(self, call: Call, said: Any, moved: list[tuple[int, int, int]]) -> None:
         name, grid, block, shared, params, cluster, cooperative = _of(said, 7)
-        programs = program.load(self.ptx)
-        if name not in programs or not isinstance(params, bytes):
+        known = isinstance(params, bytes) and call.launch(
+            self.ptx, str(name), params, functools.partial(_translated, moved=moved),
+            grid=_dims(grid), block=_dims(block), cluster=_dims(cluster),
+            shared_bytes=int(shared), cooperative=bool(cooperative),
+        )  # fmt: skip
+        if not known:
             raise LostError("it answered what cannot be read")
-        ready = programs[name]
-        if len(params) != ready.param_bytes:
-            raise LostError("it answered what cannot be read")
-        params = _translated(params, ready.pointer_slots, moved)
-        translated = launching.translate_pointers(params, memory, ready.pointer_slots)
-        dims = _dims(grid), _dims(block)
-        record = LaunchRecord(
-            name, *dims, int(shared), translated, _dims(cluster), bool(cooperative)
-        )
-        launching.launch(ready, record, memory)
 
 
 def _dims(said: Any) -> tuple[int, int, int]:

@@ -16,7 +16,6 @@ import socket
 import sys
 import tempfile
 from typing import Any
-from unittest import mock
 
 import torch
 
@@ -211,8 +210,7 @@ def _launch(compiled: Compiled, layouts: list[Any]) -> Any:
 
     layouts: of each argument a number, or (dtype, shape, stride, offset, storage's number, bytes).
     """
-    from forgekit.vgpu.host import launching
-    from forgekit.vgpu.launch_record import LaunchRecord
+    from forgekit.vgpu import Call
 
     storages: dict[int, torch.UntypedStorage] = {}
     args = []
@@ -223,15 +221,8 @@ def _launch(compiled: Compiled, layouts: list[Any]) -> Any:
             args.append(torch.empty(0, dtype=dtype).set_(storage, offset, shape, stride))
         else:
             args.append(layout)
-    found: list[Any] = []
-
-    def record(program: Any, launch: LaunchRecord, memory: Any) -> None:
-        found.append([launch.kernel, launch.grid, launch.block, launch.shared_bytes,
-                      launch.params, launch.cluster, launch.cooperative])  # fmt: skip
-
-    with mock.patch.multiple(
-        launching, launch=record, translate_pointers=lambda params, memory, slots: params,
-        finish_call=lambda memory: None,
-    ):  # fmt: skip
+    with Call.without_running() as launches:
         compiled.kernel(*args)
+    found = [[x.kernel, x.grid, x.block, x.shared_bytes, x.params, x.cluster, x.cooperative]
+             for x in launches]  # fmt: skip
     return [found, {number: storage.data_ptr() for number, storage in storages.items()}]

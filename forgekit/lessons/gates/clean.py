@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from forgekit.errors import UnsupportedPtxError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
 from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
+from forgekit.lessons.gates.submission import MakeCase, Submission
 
 WATCH = (
     'fk.sanitize(*{failed}, schedule="adversarial") tells all of it again; fk.timeline(*{failed}) '
@@ -34,7 +34,7 @@ def clean(
 
         orders = 0
         for size in sizes:
-            case = case_of(make, size, dtype)
+            case = submission.case(make, size, dtype)
             args = submission.arguments(case)
             try:
                 report = sanitize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit.errors import UsageError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
 from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
+from forgekit.lessons.gates.submission import MakeCase, Submission
 from forgekit.lessons.gates.values import check_values
 from forgekit.profiling.waste import access_reason
 
@@ -58,7 +58,7 @@ def counters(
     """
 
     def run(submission: Submission) -> str:
-        case = case_of(make, size, dtype)
+        case = submission.case(make, size, dtype)
         counts, after = submission.counted(case)
         check_values(submission, case, after)
         seen = []

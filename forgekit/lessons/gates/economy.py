@@ -20,12 +20,14 @@ from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
 from forgekit.lessons.gates.values import check_values
-from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu import Moment
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -146,11 +148,11 @@ class WarpShares(Listener):
     def __init__(self) -> None:
         self._batches: list[Array] = []
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Moment) -> None:
         self._batches.append(np.zeros(len(m.lanes(None)), np.int64))
         self._warps: dict[int, tuple[Array | None, Array]] = {}
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
         if id(mask) not in self._warps:  # few are different; kept, a mask's id stays its own
             self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
         self._batches[-1][self._warps[id(mask)][1]] += stop - start
@@ -188,7 +190,7 @@ def economical(
     def run(submission: Submission) -> str:
         seen = ""
         for size in sizes:
-            case = case_of(make, size, dtype)
+            case = submission.case(make, size, dtype)
             shares = WarpShares()
             profile, after = submission.counted(case, shares)
             check_values(submission, case, after)

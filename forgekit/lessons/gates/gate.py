@@ -85,7 +85,7 @@ def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str
 
 def found(kind: str, says: str, *, text: str = "") -> Misconception:
     """The sanitizer's finding, or what stopped the kernel, is of this kind (a key of
-    `forgekit.vgpu.sanitizer.KINDS`), and its text contains `text`.
+    the sanitizer's `KINDS`), and its text contains `text`.
     """
     return Misconception(says, lambda e: kind in e.kinds and text in e.text)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.memory.faults import Overrun
+from typing import Any
 
 
-def overrun_diagnosis(o: Overrun | None) -> str:
+def overrun_diagnosis(o: Any) -> str:
     """One or two sentences: a vector over the edge, no predicate, a wrong bound, a shifted index,
-    an edge of a matrix; "" where the numbers leave it open."""
+    an edge of a matrix; "" where the numbers leave it open. o: a KernelError's `overrun`."""
     if o is None or not len(o.threads):
         return ""
     begins_inside = (o.numbers >= 0) & (o.numbers < o.elements)
@@ -26,7 +23,7 @@ def overrun_diagnosis(o: Overrun | None) -> str:
     return _of_one_mode(o, "element" if o.width == 1 else "vector")
 
 
-def _of_one_mode(o: Overrun, unit: str) -> str:
+def _of_one_mode(o: Any, unit: str) -> str:
     """Of threads that reach one element each, or one whole vector, of a tensor of one mode."""
     numbers, count = o.numbers // o.width, o.elements // o.width
     beyond = o.threads >= count
@@ -63,7 +60,7 @@ def _of_one_mode(o: Overrun, unit: str) -> str:
     return ""
 
 
-def _all_that_are_shifted(o: Overrun, count: int, shift: int) -> bool:
+def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
     """Whether all threads are here whose element, so much further, is none of the `count`; of the
     warps that are here at all, for the others may not have come so far. One thread alone could
     have computed anything."""
@@ -74,7 +71,7 @@ def _all_that_are_shifted(o: Overrun, count: int, shift: int) -> bool:
     return bool(shift) and len(here) + count > 2 and wanted <= here
 
 
-def _of_matrix(o: Overrun) -> str:
+def _of_matrix(o: Any) -> str:
     """Which edge was crossed, where y and x of the threads are shown to be row and column, or the
     other way round."""
     if min(o.shape) < 2:  # a place could have been computed from either index

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.profiling.profile import Profile
-    from forgekit.vgpu.listeners import Listener
+    from forgekit.vgpu import Listener
 
 
 @dataclass(frozen=True)
@@ -90,31 +90,40 @@ class Submission:
     arch: str | None = None
     solution: Callable[[], Any] | None = None
     last: Case | None = None
-    _kernels: dict[str, CompiledKernel] = field(default_factory=dict)  # of `last`, by device
+    _cases: dict[tuple[MakeCase, tuple[int, ...], str], Case] = field(default_factory=dict)
+    _kernels: dict[tuple[int, str], tuple[Case, CompiledKernel]] = field(default_factory=dict)
 
     @functools.cached_property
     def seed(self) -> int:
         """A number that only the text of the function's cell or file decides."""
         return int.from_bytes(hashlib.sha256(file_text(self.value).encode()).digest()[:4], "little")
 
+    def case(self, make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
+        """Return `case_of`, the same one for every gate."""
+        key = make, size, dtype
+        if key not in self._cases:
+            self._cases[key] = case_of(*key)
+        return self._cases[key]
+
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
         """One call on the virtual GPU: its profile, and the arguments as they are after it.
 
-        more: what else is to watch the call.
+        more: what else is to hear of it.
 
         Raises:
             GateError: it does not compile, or was stopped.
         """
-        from forgekit.compiling.replay import run_again
-        from forgekit.profiling.profile import of_counts
-        from forgekit.vgpu.counters.counting import Counting
+        from forgekit.profiling.profile import of_call
+        from forgekit.tracing.recordings import recorded
 
-        run, args, counts = self.compiled(case), self.arguments(case), Counting()
-        try:
-            after = run_again(run, tuple(args.values()), listeners=(counts, *more))
-        except KernelError as error:
-            raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
-        return of_counts(run.name, counts), dict(zip(args, after, strict=True))
+        args = self.arguments(case)
+        makes = [lambda listener=listener: listener for listener in more]
+        call = recorded(self.compiled(case), tuple(args.values()), *makes)
+        if call.error is not None:
+            raise GateError(f"With {case.label} the kernel was stopped.\n{call.error}")
+        for make in makes:
+            call.read(make)
+        return of_call(call), dict(zip(args, call.after, strict=True))
 
     def compiled(self, case: Case, device: str = "virtual") -> CompiledKernel:
         """Compiled for a case; one compilation serves all cases of equal specs.
@@ -125,10 +134,9 @@ class Submission:
         """
         from forgekit.compiling.compiled import compile
 
-        if self.last is not case:
-            self.last, self._kernels = case, {}
-        if device in self._kernels:
-            return self._kernels[device]
+        self.last, known = case, (id(case), device)
+        if known in self._kernels:
+            return self._kernels[known][1]
         self._check_function(len(case.args))
         example = [case.specs.get(k, a) for k, a in enumerate(case.args)]
         arch = self.arch if device == "virtual" else None
@@ -145,7 +153,7 @@ class Submission:
                 f"It cannot be compiled for {case.label}.\n{error}",
                 look_at="The function is to take the arguments that the skeleton takes.",
             ) from None
-        self._kernels[device] = kernel
+        self._kernels[known] = case, kernel  # kept: its id stays its own
         return kernel
 
     def _check_function(self, arguments: int) -> None:
@@ -188,13 +196,14 @@ class Submission:
         Raises:
             GateError: it does not compile or refuses the arguments. KernelError: it was stopped.
         """
-        from forgekit import vgpu
+        from forgekit.tracing.recordings import recorded
 
         run, args = self.compiled(case, device), self.arguments(case, device)
         try:
-            # A printf left in would print for every size.
-            with vgpu.options(sanitize=False, schedule="default", prints=False):
-                run(*args.values())
+            if device == "virtual":
+                found = recorded(run, tuple(args.values()), findings=True).result()
+                return dict(zip(args, found, strict=True))
+            run(*args.values())
         except KernelError:
             raise
         except ForgekitError as error:
@@ -216,9 +225,9 @@ def file_text(function: Any) -> str:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """What this thread prints while it compiles is dropped; what others print is not."""
-    from forgekit.vgpu.host import hooks
+    from forgekit.vgpu import HOST
 
-    with hooks.lock:  # the DSL exchanges sys.stdout, too
+    with HOST.lock:  # the DSL exchanges sys.stdout, too
         before = sys.stdout
         sys.stdout = aside = _OthersOnly(before)
         try:

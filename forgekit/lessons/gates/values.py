@@ -11,7 +11,7 @@ from forgekit.errors import KernelError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
 from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.overrun import overrun_diagnosis
-from forgekit.lessons.gates.submission import Case, Elsewhere, MakeCase, Submission, case_of
+from forgekit.lessons.gates.submission import Case, Elsewhere, MakeCase, Submission
 from forgekit.text import plural
 
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
@@ -60,7 +60,7 @@ def values(
         every = [*sizes, *drawn_sizes(sizes, drawn, submission.seed)]
         for dtype in dtypes:
             for size in every:
-                case = case_of(make, size, dtype)
+                case = submission.case(make, size, dtype)
                 for device in devices:
                     one(submission, case, device)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]

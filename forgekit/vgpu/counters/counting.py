@@ -15,16 +15,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forgekit.vgpu.access.copies import AsyncOperation
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.counters.touched import READ, WRITTEN, TensorTraffic, Touched
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.machine.async_operations import AsyncOperation
 from forgekit.vgpu.memory import WINDOW_MASK
-from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Register
 
 _SPACES = ("global", "shared")
@@ -37,10 +37,11 @@ class LaunchCounts:
     warp_instructions, thread_instructions, divergent: for each PTX instruction; thread
     instructions include lanes whose guard predicate is false. accesses: (instruction, kind) ->
     counts; kind is `global_` or `shared_` and load, store, atomic, reduction or async. tensors,
-    read_bytes, written_bytes: device memory touched, each byte once.
+    read_bytes, written_bytes: device memory touched, each byte once. bulk_bytes: of global memory,
+    moved by bulk copies.
     """
 
-    program: Program
+    program: Code
     record: LaunchRecord
     warp_instructions: list[int]
     thread_instructions: list[int]
@@ -49,6 +50,7 @@ class LaunchCounts:
     tensors: list[TensorTraffic]
     read_bytes: int
     written_bytes: int
+    bulk_bytes: int = 0
 
 
 class Counting(Listener):
@@ -68,13 +70,13 @@ class Counting(Listener):
             self._current = None
         return self._done
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         if self._current is None or self._current.record is not m.record:
             self.launches  # noqa: B018  closes the launch before
             self._current = _Launch(m)
         self._current.sizes.clear()
 
-    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         launch = self._current
         assert launch is not None
         n_warps, n_threads = launch.size(m, mask)
@@ -83,12 +85,12 @@ class Counting(Listener):
         launch.thread_steps[start] += n_threads
         launch.thread_steps[stop] -= n_threads
 
-    def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
+    def on_divergence(self, m: Batch, taken: Array, rest: Array) -> None:
         assert self._current is not None
         both = m.lanes(taken).any(axis=1) & m.lanes(rest).any(axis=1)
         self._current.divergent[m.pc] += int(np.count_nonzero(both))
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         launch = self._current
         assert launch is not None
         if access.kind == "async load":
@@ -103,15 +105,18 @@ class Counting(Listener):
         if access.kind != "async store":
             launch.touched.add(access.kind, access.targets, access.width)
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         """Bulk copies move bytes of tensors, but make no requests: they pass the L1 cache by."""
         assert self._current is not None
         for kind, run in operation.runs():
             target, width = run.target()
             self._current.touched.add(kind, [target], width)
+        for end in (operation.source, operation.target):
+            if end is not None and end.allocations is not None:
+                self._current.bulk_bytes += int(np.sum(operation.size))
 
     def _count(
-        self, m: Machine, access: Access, space: str, address: Array, mask: Array | None
+        self, m: Batch, access: Access, space: str, address: Array, mask: Array | None
     ) -> None:
         if space not in _SPACES:
             return
@@ -120,7 +125,7 @@ class Counting(Listener):
         rule = counts.kind if m.program.instructions[m.pc].opcode[0] != "ldmatrix" else "ldmatrix"
         self._costs.add((counts,), rule, address, mask, m.shape, access.width)
 
-    def _count_copy(self, m: Machine, source: Access, target: Access) -> None:
+    def _count_copy(self, m: Batch, source: Access, target: Access) -> None:
         """cp.async: what it reads of global memory, and what it writes, zeros too, to shared."""
         assert self._current is not None
         width = target.width
@@ -139,23 +144,23 @@ class Counting(Listener):
 class _Launch:
     """A launch that runs."""
 
-    def __init__(self, m: Machine) -> None:
-        n = len(m.program.steps)
+    def __init__(self, m: Batch) -> None:
+        n = len(m.program.instructions)
         self.program, self.record, self.memory = m.program, m.record, m.memory
         self.warp_steps, self.thread_steps = [0] * (n + 1), [0] * (n + 1)
         self.divergent = [0] * n
         self.accesses: dict[tuple[int, str, str], AccessCounts] = {}
-        self.touched = Touched()
+        self.touched, self.bulk_bytes = Touched(), 0
         self.sizes: dict[int, tuple[Array | None, int, int]] = {}
 
-    def size(self, m: Machine, mask: Array | None) -> tuple[int, int]:
+    def size(self, m: Batch, mask: Array | None) -> tuple[int, int]:
         """(warps, threads) of a group; a batch has few different masks."""
         found = self.sizes.get(id(mask))
         if found is None:
             found = self.sizes[id(mask)] = (mask, *_size(m, mask))  # kept: its id stays its own
         return found[1], found[2]
 
-    def counts(self, m: Machine, kind: str, space: str, width: int) -> AccessCounts:
+    def counts(self, m: Batch, kind: str, space: str, width: int) -> AccessCounts:
         """Those of the instruction that runs."""
         key = (m.pc, kind, space)
         found = self.accesses.get(key)
@@ -177,10 +182,11 @@ class _Launch:
             touched.tensors(self.memory.allocations),
             touched.distinct(READ),
             touched.distinct(WRITTEN),
+            self.bulk_bytes,
         )
 
 
-def _size(m: Machine, mask: Array | None) -> tuple[int, int]:
+def _size(m: Batch, mask: Array | None) -> tuple[int, int]:
     """(warps with an active lane, active threads) of a mask."""
     blocks, threads = m.shape
     if mask is None:
@@ -194,7 +200,7 @@ def _size(m: Machine, mask: Array | None) -> tuple[int, int]:
     return n_warps * (blocks // rows), int(np.count_nonzero(mask)) * (blocks // rows)
 
 
-def _is_reduction(m: Machine) -> bool:
+def _is_reduction(m: Batch) -> bool:
     """Whether an atomic operation's old value is not used: the compiler then makes it a `red`."""
     instruction = m.program.instructions[m.pc]
     if instruction.opcode[0] == "red":

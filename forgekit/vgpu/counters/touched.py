@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forgekit.vgpu.access import addressing
+from forgekit.vgpu.access.addressing import Target
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.memory import Allocation, addressing
-from forgekit.vgpu.memory.addressing import Target
+from forgekit.vgpu.memory import Allocation
 
 READ, WRITTEN = "read", "written"
 _WAYS = {

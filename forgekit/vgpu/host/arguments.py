@@ -13,27 +13,16 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu import plugins
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
+from forgekit.vgpu.wording import got_needed
 
 # Set on the DSL's runtime tensors by the hooks: the object that from_dlpack was given.
 SOURCE_ATTRIBUTE = "_forgekit_source"
 
 # Set on an argument that the kernel must not write to.
 READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
-
-# Set on a torch storage that counts as memory of the virtual GPU; see `forgekit.vgpu.cuda`.
-CUDA_ATTRIBUTE = "_forgekit_cuda"
-
-# Set on the storage of what a script asks to be pinned, which a kernel reaches too.
-PINNED_ATTRIBUTE = "_forgekit_pinned"
-
-# Whether marks count: a kernel that gets tensors on "cuda" reaches none that is known to be on the
-# CPU. `forgekit.vgpu.cuda` sets this.
-two_sides = False
-
-# Memory that a script has allocated by calls of the driver or the runtime, by address.
-allocated: dict[int, Any] = {}
 
 _CPU_ALIGN = 64  # what torch's CPU allocator gives; the lower bits of a pointer are then true
 _MAX_DEPTH = 4  # of containers in containers
@@ -75,9 +64,6 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
         address = int(pointer._pointer)
         if not any(r.start <= address < r.start + r.size_bytes for r in regions):
             regions.append(_region_around(path, address, pointer))
-    if two_sides and any(on_virtual_gpu(r.owner) for r in regions):
-        memory.on_the_host = [r for r in regions if _is_host_memory(r.owner)]
-        regions = [r for r in regions if not _is_host_memory(r.owner)]
     memory.add_tensors(regions)
 
 
@@ -110,30 +96,9 @@ def is_tensor(value: Any) -> bool:
     )
 
 
-def on_virtual_gpu(tensor: Any) -> bool:
-    """Whether a torch tensor counts as memory of the virtual GPU, where "cuda" means that."""
-    return getattr(marked_of(tensor), CUDA_ATTRIBUTE, False)
-
-
-def _is_host_memory(owner: Any) -> bool:
-    """Whether a tensor is known to be on the CPU, and not pinned."""
-    marked = marked_of(owner)
-    known = getattr(marked, CUDA_ATTRIBUTE, None) is False
-    return known and not getattr(marked, PINNED_ATTRIBUTE, False)
-
-
-def marked_of(tensor: Any) -> Any:
-    """What has the mark that a tensor is on "cuda": its storage, which views share, or, where it
-    has none as sparse ones do, itself."""
-    try:
-        return tensor.untyped_storage()
-    except (AttributeError, NotImplementedError, RuntimeError):
-        return tensor
-
-
 def real_device(tensor: Any) -> str:
     """The type of the device where a torch tensor's memory really lies, such as cpu."""
-    return "cpu" if on_virtual_gpu(tensor) else str(tensor.device.type)
+    return "cpu" if plugins.active.on_gpu(tensor) else str(tensor.device.type)
 
 
 def _is_pointer(value: Any) -> bool:
@@ -225,9 +190,9 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
     The caller's variables are looked through first, then, for torch, every object that Python's
     garbage collector tracks.
     """
-    for start, memory in allocated.items():
-        if start <= address < start + memory.nbytes:
-            return start, memory.nbytes, memory
+    allocated = plugins.active.allocation_at(address)
+    if allocated is not None:
+        return allocated
     for candidates in (_variables(), _tracked()):
         for value in candidates:
             found = _extent(value)

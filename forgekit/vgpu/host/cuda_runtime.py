@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError
-from forgekit.vgpu import program
+from forgekit.vgpu import plugins, program
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host import launching, limits
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory, tensor_maps
@@ -37,17 +37,11 @@ class Launch:
     run: Callable[[GlobalMemory], None]
 
 
-def keep(stream: int, work: Callable[[], object]) -> bool:
-    """Whether work of a stream is kept for later, and not to run now: `forgekit.vgpu.cuda` replaces
-    this where CUDA graphs are captured."""
-    return False
-
-
 def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
     """Run launches in order, or let them be captured; whether any ran."""
     ran = False
     for launch in launches:
-        if not keep(launch.stream, functools.partial(launch.run, memory)):
+        if not plugins.active.keep(launch.stream, functools.partial(launch.run, memory)):
             launch.run(memory)
             ran = True
     return ran or not launches

@@ -7,7 +7,6 @@ GPU. Whether new compilations are is `active`, which `intercept` switches.
 from __future__ import annotations
 
 import copy
-import ctypes
 import functools
 import inspect
 import os
@@ -19,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forgekit.errors import PlatformError, UsageError
-from forgekit.scratch import scratch
+from forgekit.vgpu import plugins
+from forgekit.vgpu.errors import PlatformError, UsageError
 from forgekit.vgpu.host import arguments, cuda_runtime, launching
 from forgekit.vgpu.host.limits import BEYOND_32_BITS, name_beyond_ascii
+from forgekit.vgpu.host.scratch import scratch
 from forgekit.vgpu.host.signature import MOST, CallSignature, check_uncompiled
 from forgekit.vgpu.memory import GlobalMemory
 
@@ -35,8 +35,6 @@ active = False  # whether new compilations are for the virtual GPU
 lock = threading.RLock()
 
 _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
-
-_KDL_CUDA = 2  # of DLPack's DLDeviceType
 
 
 @dataclass(frozen=True)
@@ -304,28 +302,8 @@ def _tensors() -> None:
 
     @_replaces(runtime._Tensor, "__init__")
     def init(original: Any, self: Any, tensor: object, *args: Any, **kwargs: Any) -> None:
-        on_gpu = arguments.on_virtual_gpu(tensor)
-        original(self, _GlobalTensor(tensor) if on_gpu else tensor, *args, **kwargs)
+        original(self, plugins.active.for_dlpack(tensor), *args, **kwargs)
         setattr(self, arguments.SOURCE_ATTRIBUTE, tensor)
-
-
-class _GlobalTensor:
-    """A tensor of the CPU's memory that DLPack calls one of a GPU: to the DSL, global memory."""
-
-    def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
-
-    def __dlpack__(self, stream: object = None) -> Any:
-        capsule = self.tensor.detach().__dlpack__(stream=-1)
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        # DLManagedTensor: its DLTensor begins with the data's pointer, then the device's type.
-        at = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
-        ctypes.c_int32.from_address(at).value = _KDL_CUDA
-        return capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return _KDL_CUDA, 0
 
 
 @functools.cache

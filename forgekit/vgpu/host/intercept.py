@@ -8,17 +8,17 @@ is linked against callbacks of `cuda_runtime` instead. `hooks` replaces the DSL'
 from __future__ import annotations
 
 import contextlib
-import importlib
 import inspect
 import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.vgpu import plugins
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host import hooks
 from forgekit.vgpu.host.cuda_runtime import make_engine
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
+from forgekit.vgpu.wording import brief, got_needed
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
 
@@ -55,19 +55,13 @@ def install(arch: str | None = None, *, cuda: bool = False) -> None:
             setattr(env, name, value)
         hooks.active = True
     if cuda:
-        _pretence().pretend()
-
-
-def _pretence() -> Any:
-    """`forgekit.vgpu.cuda`, which imports torch."""
-    return importlib.import_module("forgekit.vgpu.cuda")
+        plugins.start("cuda")
 
 
 def uninstall() -> None:
     """Undo `install`; functions already compiled for the virtual GPU keep running there."""
     global _before
-    if "forgekit.vgpu.cuda" in sys.modules:
-        _pretence().stop()
+    plugins.stop()
     with hooks.lock:
         hooks.active = False
         if _before is not None:
@@ -80,11 +74,6 @@ def uninstall() -> None:
 def is_installed() -> bool:
     """True while launches go to the virtual GPU."""
     return hooks.active
-
-
-def stands_in_for_cuda() -> bool:
-    """True while torch's "cuda" means the virtual GPU."""
-    return "forgekit.vgpu.cuda" in sys.modules and bool(_pretence().pretends())
 
 
 class _Block:

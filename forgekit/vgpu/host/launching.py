@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from forgekit.errors import KernelError, SanitizerError
+from forgekit.vgpu.adversary import Adversary
+from forgekit.vgpu.errors import KernelError, SanitizerError
 from forgekit.vgpu.host.limits import check_limits
 from forgekit.vgpu.host.options import current, options
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.machine.adversary import Adversary
 from forgekit.vgpu.machine.printf import Printer
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.memory.storage import block_bytes
@@ -153,7 +153,7 @@ def run_batch(
     for listener in machine.listeners:
         listener.on_batch(machine)
     try:
-        machine.run()
+        machine.run(program.steps)
     except KernelError:
         for listener in machine.listeners:
             listener.on_stop(machine)

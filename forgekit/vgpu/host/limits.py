@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from forgekit.errors import LaunchError, got_needed
+from forgekit.vgpu import plugins
+from forgekit.vgpu.code import Code
+from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
-from forgekit.vgpu.program import Program
+from forgekit.vgpu.wording import got_needed
 
 # The architectures that the virtual GPU stands in for.
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
@@ -39,7 +41,7 @@ def max_shared_bytes(arch: str) -> int:
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 
-def check_limits(program: Program, record: LaunchRecord) -> None:
+def check_limits(program: Code, record: LaunchRecord) -> None:
     """Refuse a launch that no GPU of the architecture can run.
 
     Raises:
@@ -98,7 +100,7 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
         )  # fmt: skip
 
 
-def _check_cluster(program: Program, record: LaunchRecord) -> None:
+def _check_cluster(program: Code, record: LaunchRecord) -> None:
     cluster, remedy = record.cluster, ""
     if program.target.startswith("sm_8"):
         needed, remedy = f"blocks without clusters on {program.target}", "compile for sm_90a"
@@ -118,4 +120,4 @@ def _exceeds(sizes: Dim3, limits: Dim3) -> bool:
 
 
 def _refused(got: str, needed: str, remedy: str, what: str = "launch") -> LaunchError:
-    return LaunchError(got_needed(what, got, needed, remedy))
+    return plugins.active.launch_error(got_needed(what, got, needed, remedy))

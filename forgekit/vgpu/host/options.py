@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 
-from forgekit import environment
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.vgpu import environment
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.sanitizer import Finding
+from forgekit.vgpu.wording import brief, got_needed
 
 # Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
 # AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).
@@ -74,26 +75,22 @@ def current() -> Options:
 
 @contextmanager
 def options(**changes: object) -> Iterator[Options]:
-    """Change the virtual GPU's options within a `with` block, in this thread alone; see
-    `Options`."""
-    before, chosen = _options.get(), _changed(changes)
+    """Change the virtual GPU's options within a `with` block; see `Options`.
+
+    They change in this thread alone, or with `all_threads=True` also in those started in the block.
+    """
+    global _of_process
+    all_threads = bool(changes.pop("all_threads", False))
+    before, chosen = (_options.get(), _of_process), _changed(changes)
     _options.set(chosen)
+    if all_threads:
+        _of_process = chosen
     try:
         yield chosen
     finally:
-        _options.set(before)
-
-
-@contextmanager
-def options_of_all_threads(**changes: object) -> Iterator[None]:
-    """`options`, also for all threads that are started: for a command that runs a script."""
-    global _of_process
-    before = _of_process
-    with options(**changes) as _of_process:
-        try:
-            yield
-        finally:
-            _of_process = before
+        _options.set(before[0])
+        if all_threads:
+            _of_process = before[1]
 
 
 def _changed(changes: dict[str, object]) -> Options:

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import ArgumentMismatchError, brief, got_needed
+from forgekit.vgpu import plugins
+from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
+from forgekit.vgpu.wording import brief, got_needed
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,6 @@ def beyond_32_bits(
     )
 
 
-def current_stream() -> int:
-    """The stream that TVM-FFI would pass: the default one. `forgekit.vgpu.cuda` replaces this."""
-    return 0
-
-
 class PackedTensor:
     """One tensor argument in memory, kept alive with the tensor it points into."""
 
@@ -223,10 +220,9 @@ class CallSignature:
         missing = {n for n in names if n in self.env_streams and n not in kwargs}
         if not missing or len(args) + len(kwargs) + len(missing) != len(names):
             return args, kwargs
-        given = iter(args)
+        given, stream = iter(args), plugins.active.current_stream()
         values = (
-            kwargs[n] if n in kwargs else current_stream() if n in missing else next(given)
-            for n in names
+            kwargs[n] if n in kwargs else stream if n in missing else next(given) for n in names
         )
         return tuple(values), {}
 

@@ -1,6 +1,7 @@
 """The machine: runs a batch of blocks in lockstep, and what its threads wait for.
 
-machine.py          the scheduler: groups of threads, divergence, registers, warp rules
+machine.py          the scheduler
+groups.py           groups of threads: divergence, warp rules
 barriers.py         barriers of a block and of a cluster
 mbarriers.py        barrier objects in shared memory
 async_operations.py    bulk copies and `st.async` in flight
@@ -8,11 +9,11 @@ tensor_boxes.py     what of tensors and of shared memory tensor copies reach
 warpgroups.py       products of `wgmma` in flight, the accumulators they will leave
 wait_queue.py       who waits for those; what happens when all are blocked
 stuck.py            what a student reads about a deadlock or an endless loop
-adversary.py        adversarial schedules
 printf.py           `cute.printf`
 """
 
+from forgekit.vgpu.batch import pack_lanes
 from forgekit.vgpu.launch_record import WARP
-from forgekit.vgpu.machine.machine import Machine, pack_lanes
+from forgekit.vgpu.machine.machine import Machine
 
 __all__ = ["WARP", "Machine", "pack_lanes"]

@@ -8,58 +8,28 @@ have, or that have exited, count with it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
-from forgekit.errors import KernelError, got_needed
+from forgekit.vgpu.batch import EVERYONE, Arrival, Barrier, Vote
+from forgekit.vgpu.errors import KernelError
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import WARP
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.machine import Machine
+from forgekit.vgpu.machine.groups import Groups
+from forgekit.vgpu.machine.wait_queue import WaitQueue
+from forgekit.vgpu.wording import got_needed
 
 BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
-EVERYONE = 0  # the count of a barrier that waits for the whole block
-
-
-class Vote(NamedTuple):
-    """What threads bring to a barrier that reduces.
-
-    yes: whose predicate is true, a full mask; take: of how many said yes in each block and how many
-    voted, called with a full mask of the threads that get the answer.
-    """
-
-    yes: Array
-    take: Callable[[Array, Array, Array], None]
-
-
-class Arrival(NamedTuple):
-    """Threads, a full mask, that have arrived at instruction `pc`; waits: and stopped there."""
-
-    pc: int
-    mask: Array
-    waits: bool
-    vote: Vote | None = None
-
-
-@dataclass
-class Barrier:
-    """Who has arrived at one barrier and is not released yet, in all blocks of the batch."""
-
-    counts: Array  # (blocks,): threads waited for, EVERYONE for the whole block, -1 if unknown
-    arrivals: list[Arrival] = field(default_factory=list)
 
 
 class Barriers:
-    """The barriers of a batch. `waiting` holds those at which somebody has arrived."""
+    """The barriers of a batch. `waiting` holds those at which threads have arrived."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Groups) -> None:
         # Not a strong reference: a cycle would keep a batch's registers until the collector runs.
-        self.machine: Machine = weakref.proxy(machine)
-        self.waiting: dict[int, Barrier] = {}
+        self.machine: Groups = weakref.proxy(machine)
+        self.waiting = machine.at_barriers
 
     def pcs(self) -> Iterator[int]:
         """Program counters at which threads wait."""
@@ -214,8 +184,9 @@ class ClusterBarrier:
     A thread that has arrived keeps the number of the phase it arrived in until it has waited.
     """
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine: Machine = weakref.proxy(machine)
+    def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
+        self.machine: Groups = weakref.proxy(machine)
+        self.wait_queue = wait_queue
         self.phase = np.zeros(machine.n_blocks // machine.cluster_blocks, np.int64)
         self.since = np.full(machine.shape, -1, np.int64)  # -1: has not arrived
 
@@ -248,7 +219,7 @@ class ClusterBarrier:
         self.phase = self.phase + done
         for listener in m.listeners:
             listener.on_cluster_done(m, done)
-        m.wait_queue.wake("cluster", done)
+        self.wait_queue.wake("cluster", done)
 
     def wait(self, mask: Array | None) -> Array:
         """The threads of `mask` that may pass, (blocks, threads); they have waited."""

@@ -8,16 +8,15 @@ threads have arrived as it was made for, and every byte that was announced (`exp
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from forgekit.errors import KernelError
-from forgekit.vgpu.memory import addressing
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.machine import Machine
+from forgekit.vgpu.access import addressing
+from forgekit.vgpu.errors import KernelError
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine.groups import Groups
+from forgekit.vgpu.machine.wait_queue import WaitQueue
 
 BYTES = 8
 MOST_ARRIVALS = (1 << 20) - 1  # also the most bytes that may be missing
@@ -59,8 +58,9 @@ def pack(s: State) -> Array:
 class Mbarriers:
     """The mbarriers of a batch, by the number of their word in the batch's shared memory."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine: Machine = weakref.proxy(machine)
+    def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
+        self.machine: Groups = weakref.proxy(machine)
+        self.wait_queue = wait_queue
         self._valid: Array | None = None  # which words are mbarriers
         self._bytes: Array | None = None  # announced and come in each word's phase, once any are
 
@@ -150,7 +150,7 @@ class Mbarriers:
         if not ends and over.any():
             raise self._error("arrives with noComplete, and would end the phase")
         self._words[unique] = pack(after)
-        self.machine.wait_queue.made_progress()
+        self.wait_queue.made_progress()
         if over.any():
             self._phases_end(unique[over])
         return old
@@ -185,7 +185,7 @@ class Mbarriers:
             listener.on_mbarrier_phase(m, words)
         ended = np.zeros(len(self._words), bool)
         ended[words] = True
-        m.wait_queue.wake("mbarrier", ended)
+        self.wait_queue.wake("mbarrier", ended)
 
     # -- messages ---------------------------------------------------------------------------------
     def describe(self, word: int) -> str:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 import struct
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import LOCAL_WINDOW
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.machine import Machine
 
 _SPEC = re.compile(
     r"%(%|[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXcsfFeEgGaAp]))"
@@ -56,19 +53,19 @@ class Printer:
             )
 
 
-def emit(m: Machine, mask: Array | None, form: Array, values: Array) -> None:
+def emit(m: Batch, printer: Printer, mask: Array | None, form: Array, values: Array) -> None:
     """Hand what each thread of `mask` prints to the launch's printer.
 
     form: addresses of NUL-terminated format strings; values: generic addresses of the arguments.
     """
-    if m.printer.left <= 0:
-        m.printer.dropped += int(m.expand(mask).sum())
+    if printer.left <= 0:
+        printer.dropped += int(m.expand(mask).sum())
         return
     forms = np.broadcast_to(form, m.shape)
     pointers = np.broadcast_to(values, m.shape)
     threads = np.argwhere(m.expand(mask))
-    shown = threads[: m.printer.left]
-    m.printer.dropped += len(threads) - len(shown)
+    shown = threads[: printer.left]
+    printer.dropped += len(threads) - len(shown)
     for block, thread in shown:
         text = _text_at(m, int(forms[block, thread]))
         data = b""
@@ -78,10 +75,10 @@ def emit(m: Machine, mask: Array | None, form: Array, values: Array) -> None:
             start = int(m.local.owner[block, thread]) * m.local.stride + offset
             end = (int(m.local.owner[block, thread]) + 1) * m.local.stride
             data = m.local.data[start:end].tobytes()
-        m.printer.add(m.blocks[int(block)], format_c(m, text, data))
+        printer.add(m.blocks[int(block)], format_c(m, text, data))
 
 
-def _text_at(m: Machine, address: int) -> str:
+def _text_at(m: Batch, address: int) -> str:
     holder = m.memory.holder(address)
     if holder is None:
         return f"<no format string at {address:#x}>"
@@ -90,7 +87,7 @@ def _text_at(m: Machine, address: int) -> str:
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
-def format_c(m: Machine, text: str, data: bytes) -> str:
+def format_c(m: Batch, text: str, data: bytes) -> str:
     """C's printf for arguments packed by the device ABI (each at its natural alignment)."""
     position = 0
 

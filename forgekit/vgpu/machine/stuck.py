@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.errors import DeadlockError, InstructionBudgetError
-from forgekit.vgpu.ptx import Symbol
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.machine.machine import Machine
-    from forgekit.vgpu.machine.wait_queue import Waiting
-    from forgekit.vgpu.ptx import SourceLocation
+from forgekit.vgpu.batch import Batch, Waiting
+from forgekit.vgpu.errors import DeadlockError, InstructionBudgetError
+from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
+from forgekit.vgpu.machine.mbarriers import Mbarriers
+from forgekit.vgpu.ptx import SourceLocation, Symbol
 
 
-def deadlock(m: Machine) -> DeadlockError:
+def deadlock(
+    m: Batch, barriers: Barriers, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
+) -> DeadlockError:
     lines = ["Deadlock: every thread left waits for another one."]
-    for number, barrier in m.barriers.waiting.items():
-        arrived = m.barriers.arrived(barrier)
+    for number, barrier in m.at_barriers.items():
+        arrived = barriers.arrived(barrier)
         for pc, mask, waits, _ in barrier.arrivals:
             if not waits:
                 continue
@@ -34,42 +33,44 @@ def deadlock(m: Machine) -> DeadlockError:
         lines.append(
             f"  {m.who(waiting)} wait at {op} for {others} that are elsewhere, {m.where(pc)}"
         )
-    lines += [f"  {line}" for line in _sleeping(m)]
+    lines += [f"  {line}" for line in _sleeping(m, cluster_barrier, mbarriers)]
     if any("warp_idx" in line and "shfl" in line for line in lines):
         lines.append(
             "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`, and use "
             "its result inside."
         )
-    if m.wait_queue.groups:
+    if m.asleep:
         lines.append(
             "For a cluster's barrier every thread of the cluster has to arrive that has not "
             "exited. For an mbarrier look at the count it was made with, who arrives, the bytes it "
             "was told to expect, and the parity that is waited for."
         )
-    if m.parked or m.barriers.waiting or not m.wait_queue.groups:
+    if m.parked or m.at_barriers or not m.asleep:
         lines.append(
             "A barrier must be reached by every thread it counts, and a warp instruction by every "
             "lane it names: look for one inside an `if` or a loop that only some threads enter."
         )
     error = DeadlockError("\n".join(lines))
-    asleep = (group.pc for group in m.wait_queue.groups)
-    error.lines = _sources(m, *m.barriers.pcs(), *m.parked, *asleep)
-    alone = not (m.parked or m.wait_queue.groups)
-    if len(m.barriers.waiting) == 1 and alone and 0 in m.barriers.waiting:
+    asleep = (group.pc for group in m.asleep)
+    error.lines = _sources(m, *barriers.pcs(), *m.parked, *asleep)
+    alone = not (m.parked or m.asleep)
+    if len(m.at_barriers) == 1 and alone and 0 in m.at_barriers:
         error.kind = "divergent-barrier"  # the others have gone past it, or another way
     return error
 
 
-def _sleeping(m: Machine) -> Iterator[str]:
+def _sleeping(
+    m: Batch, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
+) -> Iterator[str]:
     """Who sleeps where, and what is missing."""
     together: dict[tuple[int, str], list[Waiting]] = {}
-    for group in m.wait_queue.groups:
+    for group in m.asleep:
         together.setdefault((group.pc, group.what), []).append(group)
     for (pc, what), groups in together.items():
         everyone = np.logical_or.reduce([g.mask for g in groups])
         if what == "cluster":
-            assert m.cluster_barrier is not None
-            missing = m.expand(m.alive) & ~m.cluster_barrier.here()
+            assert cluster_barrier is not None
+            missing = m.expand(m.alive) & ~cluster_barrier.here()
             cluster = int(everyone.any(axis=1).argmax()) // m.cluster_blocks * m.cluster_blocks
             missing[:cluster] = missing[cluster + m.cluster_blocks :] = False
             yield f"{m.who(everyone)} wait at the cluster's barrier, {m.where(pc)}"
@@ -79,16 +80,16 @@ def _sleeping(m: Machine) -> Iterator[str]:
             yield f"{m.who(everyone)} wait for an mbarrier, {m.where(pc)}"
             block, thread = (int(i) for i in np.argwhere(groups[0].mask)[0])
             word = int(np.broadcast_to(groups[0].keys, m.shape)[block, thread])
-            yield f"  {m.mbarriers.describe(word)}"
+            yield f"  {mbarriers.describe(word)}"
 
 
-def _sources(m: Machine, *pcs: int) -> tuple[SourceLocation, ...]:
+def _sources(m: Batch, *pcs: int) -> tuple[SourceLocation, ...]:
     """The different Python lines of some instructions."""
     found = [m.program.instructions[pc].source for pc in pcs]
     return tuple(dict.fromkeys(source for source in found if source is not None))
 
 
-def _looping(m: Machine) -> int:
+def _looping(m: Batch) -> int:
     """The instruction that an endless loop is named by: of the innermost loop around the one that
     ran last, the nearest that has a line of its own (the compiler's own arithmetic has that after
     the function); of the whole kernel where none has.
@@ -103,7 +104,7 @@ def _looping(m: Machine) -> int:
     return min(named, key=lambda pc: (pc not in around, abs(pc - at)), default=at)
 
 
-def over_budget(m: Machine) -> InstructionBudgetError:
+def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     pc = _looping(m)
     source = m.program.instructions[pc].source
     # In column 0: the line after the function, that of a loop which the compiler left empty.
@@ -117,7 +118,7 @@ def over_budget(m: Machine) -> InstructionBudgetError:
             "later block waits for ever.\n"
         )
     error = InstructionBudgetError(
-        f"The kernel was stopped after {m.budget:,} instructions: it loops for ever, or is far too "
+        f"The kernel was stopped after {budget:,} instructions: it loops for ever, or is far too "
         f"long for the virtual GPU.\n"
         f"  Last at {where}\n"
         f"  {m.who(m.mask)}\n"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.machine.async_operations import End
+from forgekit.vgpu.access.copies import End
 from forgekit.vgpu.memory.swizzles import PIECE, swizzled
 from forgekit.vgpu.memory.tensor_maps import Clipped, TensorMap
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.access.copies import Update
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.async_operations import Update
 
 _LINE = 128  # bytes; no swizzle moves a byte out of its line
 

@@ -9,47 +9,23 @@ deadlock.
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.machine import stuck
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.machine import Machine
+from forgekit.vgpu.batch import Waiting
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine.groups import Groups
 
 _FRUITLESS = 64  # rounds of waits that end without success until that counts as a deadlock
-
-
-@dataclass
-class Waiting:
-    """A group that sleeps before instruction `pc`.
-
-    what: `cluster` or `mbarrier`; keys: of each thread the number of what it waits for, (blocks,
-    threads) or broadcastable; parity: of the phase of an mbarrier.
-    """
-
-    pc: int
-    mask: Array
-    what: str
-    keys: Array
-    parity: Array | None = None
 
 
 class WaitQueue:
     """The sleeping groups of a batch."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine: Machine = weakref.proxy(machine)
-        self.groups: list[Waiting] = []
+    def __init__(self, machine: Groups) -> None:
+        self.machine: Groups = weakref.proxy(machine)
         self.given_up: Array | None = None  # threads whose wait ends without success
         self._rounds = 0
-
-    def add(self, mask: Array, what: str, keys: Array, parity: Array | None = None) -> None:
-        """The threads of a full mask go to sleep before the instruction that runs."""
-        self.groups.append(Waiting(self.machine.pc, mask, what, keys, parity))
 
     def made_progress(self) -> None:
         self._rounds = 0
@@ -58,7 +34,7 @@ class WaitQueue:
         """Let go those that wait for a number k with `ended[k]`."""
         self._rounds = 0
         m, left = self.machine, []
-        for group in self.groups:
+        for group in m.asleep:
             go = None
             if group.what == what:
                 go = group.mask & np.broadcast_to(ended[group.keys], m.shape)
@@ -69,32 +45,30 @@ class WaitQueue:
             rest = group.mask & ~go
             if rest.any():
                 left.append(Waiting(group.pc, rest, what, group.keys, group.parity))
-        self.groups = left
+        m.asleep = left
 
     def keys(self, what: str) -> Array:
         """The numbers that somebody waits for."""
         shape = self.machine.shape
-        found = [np.broadcast_to(g.keys, shape)[g.mask] for g in self.groups if g.what == what]
+        found = [
+            np.broadcast_to(g.keys, shape)[g.mask] for g in self.machine.asleep if g.what == what
+        ]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
-    def all_blocked(self) -> None:
-        """Everybody waits: let something happen.
-
-        Raises:
-            DeadlockError: nothing can.
-        """
+    def give_up(self) -> bool:
+        """Let the waits that may end without success do so. False: there are none, or this has
+        happened too often."""
         m = self.machine
-        if m.async_operations.complete_one(self.keys("mbarrier")):
-            return
-        trying = [g for g in self.groups if g.what == "mbarrier"]
+        trying = [g for g in m.asleep if g.what == "mbarrier"]
         self._rounds += 1
         if not trying or self._rounds > _FRUITLESS:
-            raise stuck.deadlock(m)
-        self.groups = [g for g in self.groups if g.what != "mbarrier"]
+            return False
+        m.asleep = [g for g in m.asleep if g.what != "mbarrier"]
         gone = np.logical_or.reduce([g.mask for g in trying])
         self.given_up = gone if self.given_up is None else self.given_up | gone
         for group in trying:
             m.join(group.pc, group.mask)
+        return True
 
     def take_given_up(self, mask: Array | None) -> Array | None:
         """Those of the mask whose wait ends now without success."""

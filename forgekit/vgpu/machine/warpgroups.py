@@ -4,52 +4,21 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import WARP
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.machine import Machine
+from forgekit.vgpu.listeners import Awaited, Product
+from forgekit.vgpu.machine.groups import Groups
 
 WARPGROUP = 4 * WARP  # threads
 ROWS = 64  # of A, C and D
 
 
 @dataclass(eq=False)
-class _Awaited:
-    """left: the threads that have not waited for it; group: of each thread, 0 until committed."""
-
-    left: Array
-    group: Array
-
-
-@dataclass(eq=False)
-class Product(_Awaited):
-    """What one `wgmma` has started in some warpgroups.
-
-    accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
-    who, start: for each piece of 16 bytes of the operands, a thread of the warp that reads it,
-    ascending, and its first byte in the batch's shared memory; columns: of B; operands: A, None
-    from registers, and B as the numbers of their pieces, (warpgroups, rows, 2), or along the rows,
-    (warpgroups, rows / 8, 16).
-    """
-
-    pc: int
-    accumulators: tuple[int, ...]
-    held: tuple[int, ...]
-    which: Array
-    who: Array
-    start: Array
-    columns: int
-    operands: tuple[Array | None, ...]
-    token: object = None  # a listener's own
-
-
-@dataclass(eq=False)
-class _Accumulator(_Awaited):
+class _Accumulator(Awaited):
     """What one list of registers will hold in all warpgroups of the batch: sums (64, warpgroups, n)
     of each thread's last product."""
 
@@ -59,8 +28,8 @@ class _Accumulator(_Awaited):
 class Products:
     """All that is in flight in a batch."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine: Machine = weakref.proxy(machine)
+    def __init__(self, machine: Groups) -> None:
+        self.machine: Groups = weakref.proxy(machine)
         self.sums: dict[tuple[int, ...], _Accumulator] = {}
         self._reading: list[Product] = []  # for listeners
         self._committed = np.zeros(machine.shape, np.int64)
@@ -69,7 +38,7 @@ class Products:
         self._committed = self._committed + mask
         for listener in self.machine.listeners:
             listener.on_product_commit(self.machine)
-        awaited: list[_Awaited] = [*self.sums.values(), *self._reading]
+        awaited: list[Awaited] = [*self.sums.values(), *self._reading]
         for found in awaited:
             fresh = found.left & mask & (found.group == 0)
             found.group = np.where(fresh, self._committed, found.group)
@@ -121,23 +90,23 @@ class Products:
             listener.on_product(self.machine, product)
 
 
-def per_block(m: Machine) -> int:
+def per_block(m: Batch) -> int:
     """Warpgroups of a block."""
     return m.n_threads // WARPGROUP
 
 
-def count(m: Machine) -> int:
+def count(m: Batch) -> int:
     """Warpgroups of the batch."""
     return m.n_blocks * per_block(m)
 
 
-def by_warpgroup(m: Machine, value: Array) -> Array:
+def by_warpgroup(m: Batch, value: Array) -> Array:
     """(warpgroups, 128)."""
     wide = np.broadcast_to(value, m.shape)
     return wide[:, : per_block(m) * WARPGROUP].reshape(-1, WARPGROUP)
 
 
-def threads_of(m: Machine, which: Array) -> Array:
+def threads_of(m: Batch, which: Array) -> Array:
     """The threads of these warpgroups, (blocks, threads)."""
     chosen = np.zeros(m.shape, bool)
     rows = np.zeros(count(m), bool)
@@ -147,13 +116,13 @@ def threads_of(m: Machine, which: Array) -> Array:
     return chosen
 
 
-def first_threads(m: Machine, which: Array) -> Array:
+def first_threads(m: Batch, which: Array) -> Array:
     """The numbers of their first threads in the batch."""
     block, mine = np.divmod(which, per_block(m))
     return np.asarray(block * m.n_threads + mine * WARPGROUP)
 
 
-def to_registers(m: Machine, sums: Array) -> list[Array]:
+def to_registers(m: Batch, sums: Array) -> list[Array]:
     """The registers, (blocks, threads) of 32 bits each, of sums (64, warpgroups, n)."""
     _, groups, n = sums.shape
     packed = 4 // sums.dtype.itemsize

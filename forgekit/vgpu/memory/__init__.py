@@ -5,11 +5,8 @@ the same in every run, and keeps the alignment it has within its storage. Kernel
 the tensors' real memory through these ranges, so nothing is copied. Every access is checked.
 
 storage.py          shared memory of blocks, local memory of threads
-addressing.py       addresses of an access -> places in memory, inside and aligned
-clusters.py         shared memory of the other blocks of a cluster
 swizzles.py         where swizzled bytes and tiles by descriptor lie in shared memory
 tensor_maps.py      what a tensor copy (TMA) is told of a tensor and of its boxes
-faults.py           what a student reads about a wrong access
 fresh.py            tensors that nobody has written yet
 """
 
@@ -148,13 +145,13 @@ class GlobalMemory:
     """The allocations one launch can reach, in order of address.
 
     live: finds memory, (start, bytes, owner), that holds a real address, of tensors that are no
-    arguments.
+    arguments. adopted: True once a kernel has reached such memory.
     """
 
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
         self.live: Callable[[int], tuple[int, int, object] | None] = lambda address: None
-        self.on_the_host: list[Region] = []  # arguments that a kernel cannot reach
+        self.adopted = False
         self._next = GLOBAL_BASE
         self.starts = np.zeros(0, np.uint64)
 
@@ -169,6 +166,7 @@ class GlobalMemory:
         found = self.live(real_address)
         if found is None:
             return None
+        self.adopted = True
         start, size, owner = found
         info = TensorInfo(f"memory at {start:#x}", "bytes", 1, (size,), (1,))
         return self.add(start, size, info, owner=owner)
@@ -202,6 +200,14 @@ class GlobalMemory:
         i = int(np.searchsorted(self.starts, np.uint64(address), "right")) - 1
         candidates = self.allocations[max(i, 0) : i + 2]
         return min(candidates, key=lambda a: _distance(a, address))
+
+    def element_at(self, address: int) -> tuple[str, str] | None:
+        """Return the tensor at or nearest to an address, and its element: `x`, `x[17, 1024]`."""
+        found = self.find(address)
+        if found is None:
+            return None
+        info, from_first = found.tensor_at(address - found.address)
+        return info.name, info.coordinate(from_first)
 
     def holder(self, address: int) -> tuple[Allocation, int] | None:
         """The allocation that holds an address, and the byte; also where an empty one lies."""

@@ -68,6 +68,12 @@ def copy_marks(original: Any, copy: Any) -> None:
         _entries[copy.data_ptr()].written = found.written.copy()
 
 
+def marks(tensor: Any) -> bytes | None:
+    """Return which elements of `tensor` are written, a byte for each; None if it is not fresh."""
+    found = _entries.get(tensor.data_ptr())
+    return found.written.tobytes() if found is not None and found.is_fresh() else None
+
+
 def _forget(start: int, reference: weakref.ref[Any]) -> None:
     found = _entries.get(start)
     if found is not None and found.tensor is reference:

@@ -9,8 +9,8 @@ import numpy as np
 from forgekit.vgpu.memory import SHARED_RESERVED, element_view
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.adversary import Adversary
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.adversary import Adversary
 
 # Memory nobody has written yet: all ones, which is NaN in every floating-point format, so that a
 # kernel that reads it shows.

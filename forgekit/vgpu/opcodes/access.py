@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from forgekit.vgpu.access import addressing, clusters
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory import addressing, clusters
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, expect, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import TYPE_BYTES, Address, Instruction, Operand, Register, Symbol, Vector

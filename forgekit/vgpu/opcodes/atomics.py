@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from forgekit.vgpu import floats
+from forgekit.vgpu.access import addressing
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from forgekit.vgpu.access import addressing, clusters, faults
+from forgekit.vgpu.access.copies import NO_MBARRIER, AsyncOperation, End
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.machine.async_operations import NO_MBARRIER, AsyncOperation, End
-from forgekit.vgpu.memory import Allocation, addressing, clusters, faults
+from forgekit.vgpu.memory import Allocation
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from forgekit.errors import KernelError
+from forgekit.vgpu.batch import Vote
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine, printf
-from forgekit.vgpu.machine.barriers import ClusterBarrier, Vote
+from forgekit.vgpu.machine.barriers import ClusterBarrier
 from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, one_of, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.opcodes.warp import warp_step
@@ -167,7 +168,7 @@ def barrier_cluster(ins: Instruction, d: Decoder) -> Step:
 
 def _barrier(m: Machine) -> ClusterBarrier:
     if m.cluster_barrier is None:
-        m.cluster_barrier = ClusterBarrier(m)
+        m.cluster_barrier = ClusterBarrier(m, m.wait_queue)
     return m.cluster_barrier
 
 
@@ -190,6 +191,6 @@ def call(ins: Instruction, d: Decoder) -> Step:
     def show(m: Machine, mask: Array | None) -> None:
         # Nothing stored to a parameter: whatever was there, on a GPU.
         format_string, data = (m.state.get(name, _NOTHING) for name in (form, values))
-        printf.emit(m, mask, format_string, data)  # type: ignore[arg-type]
+        printf.emit(m, m.printer, mask, format_string, data)  # type: ignore[arg-type]
 
     return d.guarded(show)

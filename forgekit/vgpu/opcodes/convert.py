@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from forgekit.vgpu import floats, fp8
+from forgekit.vgpu.code import DTYPES
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
-from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
+from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.ptx import Instruction
 
 Fn = Callable[..., Array]

@@ -7,12 +7,13 @@ an exit, a wait), after which the scheduler chooses again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu import ptx
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import DTYPES, Code
+from forgekit.vgpu.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, lookup
@@ -20,22 +21,8 @@ from forgekit.vgpu.opcodes.special import SPECIAL_REGISTERS
 from forgekit.vgpu.ptx import dataflow
 from forgekit.vgpu.ptx.source_lines import describe_source
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.program import Program
-
 Step = Callable[[Machine], object]
-Fetch = Callable[[Machine], Array]
-
-# NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
-DTYPES: dict[str, np.dtype] = {
-    name: np.dtype(kind)
-    for name, kind in {
-        "pred": "?", "b8": "u1", "u8": "u1", "s8": "i1", "b16": "u2", "u16": "u2", "s16": "i2",
-        "f16": "f2", "bf16": "u2", "b32": "u4", "u32": "u4", "s32": "i4", "f32": "f4",
-        "f16x2": "u4", "bf16x2": "u4", "b64": "u8", "u64": "u8", "s64": "i8", "f64": "f8",
-        "f32x2": "u8", "b128": "c16",
-    }.items()
-}  # fmt: skip
+Fetch = Callable[[Batch], Array]
 
 
 class Decoder:
@@ -43,7 +30,7 @@ class Decoder:
 
     instruction: ptx.Instruction  # the one being decoded
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Code) -> None:
         self.program = program
         self._read: set[str] = set()  # registers of the instruction
         self._written: set[str] = set()
@@ -125,7 +112,7 @@ class Decoder:
         i = self.program.registers[name]
         if have.itemsize == dtype.itemsize:
 
-            def get(m: Machine) -> Array:
+            def get(m: Batch) -> Array:
                 a = m.regs[i]
                 return a if a.dtype is dtype else a.view(dtype)
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from forgekit.vgpu import floats
+from forgekit.vgpu.code import DTYPES
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
-from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
+from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.ptx import Instruction
 
 Fn = Callable[..., Array]

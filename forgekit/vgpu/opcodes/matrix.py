@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from forgekit.vgpu import tensor_cores
+from forgekit.vgpu.access import addressing
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step

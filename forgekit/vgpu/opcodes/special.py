@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from forgekit.vgpu.access import clusters
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import WARP, block_coordinates
-from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory import clusters
 
 U32, U64 = np.dtype("u4"), np.dtype("u8")
 
@@ -25,7 +25,7 @@ class SpecialRegister:
     name: str
     changes: bool = False  # clocks: never kept
 
-    def value(self, m: Machine) -> Array:
+    def value(self, m: Batch) -> Array:
         if self.changes:
             return self.compute(m).astype(self.dtype)
         found = m.state.get(self.name)
@@ -45,22 +45,22 @@ def _constant(value: int) -> Array:
     return np.array([[value]])
 
 
-def _thread(m: Machine) -> Array:
+def _thread(m: Batch) -> Array:
     return np.arange(m.n_threads)[None]
 
 
-def _lane(m: Machine) -> Array:
+def _lane(m: Batch) -> Array:
     return _thread(m) % WARP
 
 
-def _block(m: Machine) -> Array:
+def _block(m: Batch) -> Array:
     return np.array(m.blocks)[:, None]
 
 
 def _thread_along(axis: int) -> Callable[[Any], Array]:
     """One coordinate of the thread, x fastest."""
 
-    def compute(m: Machine) -> Array:
+    def compute(m: Batch) -> Array:
         sizes = m.record.block
         return _thread(m) // int(np.prod(sizes[:axis])) % sizes[axis]
 
@@ -72,7 +72,7 @@ def _block_along(axis: int) -> Callable[[Any], Array]:
     return lambda m: block_coordinates(_block(m), m.record.grid, m.record.cluster)[axis]
 
 
-def _rank(m: Machine) -> Array:
+def _rank(m: Batch) -> Array:
     return clusters.own_rank(m) if m.cluster_blocks > 1 else _constant(0)
 
 

@@ -10,23 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.access import clusters, faults
+from forgekit.vgpu.access.copies import NO_MBARRIER, AsyncOperation, End, Update
+from forgekit.vgpu.code import DTYPES
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.machine.async_operations import NO_MBARRIER, AsyncOperation, End, Update
 from forgekit.vgpu.machine.tensor_boxes import Boxes, Tiles
-from forgekit.vgpu.memory import (
-    PARAM_WINDOW,
-    WINDOW_MASK,
-    Allocation,
-    clusters,
-    faults,
-    tensor_maps,
-)
+from forgekit.vgpu.memory import PARAM_WINDOW, WINDOW_MASK, Allocation, tensor_maps
 from forgekit.vgpu.memory.tensor_maps import Clipped, TensorMap
 from forgekit.vgpu.opcodes import UnknownVariantError, atomics, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.bulk_copy import each_block, in_shared
-from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder, Fetch, Step
+from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Address, Instruction, Operand, Register, Vector
 
 ALIGN = 128  # of shared memory: PTX ISA, "cp.async.bulk.tensor"

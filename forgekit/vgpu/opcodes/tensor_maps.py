@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from forgekit.vgpu.access import addressing
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step

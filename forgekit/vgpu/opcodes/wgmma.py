@@ -11,11 +11,11 @@ import numpy as np
 
 from forgekit.vgpu import tensor_cores
 from forgekit.vgpu.floats import Array
+from forgekit.vgpu.listeners import Product
 from forgekit.vgpu.machine import WARP, Machine
 from forgekit.vgpu.machine.warpgroups import (
     ROWS,
     WARPGROUP,
-    Product,
     Products,
     by_warpgroup,
     count,

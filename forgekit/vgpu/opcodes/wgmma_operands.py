@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forgekit.errors import KernelError
 from forgekit.vgpu import tensor_cores
+from forgekit.vgpu.access import faults
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
 from forgekit.vgpu.machine.warpgroups import (
@@ -19,7 +20,7 @@ from forgekit.vgpu.machine.warpgroups import (
     per_block,
     threads_of,
 )
-from forgekit.vgpu.memory import faults, swizzles
+from forgekit.vgpu.memory import swizzles
 from forgekit.vgpu.memory.swizzles import DEPTH, PIECE
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, matrix
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch

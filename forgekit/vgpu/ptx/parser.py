@@ -12,7 +12,7 @@ import math
 import re
 from dataclasses import replace
 
-from forgekit.errors import PtxSyntaxError
+from forgekit.vgpu.errors import PtxSyntaxError
 from forgekit.vgpu.ptx import (
     TYPE_BYTES,
     Instruction,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from forgekit.errors import SourceLine
 from forgekit.vgpu.ptx import Instruction, SourceLocation
+from forgekit.vgpu.user_lines import SourceLine
 
 
 def source_text(source: SourceLocation) -> str:

@@ -20,7 +20,7 @@
     sinks.py        what can be seen of a launch from outside
 
 Out of bounds, misaligned, deadlocked: these the machine finds itself, always
-(`forgekit.vgpu.memory.faults`).
+(`forgekit.vgpu.access.faults`).
 """
 
 from __future__ import annotations

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import WARP, Machine, pack_lanes
+from forgekit.vgpu.machine import WARP, pack_lanes
 
 _EVERYONE = -1  # the number of a barrier that the program has not
 
@@ -236,7 +237,7 @@ def names_everyone(members: Array | None) -> bool:
     return members is None or bool(members.size == 1 and members.flat[0] == 0xFFFFFFFF)
 
 
-def meeting(m: Machine, members: Array | None) -> Array | None:
+def meeting(m: Batch, members: Array | None) -> Array | None:
     """`met` of a PartSync for the lanes that run; None if all living lanes of their warps meet."""
     if members is None or names_everyone(members):
         return None

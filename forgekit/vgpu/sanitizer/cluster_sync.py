@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.access.copies import AsyncOperation
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.machine.async_operations import AsyncOperation
+from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.sanitizer.clocks import AsyncToken, Snapshot, SyncClocks
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import HAS_LEFT, HAS_LEFT_ITSELF, NOT_STARTED, Message
@@ -38,7 +39,7 @@ class ClusterSync(Listener):
         self._unit, self._order, self._report = unit, order, report
         self._shared, self._global = shared, tensors
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         self._clocks = self._order.clocks
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
@@ -51,32 +52,32 @@ class ClusterSync(Listener):
         ):
             self._unfenced = UnfencedStores(self._clocks, self._unit, self._report)
 
-    def on_batch_end(self, m: Machine) -> None:
+    def on_batch_end(self, m: Batch) -> None:
         for visits, bad in self._lifetimes.too_late(self._clocks.now):
             self._report_visits(m, visits, bad, HAS_LEFT)
 
     # -- barriers ---------------------------------------------------------------------------------
-    def block_met(self, m: Machine, warps: Array) -> None:
+    def block_met(self, m: Batch, warps: Array) -> None:
         """Everybody in the batch has met at the barrier of their block."""
         self._clocks.everyone(warps)
         if m.cluster_blocks == 1:
             self._everyone_met(m)
 
-    def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
+    def on_cluster_arrive(self, m: Batch, mask: Array | None) -> None:
         warps = np.flatnonzero(m.lanes(mask).any(axis=1))
         self._barrier.arrive(warps, warps // self._clocks.team_warps)
         self._untouched = bool(m.expand(mask).sum() == m.expand(m.alive).sum())
 
-    def on_cluster_done(self, m: Machine, clusters: Array) -> None:
+    def on_cluster_done(self, m: Batch, clusters: Array) -> None:
         self._barrier.end(np.flatnonzero(clusters))
 
-    def on_cluster_wait(self, m: Machine, passing: Array) -> None:
+    def on_cluster_wait(self, m: Batch, passing: Array) -> None:
         warps = np.flatnonzero(m.lanes(passing).any(axis=1))
         self._barrier.wait(warps, warps // self._clocks.team_warps)
         if self._untouched and passing.sum() == m.expand(m.alive).sum():
             self._everyone_met(m)
 
-    def _everyone_met(self, m: Machine) -> None:
+    def _everyone_met(self, m: Batch) -> None:
         """All that was before is over for all that comes, if nothing is in flight."""
         if self._global.has_shadow or not self._clocks.all_joined():
             return
@@ -87,7 +88,7 @@ class ClusterSync(Listener):
             self._unfenced.everyone_met()
 
     # -- mbarriers --------------------------------------------------------------------------------
-    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
+    def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
         self._untouched = False
         threads = np.flatnonzero(who)
         numbers = words[who]
@@ -99,11 +100,11 @@ class ClusterSync(Listener):
             pairs = np.unique(np.stack([threads // WARP, numbers]), axis=1)
             (self._mbarriers.arrive if what == "arrive" else self._mbarriers.wait)(*pairs)
 
-    def on_mbarrier_phase(self, m: Machine, words: Array) -> None:
+    def on_mbarrier_phase(self, m: Batch, words: Array) -> None:
         self._mbarriers.end(words)
 
     # -- accesses to other blocks, asynchronous ones ----------------------------------------------
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         self._untouched = False
         if access.space in ("cluster", "generic"):
             for target in access.targets:
@@ -114,22 +115,22 @@ class ClusterSync(Listener):
                 if target.space == "shared":
                     self._unfenced.store(m, reach(m, access, target, self._unit))
 
-    def on_async_done(self, m: Machine, access: Access) -> None:
+    def on_async_done(self, m: Batch, access: Access) -> None:
         if self._unfenced is not None:  # cp.async stores as threads do
             for target in access.targets:
                 self._unfenced.store(m, reach(m, access, target, self._unit))
 
-    def product_reads(self, m: Machine, found: Reach) -> None:
+    def product_reads(self, m: Batch, found: Reach) -> None:
         """A `wgmma` reads shared memory."""
         self._untouched = False
         if self._unfenced is not None:
             self._unfenced.read(m, found, found.who & (ENGINE - 1))
 
-    def on_proxy_fence(self, m: Machine, mask: Array | None) -> None:
+    def on_proxy_fence(self, m: Batch, mask: Array | None) -> None:
         if self._unfenced is not None:
             self._unfenced.fence(m, mask)
 
-    def _visit(self, m: Machine, found: Reach) -> None:
+    def _visit(self, m: Batch, found: Reach) -> None:
         """Take note of what an access reaches in other blocks."""
         block = found.units * self._unit // m.shared.stride
         far = np.flatnonzero(block != found.who // m.n_threads)
@@ -139,12 +140,12 @@ class ClusterSync(Listener):
             epoch = self._clocks.now.epoch[team, place]
             self._add(m, Visits(m.pc, who, place, epoch, block[far]))
 
-    def _add(self, m: Machine, visits: Visits) -> None:
+    def _add(self, m: Batch, visits: Visits) -> None:
         early = self._lifetimes.too_early(visits, self._clocks.now)
         self._report_visits(m, visits, early, NOT_STARTED)
         self._lifetimes.add(visits)
 
-    def _report_visits(self, m: Machine, visits: Visits, bad: Array, message: Message) -> None:
+    def _report_visits(self, m: Batch, visits: Visits, bad: Array, message: Message) -> None:
         """Report the visits of which `bad` is true, if there are any."""
         if not bad.any():
             return
@@ -156,7 +157,7 @@ class ClusterSync(Listener):
         place = f"shared memory of block {block}"
         self._report.add(message, (visits.pc,), who, place, count=count)
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         self._untouched = False
         token = operation.token = self._clocks.start_async(operation.who)
         for end, what in ((operation.source, READ), (operation.target, WRITE)):
@@ -168,7 +169,7 @@ class ClusterSync(Listener):
             self._engine(m, operation, token, ATOMIC, operation.words * _MBARRIER, size)
 
     def _engine(
-        self, m: Machine, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
+        self, m: Batch, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
         size: Array,
     ) -> None:  # fmt: skip
         """An end in shared memory."""
@@ -181,7 +182,7 @@ class ClusterSync(Listener):
         place = self._clocks.team_warps + token.warp
         self._add(m, Visits(m.pc, operation.who, place, token.epoch, start // m.shared.stride))
 
-    def on_async_completion(self, m: Machine, operation: AsyncOperation, part: Array) -> None:
+    def on_async_completion(self, m: Batch, operation: AsyncOperation, part: Array) -> None:
         token = operation.token
         assert isinstance(token, AsyncToken)
         if operation.signals:

@@ -20,12 +20,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from forgekit.errors import KernelError
 from forgekit.vgpu import ptx
+from forgekit.vgpu.access.copies import AsyncOperation
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.errors import KernelError
 from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import WARP
 from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.machine.async_operations import AsyncOperation
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.opcodes.decoder import Step
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction
@@ -126,24 +128,24 @@ class Definedness(Listener):
         self._sights += 1
         self._take(sight)
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         self._batch += 1
         self._machine = m
         self._ran.clear()
 
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         for sight in sinks.stores(m, access):
             self._see(sight)
 
-    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         for sight in sinks.copies(m, operation):
             self._see(sight)
 
-    def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
+    def on_shuffle(self, m: Batch, source: Array, members: Array | None) -> None:
         lanes = np.broadcast_to(source, (m.n_blocks, m.n_threads // WARP, WARP))
         self._see(sinks.sight(m, "lane", [lanes.reshape(m.shape)], m.mask))
 
-    def read_blank(self, m: Machine, found: Reach) -> None:
+    def read_blank(self, m: Batch, found: Reach) -> None:
         """Threads read shared memory that nobody has written."""
         self._blank.setdefault((self._batch, m.pc, self._ran[m.pc]), []).append(found)
 
@@ -204,7 +206,7 @@ class Definedness(Listener):
         return None
 
     def _tell(
-        self, m: Machine, batch: int, pcs: frozenset[int], other: Sight, usual: Sight | None
+        self, m: Batch, batch: int, pcs: frozenset[int], other: Sight, usual: Sight | None
     ) -> None:
         """Report that what `pcs` read shows in a sight; usual: the same sight without a fill."""
         report = self._report

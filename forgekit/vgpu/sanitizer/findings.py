@@ -6,10 +6,11 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
-from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.memory import GlobalMemory, fresh
-from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import SourceLocation
 from forgekit.vgpu.ptx.source_lines import describe_source
 from forgekit.vgpu.sanitizer import messages
@@ -70,7 +71,7 @@ class Finding:
 class Report:
     """The findings of one launch, in the order in which they were found."""
 
-    def __init__(self, program: Program, record: LaunchRecord) -> None:
+    def __init__(self, program: Code, record: LaunchRecord) -> None:
         self.program = program
         self._record = record
         self._found: dict[object, Finding] = {}
@@ -92,7 +93,7 @@ class Report:
         """A thread by its number in the grid."""
         return self._record.coordinates(*divmod(number, self._record.block_warps * WARP))
 
-    def in_batch(self, m: Machine, number: int) -> Who:
+    def in_batch(self, m: Batch, number: int) -> Who:
         """A thread by its number in the batch."""
         return self.who(number + m.blocks.start * m.n_threads)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import warps
@@ -114,22 +114,22 @@ class Sanitizer(Listener):
         self._global.finish()
 
     # -- batches ----------------------------------------------------------------------------------
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         self._order.batch(m)
         self._shared.batch(m)
         self._global.batch()
 
-    def on_stop(self, m: Machine) -> None:
+    def on_stop(self, m: Batch) -> None:
         warps.check_stuck(m, self._report)
         if self._cluster_sync is not None:  # what led to it may have been collected only
             self._shared.everyone_met(m)
 
-    def on_batch_end(self, m: Machine) -> None:
+    def on_batch_end(self, m: Batch) -> None:
         warps.check_never_opened(m, self._report)
         self._shared.everyone_met(m)
 
     # -- accesses ---------------------------------------------------------------------------------
-    def on_access(self, m: Machine, access: Access) -> None:
+    def on_access(self, m: Batch, access: Access) -> None:
         self._order.time += 1
         if access.kind == "atomic" or is_ordered(m.program.instructions[m.pc]):
             self._order.add_sync(m, access.mask)
@@ -139,25 +139,25 @@ class Sanitizer(Listener):
             elif target.space == "shared":
                 self._shared.access(m, access, target)
 
-    def on_async_done(self, m: Machine, access: Access) -> None:
+    def on_async_done(self, m: Batch, access: Access) -> None:
         for target in access.targets:
             self._shared.copied(m, access, target)
         self._global.copied(m, access)
 
-    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
+    def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
         self._order.time += 1
 
-    def on_async_start(self, m: Machine, operation: object) -> None:
+    def on_async_start(self, m: Batch, operation: object) -> None:
         self._order.time += 1
 
     # -- barriers of a block and of a warp --------------------------------------------------------
-    def on_barrier(self, m: Machine, mask: Array | None, number: int, count: int | None) -> None:
+    def on_barrier(self, m: Batch, mask: Array | None, number: int, count: int | None) -> None:
         if mask is m.mask and m.alone:
             return
         warps.check_lines(m, mask, number, count, self._report)
         self._order.clocks.arrive(number, _by_warp(m, mask))
 
-    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+    def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
         warps.check_exited(m, mask, number, self._report)
         warps.check_opening(m, mask, number, self._report)
         if m.expand(mask).sum() != m.expand(m.alive).sum():
@@ -171,7 +171,7 @@ class Sanitizer(Listener):
             else:
                 self._order.clocks.restart()
 
-    def on_warp_sync(self, m: Machine, members: Array | None) -> None:
+    def on_warp_sync(self, m: Batch, members: Array | None) -> None:
         warps.check_members(m, members, self._report)
         root = m.program.instructions[m.pc].opcode[0]
         if root in ("ldmatrix", "stmatrix", "mma", "wgmma"):
@@ -179,7 +179,7 @@ class Sanitizer(Listener):
         elif root in ("bar", "barrier"):  # a shuffle orders nothing
             self._order.clocks.warp_sync(_by_warp(m, m.mask), meeting(m, members))
 
-    def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
+    def on_shuffle(self, m: Batch, source: Array, members: Array | None) -> None:
         warps.check_shuffle(m, source, members, self._report)
 
 
@@ -188,6 +188,6 @@ def _restore(saved: Sequence[tuple[Allocation, Array]]) -> None:
         allocation.data[:] = data
 
 
-def _by_warp(m: Machine, mask: Array | None) -> Array:
+def _by_warp(m: Batch, mask: Array | None) -> Array:
     """Which warps have a thread in the mask: (blocks, warps)."""
     return np.asarray(m.lanes(mask).any(axis=1).reshape(m.n_blocks, -1))

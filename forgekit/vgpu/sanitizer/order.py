@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
-from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.sanitizer.clocks import PartSync, Snapshot, WarpClocks
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, Touch
 
@@ -40,14 +41,14 @@ class Order:
         self._n_warps = record.block_warps * record.cluster_blocks
         self._history = _SyncHistory(self._n_warps)
 
-    def batch(self, m: Machine) -> None:
+    def batch(self, m: Batch) -> None:
         """A batch of blocks starts."""
         self.base = m.blocks.start * m.n_threads
         self.clocks = WarpClocks(
             m.n_blocks, m.n_threads // WARP, m.cluster_blocks, m.program.is_asynchronous
         )
 
-    def add_sync(self, m: Machine, mask: Array | None) -> None:
+    def add_sync(self, m: Batch, mask: Array | None) -> None:
         """The threads of `mask` make an access that orders others."""
         warps = np.flatnonzero(m.lanes(mask).any(axis=1)) + self.base // WARP
         first_team = m.blocks.start // m.cluster_blocks

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.findings import Report, shared_byte
 from forgekit.vgpu.sanitizer.messages import UNFENCED
@@ -46,12 +47,12 @@ class UnfencedStores:
         team, warp = np.divmod(who // WARP, self._clocks.team_warps)
         return team, warp
 
-    def store(self, m: Machine, found: Reach) -> None:
+    def store(self, m: Batch, found: Reach) -> None:
         """Threads store."""
         epoch = self._clocks.now.epoch[self._place(found.who)]
         self._open.append(_Stores(m.pc, found.units, found.who, epoch))
 
-    def fence(self, m: Machine, mask: Array | None) -> None:
+    def fence(self, m: Batch, mask: Array | None) -> None:
         """Threads execute a fence: what they have stored and what is over for them is visible."""
         if not self._open:
             return
@@ -79,7 +80,7 @@ class UnfencedStores:
         for stores in self._open:
             stores.keep(~np.isin(stores.units, found.units))
 
-    def read(self, m: Machine, found: Reach, threads: Array) -> None:
+    def read(self, m: Batch, found: Reach, threads: Array) -> None:
         """Asynchronous copies or products of `threads` read."""
         message = UNFENCED
         if m.program.instructions[m.pc].opcode[0] == "wgmma":

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.access.addressing import Target
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.ptx import Instruction
 
 
@@ -23,7 +23,7 @@ class Reach(NamedTuple):
     each: int
 
 
-def reach(m: Machine, access: Access, target: Target, unit: int, shift: int = 0) -> Reach:
+def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -> Reach:
     """All that the threads of a target touch. shift: bytes of the first unit that lie before it."""
     places = target.places
     sel = None

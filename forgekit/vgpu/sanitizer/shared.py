@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from forgekit.vgpu.access.addressing import Target
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.sanitizer.clocks import Snapshot
 from forgekit.vgpu.sanitizer.findings import Report, shared_byte
 from forgekit.vgpu.sanitizer.messages import COPY_IN_FLIGHT
@@ -75,10 +75,10 @@ class SharedCheck:
 
     def __init__(self, unit: int, order: Order, report: Report) -> None:
         self.read_blank = False
-        self.on_blank: Callable[[Machine, Reach], None] | None = None
+        self.on_blank: Callable[[Batch, Reach], None] | None = None
         self._unit, self._order, self._report = unit, order, report
 
-    def batch(self, m: Machine) -> None:
+    def batch(self, m: Batch) -> None:
         """A batch of blocks starts."""
         self._n = len(m.shared.data) // self._unit
         # Who wrote each unit last: the number of the phase between barriers, from 1, above the
@@ -90,7 +90,7 @@ class SharedCheck:
         self._held: list[Callable[[], Touch]] = []  # since the last barrier
         self._shadow: Shadow | None = None
 
-    def access(self, m: Machine, access: Access, target: Target) -> None:
+    def access(self, m: Batch, access: Access, target: Target) -> None:
         """Threads load, store or update, or an asynchronous copy starts."""
         found: Reach | None = None
         if self._copies:
@@ -106,7 +106,7 @@ class SharedCheck:
                 self._own(found)
         self._hold(m, access, target, found)
 
-    def touch(self, m: Machine, what: str, found: Reach, clock: Snapshot | None = None) -> None:
+    def touch(self, m: Batch, what: str, found: Reach, clock: Snapshot | None = None) -> None:
         """An mbarrier is used, or an asynchronous operation of the kernel's own starts.
 
         clock: as it was when the operation started.
@@ -119,7 +119,7 @@ class SharedCheck:
             self._own(found)
         self._keep(m, what, self._order.clocks.now if clock is None else clock, lambda: found)
 
-    def copied(self, m: Machine, access: Access, target: Target) -> None:
+    def copied(self, m: Batch, access: Access, target: Target) -> None:
         """An asynchronous copy has arrived, for the threads that waited for it."""
         found = reach(m, access, target, self._unit)
         self._copies.complete(found)
@@ -129,13 +129,13 @@ class SharedCheck:
     def _own(self, found: Reach) -> None:
         self._owner[found.units] = found.who | np.int64(self._phase << 32)
 
-    def _hold(self, m: Machine, access: Access, target: Target, found: Reach | None) -> None:
+    def _hold(self, m: Batch, access: Access, target: Target, found: Reach | None) -> None:
         what = ATOMIC if is_ordered(m.program.instructions[m.pc]) else _WHAT[access.kind]
         self._keep(
             m, what, self._order.clocks.now, lambda: found or reach(m, access, target, self._unit)
         )
 
-    def _keep(self, m: Machine, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
+    def _keep(self, m: Batch, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
         """found: what the access reaches, which is asked for when it matters."""
         pc, time = m.pc, self._order.time
         self._writes += what != READ
@@ -144,7 +144,7 @@ class SharedCheck:
             self._go_through(m, keep=True)
 
     # -- reads of what nobody wrote, copies in flight ---------------------------------------------
-    def _may_be_blank(self, m: Machine, access: Access) -> bool:
+    def _may_be_blank(self, m: Batch, access: Access) -> bool:
         """Whether a load may have met memory that nobody has written, by what it found."""
         if self.read_blank and self.on_blank is None:
             return False  # that one such read is known suffices
@@ -162,7 +162,7 @@ class SharedCheck:
                 return True
         return False
 
-    def _read(self, m: Machine, found: Reach) -> None:
+    def _read(self, m: Batch, found: Reach) -> None:
         if self.read_blank and self.on_blank is None:
             return
         blank = self._owner[found.units] == 0
@@ -171,7 +171,7 @@ class SharedCheck:
             if self.on_blank is not None:
                 self.on_blank(m, Reach(found.units[blank], found.who[blank], None, 1))
 
-    def _meet_copies(self, m: Machine, access: str, found: Reach) -> Reach:
+    def _meet_copies(self, m: Batch, access: str, found: Reach) -> Reach:
         """Report units that a copy is in flight to; the rest is looked at further."""
         in_flight = self._copies.to(found.units)
         bad = np.flatnonzero(in_flight)
@@ -188,14 +188,14 @@ class SharedCheck:
         return Reach(found.units[rest], found.who[rest], None, 1)
 
     # -- races ------------------------------------------------------------------------------------
-    def everyone_met(self, m: Machine) -> None:
+    def everyone_met(self, m: Batch) -> None:
         """A barrier that orders all that was before it before all that comes."""
         self._go_through(m, keep=False)
         self._shadow = None
         self._phase += 1
         self._writes = 0
 
-    def _go_through(self, m: Machine, keep: bool) -> None:
+    def _go_through(self, m: Batch, keep: bool) -> None:
         held, self._held = self._held, []
         if self._shadow is None and not self._writes:
             return
@@ -222,6 +222,6 @@ class SharedCheck:
                 return False
         return True
 
-    def _offset(self, m: Machine, unit: int) -> int:
+    def _offset(self, m: Batch, unit: int) -> int:
         """Bytes from the start of the block's shared memory."""
         return unit * self._unit % m.shared.stride

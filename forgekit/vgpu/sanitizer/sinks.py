@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from forgekit.vgpu import ptx
+from forgekit.vgpu.access.addressing import Target
+from forgekit.vgpu.access.copies import AsyncOperation
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.machine.async_operations import AsyncOperation
 from forgekit.vgpu.memory import Allocation
-from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction
@@ -69,7 +70,7 @@ def sinks_of(instruction: Instruction, program: Program) -> list[Sink]:
     return found
 
 
-def registers(operand: object, program: Program) -> list[int]:
+def registers(operand: object, program: Code) -> list[int]:
     """Return the numbers of the registers in an operand; special ones and `_` have none."""
     match operand:
         case ptx.Register(name):
@@ -84,7 +85,7 @@ def registers(operand: object, program: Program) -> list[int]:
 
 
 def sight(
-    m: Machine, what: str, values: Sequence[Array], mask: Array | None,
+    m: Batch, what: str, values: Sequence[Array], mask: Array | None,
     element: Callable[[int, int], str] = lambda who, byte: "",
 ) -> Sight:  # fmt: skip
     """Return the values that the threads of `mask` have."""
@@ -101,7 +102,7 @@ def sight(
     return Sight(m.pc, what, hash((m.pc, what, *parts)), rows, element)
 
 
-def stores(m: Machine, access: Access) -> Iterator[Sight]:
+def stores(m: Batch, access: Access) -> Iterator[Sight]:
     """Yield what threads store to tensors, or update them with."""
     ins = m.program.instructions[m.pc]
     for target in access.targets if access.kind in ("store", "atomic") else ():
@@ -123,7 +124,7 @@ def _element(shape: tuple[int, int], target: Target, access: Access) -> Callable
     return element
 
 
-def copies(m: Machine, operation: AsyncOperation) -> Iterator[Sight]:
+def copies(m: Batch, operation: AsyncOperation) -> Iterator[Sight]:
     """Yield what an asynchronous operation brings to tensors, as its source holds it now."""
     allocations, source = operation.target.allocations, operation.source
     if allocations is None or (source is not None and source.allocations is not None):

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forgekit.vgpu.access.addressing import Target
+from forgekit.vgpu.access.copies import AsyncOperation
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.machine.async_operations import AsyncOperation
+from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.memory import Allocation, GlobalMemory, fresh
-from forgekit.vgpu.memory.addressing import Target
-from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx.dataflow import Origins
 from forgekit.vgpu.sanitizer.clocks import Snapshot
 from forgekit.vgpu.sanitizer.findings import Report
@@ -77,7 +78,7 @@ class GlobalCheck:
 
     def __init__(
         self,
-        program: Program,
+        program: Code,
         record: LaunchRecord,
         memory: GlobalMemory,
         order: Order,
@@ -123,7 +124,7 @@ class GlobalCheck:
                     tensor.known |= tensor.seen
                 tensor.fresh.mark_written(tensor.known, self._unit, tensor.shift)
 
-    def access(self, m: Machine, access: Access, target: Target) -> None:
+    def access(self, m: Batch, access: Access, target: Target) -> None:
         """Threads load, store or update elements."""
         assert target.allocation is not None
         tensor = self._tensor(target.allocation)
@@ -134,7 +135,7 @@ class GlobalCheck:
         if access.kind == "async load" and tensor.shadow is not None:
             tensor.sources.append(Source(access.copy, m.pc, found.units, found.who))
 
-    def copied(self, m: Machine, access: Access) -> None:
+    def copied(self, m: Batch, access: Access) -> None:
         """Asynchronous copies have arrived, for the threads that waited for them."""
         due = m.expand(access.mask).reshape(-1)
         for tensor in self._watched():
@@ -144,7 +145,7 @@ class GlobalCheck:
                     self._meet(m, tensor, READ, found, self._order.clocks.now)
             tensor.sources = [source for source in tensor.sources if len(source.units)]
 
-    def bulk(self, m: Machine, operation: AsyncOperation, clock: Snapshot) -> None:
+    def bulk(self, m: Batch, operation: AsyncOperation, clock: Snapshot) -> None:
         """Asynchronous operations start, with the clocks as they were then."""
         for kind, run in operation.runs():
             tensor = self._tensor(run.allocation)
@@ -176,7 +177,7 @@ class GlobalCheck:
             self._tensors[key] = tensor
         return self._tensors[key]
 
-    def _touch(self, m: Machine, tensor: _Tensor, kind: str, found: Reach, clock: Snapshot) -> None:
+    def _touch(self, m: Batch, tensor: _Tensor, kind: str, found: Reach, clock: Snapshot) -> None:
         if tensor.seen is not None:
             tensor.seen[found.units] = True
             tensor.stored += len(found.units)
@@ -193,7 +194,7 @@ class GlobalCheck:
         if kind in ("store", "atomic"):
             self._write_sources(m, tensor, found, reported=races)
 
-    def _read(self, m: Machine, tensor: _Tensor, found: Reach) -> None:
+    def _read(self, m: Batch, tensor: _Tensor, found: Reach) -> None:
         """Report reads of what nobody has written, once for each unit."""
         assert tensor.known is not None
         known = tensor.known[found.units]
@@ -205,7 +206,7 @@ class GlobalCheck:
         self._report.add(UNINITIALISED_GLOBAL, (m.pc,), reader, place, count=len(bad))
         tensor.known[found.units[bad]] = True
 
-    def _meet(self, m: Machine, tensor: _Tensor, what: str, found: Reach, clock: Snapshot) -> bool:
+    def _meet(self, m: Batch, tensor: _Tensor, what: str, found: Reach, clock: Snapshot) -> bool:
         """Compare with what was before; whether there were races."""
         assert tensor.shadow is not None
         found = found._replace(who=found.who + self._order.base)
@@ -215,7 +216,7 @@ class GlobalCheck:
             races = True
         return races
 
-    def _write_sources(self, m: Machine, tensor: _Tensor, found: Reach, *, reported: bool) -> None:
+    def _write_sources(self, m: Batch, tensor: _Tensor, found: Reach, *, reported: bool) -> None:
         """Report writes, if that has not been done, to what asynchronous copies still read."""
         for source in tensor.sources:
             hit = np.isin(source.units, found.units)
@@ -236,7 +237,7 @@ class GlobalCheck:
         return f"{info.coordinate(from_first)} of {info}"
 
 
-def _contents(m: Machine, operation: AsyncOperation) -> Array:
+def _contents(m: Batch, operation: AsyncOperation) -> Array:
     """A number for what each store writes where: of two that agree, both write the same."""
     source, target = operation.source, operation.target
     assert source is not None
@@ -248,7 +249,7 @@ def _contents(m: Machine, operation: AsyncOperation) -> Array:
 
 
 def _allocations(
-    origins: Origins, program: Program, record: LaunchRecord, memory: GlobalMemory
+    origins: Origins, program: Code, record: LaunchRecord, memory: GlobalMemory
 ) -> list[Allocation]:
     """The allocations that addresses of these origins may lie in."""
     if origins is None:

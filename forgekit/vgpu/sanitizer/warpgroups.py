@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.listeners import Listener, Product
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.machine.warpgroups import WARPGROUP, Product, first_threads, threads_of
+from forgekit.vgpu.machine.warpgroups import WARPGROUP, first_threads, threads_of
 from forgekit.vgpu.opcodes.decoder import Step
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction, dataflow
@@ -85,7 +86,7 @@ class WarpgroupCheck(Listener):
             for step, i in zip(program.steps, program.instructions, strict=True)
         ]
 
-    def on_batch(self, m: Machine) -> None:
+    def on_batch(self, m: Batch) -> None:
         for used in (self._in_flight, self._copies, self._written):
             used.clear()
         n_warps = m.n_blocks * m.n_threads // WARP
@@ -137,7 +138,7 @@ class WarpgroupCheck(Listener):
     def _of(self, register: int) -> _Used | None:
         return self._in_flight.get(register, self._copies.get(register))
 
-    def _meet(self, m: Machine, register: int, does: str, own: tuple[int, ...] = ()) -> None:
+    def _meet(self, m: Batch, register: int, does: str, own: tuple[int, ...] = ()) -> None:
         used = self._of(register) if does == "reads" else self._in_flight.get(register)
         if used is None or (does == "reads" and not used.list) or (own and own == used.list):
             return
@@ -151,7 +152,7 @@ class WarpgroupCheck(Listener):
 
     # -- products ---------------------------------------------------------------------------------
 
-    def on_product(self, m: Machine, product: Product) -> None:
+    def on_product(self, m: Batch, product: Product) -> None:
         self._order.time += 1
         threads = threads_of(m, product.which)
         for register in product.accumulators:
@@ -169,7 +170,7 @@ class WarpgroupCheck(Listener):
             own = product.accumulators if register in product.accumulators else ()
             self._in_flight[register] = _Used(both, m.pc, product, own)
 
-    def on_product_done(self, m: Machine, product: Product, done: Array) -> None:
+    def on_product_done(self, m: Batch, product: Product, done: Array) -> None:
         token = product.token
         assert isinstance(token, AsyncToken)
         self._order.clocks.join_products(token, np.asarray(m.lanes(done).any(axis=1)))
@@ -181,13 +182,13 @@ class WarpgroupCheck(Listener):
                         del kept[register]
 
     # -- fences -----------------------------------------------------------------------------------
-    def on_product_fence(self, m: Machine) -> None:
+    def on_product_fence(self, m: Batch) -> None:
         self._fenced |= m.lanes(m.mask).any(axis=1)
 
-    def on_product_commit(self, m: Machine) -> None:
+    def on_product_commit(self, m: Batch) -> None:
         self._fenced &= ~m.lanes(m.mask).any(axis=1)
 
-    def _check_fence(self, m: Machine, product: Product, threads: Array) -> None:
+    def _check_fence(self, m: Batch, product: Product, threads: Array) -> None:
         """No `wgmma.fence` since the group of products before, and this is a warp's first product,
         or uses registers that something else has written since the one before.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from forgekit.vgpu.batch import EVERYONE, Barrier, Batch
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.machine.barriers import EVERYONE, Barrier
+from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.sanitizer.clocks import names_everyone
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import (
@@ -22,7 +22,7 @@ from forgekit.vgpu.sanitizer.messages import (
 _LANES = np.arange(WARP, dtype=np.uint32)
 
 
-def check_members(m: Machine, members: Array | None, report: Report) -> None:
+def check_members(m: Batch, members: Array | None, report: Report) -> None:
     """Each executing lane must be in its own mask, and lanes that name each other must agree."""
     if members is None or names_everyone(members):
         return
@@ -51,7 +51,7 @@ def check_members(m: Machine, members: Array | None, report: Report) -> None:
         )  # fmt: skip
 
 
-def check_matrix(m: Machine, report: Report) -> None:
+def check_matrix(m: Batch, report: Report) -> None:
     """Whole warps must execute an instruction that works on matrices."""
     if m.mask is None:
         return
@@ -65,7 +65,7 @@ def check_matrix(m: Machine, report: Report) -> None:
         report.add(PART_OF_A_MATRIX, (m.pc,), who, name, count=len(bad), there=int(there[warp]))
 
 
-def check_shuffle(m: Machine, source: Array, members: Array | None, report: Report) -> None:
+def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report) -> None:
     """The lanes that are read must execute the shuffle and be named by the reader's mask."""
     if m.mask is None and names_everyone(members):
         return
@@ -89,12 +89,12 @@ def check_shuffle(m: Machine, source: Array, members: Array | None, report: Repo
 
 
 # -- barriers of the block ------------------------------------------------------------------------
-def check_exited(m: Machine, mask: Array | None, number: int, report: Report) -> None:
+def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> None:
     """A barrier of the whole block opens, and some of its threads have left without it."""
     if m.alive is None:
         return
     blocks = m.expand(mask).any(axis=1, keepdims=True)
-    pc, waiting = m.pc, m.barriers.waiting.get(number)
+    pc, waiting = m.pc, m.at_barriers.get(number)
     if waiting is not None:  # it opens because somebody has left
         pc = next((a.pc for a in waiting.arrivals if a.waits), pc)
         blocks = blocks & (waiting.counts == EVERYONE)[:, None]
@@ -108,10 +108,10 @@ def check_exited(m: Machine, mask: Array | None, number: int, report: Report) ->
 
 
 def check_lines(
-    m: Machine, mask: Array | None, number: int, count: int | None, report: Report
+    m: Batch, mask: Array | None, number: int, count: int | None, report: Report
 ) -> None:
     """Threads that meet at a barrier of the whole block should do so at one place in the code."""
-    waiting = m.barriers.waiting.get(number)
+    waiting = m.at_barriers.get(number)
     if waiting is None or count is not None:
         return
     blocks = m.expand(mask).any(axis=1)
@@ -123,13 +123,13 @@ def check_lines(
                 return
 
 
-def check_opening(m: Machine, mask: Array | None, number: int, report: Report) -> None:
+def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> None:
     """A barrier opens, for which the lanes of a warp had to arrive at one instruction.
 
     Not before it opens is it certain that a lane which is missing does not come: it may still wait
     for a lock, or sleep.
     """
-    waiting = m.barriers.waiting.get(number)
+    waiting = m.at_barriers.get(number)
     if waiting is None:  # all threads came at once
         return
     blocks = np.asarray(m.expand(mask).any(axis=1))
@@ -143,14 +143,14 @@ def check_opening(m: Machine, mask: Array | None, number: int, report: Report) -
     _whole_warps(m, waiting, needed, report, blocks)
 
 
-def check_never_opened(m: Machine, report: Report) -> None:
+def check_never_opened(m: Batch, report: Report) -> None:
     """The batch is over, and some barrier has been arrived at in vain."""
     lanes = m.lanes(_existing(m))
-    for waiting in m.barriers.waiting.values():
+    for waiting in m.at_barriers.values():
         _whole_warps(m, waiting, lanes, report)
 
 
-def check_stuck(m: Machine, report: Report) -> None:
+def check_stuck(m: Batch, report: Report) -> None:
     """In a deadlock: part of a warp is at a barrier; the rest has left, or waits at another one or
     for those lanes."""
     if m.runnable or m.held:  # the kernel is stopped for another reason
@@ -158,9 +158,9 @@ def check_stuck(m: Machine, report: Report) -> None:
     gone = _existing(m) & ~m.expand(m.alive)
     for mask in m.parked.values():
         gone = gone | m.expand(mask)
-    for number, waiting in m.barriers.waiting.items():
+    for number, waiting in m.at_barriers.items():
         elsewhere = gone
-        for other, barrier in m.barriers.waiting.items():
+        for other, barrier in m.at_barriers.items():
             for arrival in barrier.arrivals:
                 if arrival.waits and other != number:
                     elsewhere = elsewhere | arrival.mask
@@ -168,7 +168,7 @@ def check_stuck(m: Machine, report: Report) -> None:
 
 
 def _whole_warps(
-    m: Machine, waiting: Barrier, needed: Array, report: Report, blocks: Array | None = None
+    m: Batch, waiting: Barrier, needed: Array, report: Report, blocks: Array | None = None
 ) -> None:
     """Each warp (of `blocks`) must have arrived with all lanes `needed`, and equally often."""
     for pc in dict.fromkeys(a.pc for a in waiting.arrivals):
@@ -189,16 +189,16 @@ def _whole_warps(
             report.add(PART_OF_A_WARP, (pc,), who, there=int(there.sum()), lanes=int(exist.sum()))
 
 
-def _existing(m: Machine) -> Array:
+def _existing(m: Batch) -> Array:
     """The threads of the block, of which the last warp may have fewer than 32."""
     return m.expand((np.arange(m.n_threads) < m.block_threads)[None])
 
 
-def _line(m: Machine, pc: int) -> object:
+def _line(m: Batch, pc: int) -> object:
     source = m.program.instructions[pc].source
     return (source.file, source.line) if source is not None else pc
 
 
-def _lines(m: Machine, waiting: Barrier, blocks: Array) -> int:
+def _lines(m: Batch, waiting: Barrier, blocks: Array) -> int:
     """At how many lines threads of these blocks have arrived."""
     return len({_line(m, a.pc) for a in waiting.arrivals if a.mask[blocks].any()})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.text import times
-from forgekit.vgpu.counters.rules import LANES
+from forgekit.vgpu import HARDWARE
 from forgekit.viz.palette import (
     UNTOUCHED,
     WRONG,
@@ -22,6 +22,8 @@ from forgekit.viz.scene import Swatch
 
 if TYPE_CHECKING:
     from forgekit.tracing.footprint import Footprint
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from forgekit.text import shortened, spans
 from forgekit.tracing.timeline import ORDER, Timeline
-from forgekit.vgpu.counters.rules import LANES
+from forgekit.vgpu import HARDWARE
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
@@ -17,6 +17,8 @@ from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, 
 
 if TYPE_CHECKING:
     from forgekit.errors import SourceLine
+
+LANES = HARDWARE.LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

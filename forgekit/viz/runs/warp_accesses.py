@@ -13,7 +13,7 @@ import numpy as np
 
 from forgekit.text import shortened, spans
 from forgekit.tracing.coalescing import LINE_BYTES, Coalescing
-from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, SECTOR_BYTES
+from forgekit.vgpu import HARDWARE
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, WRONG, thread_colour
@@ -22,6 +22,8 @@ from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, fitting, moved,
 if TYPE_CHECKING:
     from forgekit.tracing.banks import BankConflicts, BankPass, BankUse
     from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
+
+BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWARE.BANK_BYTES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the lanes that ask for it

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
-from forgekit.vgpu.cuda import device, graphs
-from forgekit.vgpu.cuda.patches import Patches
+from forgekit.cuda import device, graphs
+from forgekit.cuda.patches import Patches
+from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.host import arguments, limits
+from forgekit.vgpu.wording import got_needed
 
 _objects: dict[int, Any] = {}  # events and graphs, by handle
 
-_HOST, _DEVICE = "HostTo", "DeviceTo"
+_allocated: dict[int, np.ndarray] = {}  # memory that calls have allocated, by address
 
 
 def patch_bindings(patches: Patches) -> None:
@@ -241,13 +242,21 @@ def _allocate(size_bytes: int) -> int:
     memory = np.full(max(int(size_bytes), 1) + 512, 0xFF, np.uint8)
     start = memory.ctypes.data
     address = -(-start // 512) * 512
-    arguments.allocated[address] = memory[address - start :][: int(size_bytes)]
+    _allocated[address] = memory[address - start :][: int(size_bytes)]
     return address
+
+
+def allocation_at(address: int) -> tuple[int, int, object] | None:
+    """(start, bytes, owner) of the allocation that holds an address, or None."""
+    for start, memory in _allocated.items():
+        if start <= address < start + memory.nbytes:
+            return start, memory.nbytes, memory
+    return None
 
 
 def _free(address: int) -> None:
     """Raises UsageError: nothing was allocated there, or it is free already."""
-    if address and arguments.allocated.pop(address, None) is None:
+    if address and _allocated.pop(address, None) is None:
         needed = "what an allocation returned, once"
         raise UsageError(got_needed("free", f"{address:#x}", needed, "free each pointer once"))
 

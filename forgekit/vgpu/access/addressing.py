@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu.memory import (
-    PARAM_WINDOW,
-    WINDOW_MASK,
-    WINDOW_SHIFT,
-    Allocation,
-    clusters,
-    faults,
-)
+from forgekit.vgpu.access import clusters, faults
+from forgekit.vgpu.memory import PARAM_WINDOW, WINDOW_MASK, WINDOW_SHIFT, Allocation
 from forgekit.vgpu.ptx import Register, Vector
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory.storage import Slices
 
 WRITING = ("writes", "updates")
@@ -45,7 +39,7 @@ class Target(NamedTuple):
 class _Request(NamedTuple):
     """The arguments of `targets`; width: bytes of each thread."""
 
-    m: Machine
+    m: Batch
     kind: str
     address: Array
     mask: Array | None
@@ -55,7 +49,7 @@ class _Request(NamedTuple):
 
 
 def targets(
-    m: Machine, space: str, kind: str, address: Array, mask: Array | None, elem: int, count: int
+    m: Batch, space: str, kind: str, address: Array, mask: Array | None, elem: int, count: int
 ) -> list[Target]:
     """Where the threads of `mask` read or write `count` elements of `elem` bytes at `address`.
 
@@ -156,7 +150,7 @@ def _cluster_target(request: _Request) -> Target:
 
 
 def cluster_rows(
-    m: Machine, kind: str, address: Array, rank: Array, mask: Array | None, width: int
+    m: Batch, kind: str, address: Array, rank: Array, mask: Array | None, width: int
 ) -> Array:
     """The blocks' rows in the batch; those of threads outside the mask are any.
 
@@ -287,7 +281,7 @@ def _generic_targets(request: _Request) -> list[Target]:
     return result
 
 
-def _used(m: Machine, count: int) -> int:
+def _used(m: Batch, count: int) -> int:
     """How many elements of a vector that is loaded somebody uses.
 
     Where memory is aligned, the compiler loads three neighbours as four and drops the last one.

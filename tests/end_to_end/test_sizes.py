@@ -14,7 +14,7 @@ from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 import forgekit as fk
 from forgekit import vgpu
 from forgekit.compiling.specs import TensorSpec
-from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError
+from forgekit.vgpu.errors import ArgumentMismatchError, LaunchError, MemoryAccessError
 from forgekit.vgpu.host import arguments, launching
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener

@@ -141,7 +141,7 @@ def test_options_are_those_of_the_thread_that_sets_them():
 
 def test_a_command_s_options_are_those_of_the_threads_of_its_script():
     findings: list[Any] = []
-    with options.options_of_all_threads(findings=findings), ThreadPoolExecutor(1) as pool:
+    with options.options(all_threads=True, findings=findings), ThreadPoolExecutor(1) as pool:
         _, wrong = compiled(0)
         pool.submit(wrong, *tensors(0, 64)).result()
     assert [f.kind for f in findings if f.severity == "error"] == ["shared-race"]

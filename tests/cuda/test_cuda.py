@@ -20,7 +20,7 @@ import forgekit
 import forgekit.ops as ops
 import forgekit.vgpu
 from forgekit.devices import current_target
-from forgekit.errors import LaunchError, MemoryAccessError, PlatformError, UsageError
+from forgekit.errors import LaunchError, PlatformError, UsageError
 from forgekit.vgpu.host import limits
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
@@ -86,36 +86,11 @@ def _ones(device="cuda"):
     return torch.ones(4, device=device)
 
 
-@pytest.mark.parametrize(
-    "mix",
-    [
-        lambda: _ones() + _ones("cpu") * 2,
-        lambda: _ones().add_(torch.from_numpy(np.ones(4, np.float32))),
-        lambda: torch.add(_ones(), 1, out=torch.empty(4)),
-        lambda: torch.cat([_ones(), torch.randn(4).relu()]),
-        lambda: torch.nn.Linear(4, 4)(_ones()),
-        lambda: torch.nn.Linear(4, 4).cuda()(_ones("cpu")),
-        lambda: torch.nn.Embedding(4, 2).cuda()(torch.tensor([1, 2])),
-        lambda: torch.where(_ones() > 0, _ones(), _ones("cpu")),
-        lambda: _ones("cpu")[torch.tensor([0, 1], device="cuda")],
-        lambda: torch.equal(_ones(), _ones().cpu()),
-    ],
-)
-def test_operations_that_mix_both_sides_raise_torchs_error(cuda, mix):
-    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
-        mix()
-
-
-def test_what_may_mix_both_sides_does(cuda):
-    x, one = torch.zeros(4, device="cuda"), torch.tensor(1.0)
-    x[torch.tensor([0, 1])] = one
-    x[2:] = torch.tensor([3.0, 4.0])
-    assert (x + one).is_cuda and x.clamp(min=one).tolist() == [1, 1, 3, 4]
+def test_results_are_where_their_operands_are(cuda):
+    x = _ones().view(2, 2)
+    assert x.is_cuda and x.copy_(torch.ones(2, 2)).is_cuda and x.add_(1).is_cuda
+    # Written to in parts, and made on the CPU by torch itself.
     assert functional.one_hot(torch.tensor([1, 2], device="cuda")).is_cuda
-    sequence = torch.nn.utils.rnn.pack_padded_sequence(
-        torch.randn(3, 2, 4, device="cuda"), torch.tensor([3, 2])
-    )
-    assert sequence.data.is_cuda and sequence.batch_sizes.is_cpu
 
 
 def test_autocast_has_the_gpus_dtype(cuda):
@@ -152,7 +127,7 @@ def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
     with pytest.raises(DSLCudaRuntimeError, match="cooperative launch: got 9 blocks") as raised:
-        raise limits.LaunchError("cooperative launch: got 9 blocks")
+        raise limits._refused("9 blocks", "fewer", "less", what="cooperative launch")
     assert isinstance(raised.value, LaunchError)
     assert raised.value.error_code == runtime.cudaError_t.cudaErrorCooperativeLaunchTooLarge
     with pytest.raises(DSLCudaRuntimeError, match="got 2,000 threads"):
@@ -162,19 +137,9 @@ def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
 @pytest.mark.parametrize(
     "holds",
     [
-        lambda: (
-            torch.empty(4, pin_memory=True).is_pinned() and _ones("cpu").pin_memory().is_pinned()
-        ),
-        lambda: not _ones().is_pinned() and not _ones("cpu").is_pinned(),
-        lambda: torch.ones(2, device=0).is_cuda and torch.Generator("cuda").device.type == "cuda",
-        lambda: torch.from_dlpack(_ones()).is_cuda and torch.from_dlpack(_ones("cpu")).is_cpu,
+        lambda: torch.Generator("cuda").device.type == "cuda" and torch.version.cuda,
         lambda: _ones().type() == "torch.cuda.FloatTensor" and _ones().numpy(force=True).sum() == 4,
-        lambda: torch.accelerator.current_accelerator().type == "cuda" and torch.version.cuda,
-        lambda: torch.accelerator.current_stream().is_capturing() is False,
-        lambda: torch.cuda.memory_stats()["allocated_bytes.all.peak"] == 0,
-        lambda: torch.cuda.make_graphed_callables(len, ()) is len,
-        lambda: _ones().record_stream(torch.cuda.Stream()) is None,
-        lambda: torch.cuda.profiler.start() is None and torch.compiler.reset() is None,
+        lambda: torch.compiler.reset() is None,
         # A profile of "cuda" would warn of each operation.
         lambda: torch.autograd.profiler.profile(use_device="cuda").use_device is None,
     ],
@@ -219,28 +184,10 @@ def add_to(mX: cute.Tensor, mY: cute.Tensor):
     add_kernel(mX, mY).launch(grid=(1, 1, 1), block=(4, 1, 1))
 
 
-def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
-    """A script that forgets to move one argument would fail on a GPU; pinned memory is reached."""
-    run = forgekit.compile(add_to, _ones(), forgekit.zeros(4))
-    y = torch.zeros(4)
-    with pytest.raises(MemoryAccessError, match=r"(?s)reads 4 bytes of mY.*on the CPU.*mY.to"):
-        run(_ones(), y)
-    assert (y == 0).all()
-    for y in (torch.zeros(4, pin_memory=True), forgekit.zeros(4), torch.zeros(4, device="cuda")):
-        run(_ones(), y)
-        assert (y == 1).all()
-    run(_ones("cpu"), y.cpu())
-
-
 def test_arrays_of_numpy_go_through_from_dlpack(cuda):
     x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
     add_to(from_dlpack(x), from_dlpack(y))
     assert (y == 1).all()
-
-
-def test_what_does_not_fit_is_out_of_memory(cuda):
-    with pytest.raises(torch.cuda.OutOfMemoryError, match="CUDA out of memory"):
-        torch.empty(10**14, device="cuda")
 
 
 def test_a_sparse_tensor_is_where_its_source_is(cuda):
@@ -269,7 +216,6 @@ def test_a_real_gpu_is_left_alone(monkeypatch):
         (lambda: torch.ones(1, device="cuda:1"), "got cuda:1, needed cuda:0"),
         (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "without record()"),
         (lambda: torch.cuda.set_device(3), "got cuda:3, needed cuda:0"),
-        (lambda: torch.library.opcheck(len, (_ones().requires_grad_(),)), "require gradients"),
         (lambda: driver.cuModuleLoadData(b""), "a call of cuModuleLoadData"),
         (lambda: runtime.cudaMemcpyPeer(), "a call of cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),

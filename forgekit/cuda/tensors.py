@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.utils.dlpack
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda, mark
-from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, on_virtual_gpu
-
-_KDL_CUDA = 2  # of DLPack's DLDeviceType
+from forgekit.cuda.cute_dsl import KDL_CUDA
+from forgekit.cuda.marks import (
+    CPU,
+    CUDA,
+    CUDA_ATTRIBUTE,
+    is_cuda,
+    mark,
+    on_gpu,
+)
+from forgekit.cuda.patches import Patches
 
 
 class _Move(torch.autograd.Function):
@@ -33,7 +35,7 @@ class _Move(torch.autograd.Function):
 
 
 def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:
-    return x if on_virtual_gpu(x) == cuda else _Move.apply(x, cuda)
+    return x if on_gpu(x) == cuda else _Move.apply(x, cuda)
 
 
 def patch_tensors(patches: Patches) -> None:
@@ -46,24 +48,18 @@ def patch_tensors(patches: Patches) -> None:
         get = original.__get__ if hasattr(original, "__set__") else None
 
         def ask(self: torch.Tensor) -> Any:
-            return of_marked if on_virtual_gpu(self) else (get(self) if get else original(self))
+            return of_marked if on_gpu(self) else (get(self) if get else original(self))
 
         put(tensor, name, property(ask) if get else ask)
 
     for name, of_marked in (
         ("device", CUDA), ("is_cuda", True), ("is_cpu", False), ("get_device", 0),
-        ("__dlpack_device__", (_KDL_CUDA, 0)),
+        ("__dlpack_device__", (KDL_CUDA, 0)),
     ):  # fmt: skip
         asks(name, of_marked)
-    put(
-        tensor,
-        "is_pinned",
-        lambda self, device=None: getattr(self.untyped_storage(), PINNED_ATTRIBUTE, False),
-    )
-    put(tensor, "record_stream", lambda self, stream: None)
     type_ = tensor.type
     put(tensor, "type", lambda self, *args, **kwargs: type_(self, *args, **kwargs)
-        if args or kwargs or not on_virtual_gpu(self)
+        if args or kwargs or not on_gpu(self)
         else type_(self).replace("torch.", "torch.cuda.", 1))  # fmt: skip
 
     to = tensor.to
@@ -92,19 +88,9 @@ def patch_tensors(patches: Patches) -> None:
         put(tensor, name, _on_the_cpu_alone(getattr(tensor, name)))
     deepcopy = tensor.__deepcopy__
     put(tensor, "__deepcopy__",
-        lambda self, memo: mark(deepcopy(self, memo), True) if on_virtual_gpu(self)
+        lambda self, memo: mark(deepcopy(self, memo), True) if on_gpu(self)
         else deepcopy(self, memo))  # fmt: skip
     put(tensor, "new_tensor", made_from_data(tensor.new_tensor))
-
-    from_dlpack = torch.utils.dlpack.from_dlpack
-
-    def aliased(source: Any, **kwargs: Any) -> torch.Tensor:
-        made = from_dlpack(source, **kwargs)
-        where = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (0, 0)
-        return mark(made) if where[0] == _KDL_CUDA else made
-
-    for owner in (torch, torch.utils.dlpack):
-        put(owner, "from_dlpack", aliased)
 
 
 def patch_files(patches: Patches) -> None:
@@ -125,9 +111,9 @@ def patch_files(patches: Patches) -> None:
 
 def _on_the_cpu_alone(original: Callable) -> Callable:
     def read(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if on_virtual_gpu(self) and kwargs.get("force"):
+        if on_gpu(self) and kwargs.get("force"):
             self = self.detach().cpu()
-        if on_virtual_gpu(self):
+        if on_gpu(self):
             raise TypeError(
                 "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
                 "tensor to host memory first."
@@ -158,22 +144,5 @@ def made_from_data(original: Callable) -> Callable:
         wants_grad = kwargs.pop("requires_grad", False)
         made = original(*args, device=CPU, **kwargs)
         return _moved(made, True).requires_grad_(wants_grad or made.requires_grad)
-
-    return make
-
-
-def made_by_a_script(original: Callable) -> Callable:
-    """`torch.zeros` and the like, which take a number for a device; what they make on the CPU is
-    known to be there. (Tensors that forgekit makes go with both.)"""
-
-    @functools.wraps(original)
-    def make(*args: Any, **kwargs: Any) -> torch.Tensor:
-        if isinstance(kwargs.get("device"), int):
-            kwargs["device"] = torch.device("cuda", kwargs["device"])
-        made = original(*args, **kwargs)
-        caller = str(sys._getframe(1).f_globals.get("__name__"))
-        if not on_virtual_gpu(made) and not caller.startswith("forgekit."):
-            mark(made, False)
-        return made
 
     return make

@@ -13,7 +13,7 @@ import torch
 
 import forgekit.vgpu
 from forgekit.commands.run import run_script
-from forgekit.vgpu.host.options import options_of_all_threads
+from forgekit.vgpu import options
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
 _LAUNCHES_NOTHING = ("tensors_move",)
@@ -35,7 +35,7 @@ def process(monkeypatch):
 @pytest.mark.parametrize("path", SCRIPTS, ids=[path.stem for path in SCRIPTS])
 def test_a_script_for_a_gpu_runs_unmodified(path, process, capsys):
     launched: list[str] = []
-    with options_of_all_threads(launched=launched):
+    with options(all_threads=True, launched=launched):
         ended = run_script(str(path), [], device="virtual")
     assert ended.status == 0, capsys.readouterr().err
     assert bool(launched) != (path.stem in _LAUNCHES_NOTHING)

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu.errors import UsageError
+from forgekit.vgpu.wording import got_needed
 
 NOT_CAPTURED = object()
 LEGACY_STREAM = 0

@@ -1,14 +1,14 @@
-"""What a benchmark found, as frozen data: below its tables, its words and its pictures."""
+"""What a benchmark found, as frozen data: variants of one size, and a sweep over sizes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forgekit.benching.measuring import Measured
 from forgekit.benching.recorded import Recorded, RecordedRow
 from forgekit.errors import brief, usage_error
+from forgekit.text import plural, size
 
 Size = int | tuple[int, ...]
 
@@ -24,7 +24,7 @@ class VariantOutcome:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BenchmarkData:
-    """The attributes of `Benchmark`, which documents them."""
+    """Variants of one computation; `Benchmark` lists the attributes."""
 
     outcomes: tuple[VariantOutcome, ...]
     kind: str
@@ -76,6 +76,7 @@ class BenchmarkData:
         wanted = name, self.dtype, self.recorded_shape
         return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
 
+    # -- words ------------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
         """Where, when, and of what."""
@@ -90,10 +91,10 @@ class BenchmarkData:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepData:
-    """The attributes of `Sweep`, which documents them."""
+    """Variants over sizes; `Sweep` lists the attributes."""
 
     sizes: tuple[Size, ...]
-    benchmarks: Sequence[BenchmarkData]
+    benchmarks: tuple[BenchmarkData, ...]
     axis: str
 
     @property
@@ -109,3 +110,10 @@ class SweepData:
         """Of each size what a variant costs; None where it was not measured."""
         found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
         return [by_name.get(name) for by_name in found]
+
+    @property
+    def headline(self) -> str:
+        b = self.benchmarks[0]
+        ends = (size(x.moved_bytes) for x in (b, self.benchmarks[-1]))
+        moved = " to ".join(dict.fromkeys(ends))
+        return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"

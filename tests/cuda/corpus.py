@@ -1,6 +1,6 @@
 """Run others' CuTe DSL code, unmodified, on the virtual GPU, and say how each file ended.
 
-    python -m tests.vgpu.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
+    python -m tests.cuda.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
 
 A script goes through `forgekit run`, a notebook gets `install(cuda=True)` as its first cell, of a
 test file `--tests` tests run, evenly chosen. What a checkout needs besides goes into PYTHONPATH.

@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 
-from forgekit.errors import PlatformError, got_needed
+from forgekit.vgpu.errors import PlatformError
+from forgekit.vgpu.wording import got_needed
 
 _NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, several times over
 

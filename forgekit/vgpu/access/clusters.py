@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
 
 RANK_SHIFT = 24  # a block's shared memory is smaller than 16 MiB
 _OFFSET = (1 << RANK_SHIFT) - 1
@@ -26,7 +26,7 @@ def mapped(address: Array, rank: Array) -> Array:
     return (address & (above | kind(_OFFSET))) | whose
 
 
-def split(m: Machine, address: Array) -> tuple[Array, Array]:
+def split(m: Batch, address: Array) -> tuple[Array, Array]:
     """(rank, address within the block's shared memory) of `shared::cluster` addresses.
 
     The rank is that of no block of the cluster if the address is none of it.
@@ -37,12 +37,12 @@ def split(m: Machine, address: Array) -> tuple[Array, Array]:
     return rank, address & kind(_OFFSET)
 
 
-def own_rank(m: Machine) -> Array:
+def own_rank(m: Batch) -> Array:
     """(blocks, 1): each block's rank in its cluster."""
     return (np.arange(m.n_blocks, dtype=np.int64) % m.cluster_blocks)[:, None]
 
 
-def row_of(m: Machine, rank: Array) -> Array:
+def row_of(m: Batch, rank: Array) -> Array:
     """The row, in the batch, of the block `rank` of each thread's cluster."""
     rows = np.arange(m.n_blocks, dtype=np.int64)[:, None]
     return rows - rows % m.cluster_blocks + rank

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections import Counter
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +12,10 @@ import torch
 import torch._subclasses.fake_tensor
 import torch.utils._device
 
-from forgekit.errors import usage_error
-from forgekit.vgpu.cuda import device, graphs
-from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda
-from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.cuda.tensors import made_by_a_script, made_from_data
+from forgekit.cuda import device, graphs
+from forgekit.cuda.marks import CPU, CUDA, is_cuda
+from forgekit.cuda.patches import Patches
+from forgekit.cuda.tensors import made_from_data
 
 
 class Event:
@@ -86,13 +84,6 @@ class Stream:
 
     def __exit__(self, *_: object) -> None:
         graphs.set_current_stream(self._before)
-
-
-class ExternalStream(Stream):
-    """`torch.cuda.ExternalStream`: a number that another library gave."""
-
-    def __init__(self, stream_ptr: int, device: Any = None) -> None:
-        super().__init__(stream_ptr=stream_ptr)
 
 
 def current_stream(device: Any = None) -> Stream:
@@ -172,6 +163,11 @@ def _properties(which: Any = None) -> SimpleNamespace:
     return device.properties()
 
 
+def _is_available() -> bool:
+    """True for scripts; forgekit itself has to know that there is no real GPU."""
+    return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
+
+
 def _set_stream(stream: Stream | None) -> None:
     if stream is not None:
         graphs.set_current_stream(stream.cuda_stream)
@@ -194,26 +190,18 @@ _DONE_ALREADY = (
 )  # fmt: skip
 
 
-_MADE_FROM_DATA = ("tensor", "as_tensor", "asarray")
-_MADE_BY_A_SCRIPT = (
-    "empty", "zeros", "ones", "full", "rand", "randn", "randint", "randperm", "arange", "linspace",
-    "eye", "from_numpy",
-)  # fmt: skip
-
-
 def patch_torch(patches: Patches) -> None:
     """Let torch.cuda answer for the virtual GPU."""
     default = torch.default_generator
     patches.put_all(torch.cuda, _answers(**dict.fromkeys(_DONE_ALREADY)))
     patches.put_all(torch.cuda, _answers(
-        is_available=True, is_initialized=True, device_count=1, current_device=0,
+        is_initialized=True, device_count=1, current_device=0,
         is_bf16_supported=True, can_device_access_peer=False, graph_pool_handle=(0, 0),
         memory_allocated=0, max_memory_allocated=0, memory_reserved=0, max_memory_reserved=0,
-        memory_stats=Counter(), memory_summary="the virtual GPU keeps no account of memory",
     ))  # fmt: skip
     patches.put_all(torch.cuda, {
-        "Stream": Stream, "ExternalStream": ExternalStream,
-        "Event": Event, "CUDAGraph": CUDAGraph, "graph": graph, "stream": _stream,
+        "is_available": _is_available,
+        "Stream": Stream, "Event": Event, "CUDAGraph": CUDAGraph, "graph": graph, "stream": _stream,
         "StreamContext": _stream, "set_stream": _set_stream, "current_stream": current_stream,
         "default_stream": lambda device=None: Stream(stream_ptr=graphs.LEGACY_STREAM),
         "is_current_stream_capturing": lambda: current_stream().is_capturing(),
@@ -229,52 +217,23 @@ def patch_torch(patches: Patches) -> None:
         "initial_seed": lambda: default.initial_seed(),
         "get_rng_state": lambda which=None: torch.get_rng_state(),
         "set_rng_state": lambda state, which=None: torch.set_rng_state(state),
-        # What it makes runs without the host; functions that stay as they are give the same values.
-        "make_graphed_callables": lambda callables, *_, **__: callables,
-        "nvtx": SimpleNamespace(
-            **_answers(range_push=None, range_pop=None, mark=None),
-            range=lambda *_, **__: contextlib.nullcontext(),
-        ),
-        "cudart": lambda: SimpleNamespace(
-            **_answers(cudaProfilerStart=None, cudaProfilerStop=None)),
     })  # fmt: skip
     torch.utils._device._device_constructors()  # looks them up, once
-    for name in _MADE_FROM_DATA + _MADE_BY_A_SCRIPT:
-        from_data = made_from_data if name in _MADE_FROM_DATA else (lambda made: made)
-        patches.put(torch, name, made_by_a_script(from_data(getattr(torch, name))))
+    for name in ("tensor", "as_tensor", "asarray"):
+        patches.put(torch, name, made_from_data(getattr(torch, name)))
     # Before torch 2.13 a fake tensor begins a context on the real GPU.
     patches.put(torch._subclasses.fake_tensor, "init_gpu_context", lambda device: None)
     patches.put(torch, "Generator", Generator)
     _patch_autocast(patches)
-    patches.put_all(torch.cuda.profiler, _answers(start=None, stop=None))
     patches.put(torch.backends.cuda, "is_built", lambda: True)
     patches.put(torch.version, "cuda", f"{device.CUDA_VERSION // 1000}.0")
-    patches.put_all(torch.accelerator, _answers(
-        is_available=True, device_count=1, current_accelerator=torch.device("cuda"),
-        current_device_index=0, current_device_idx=0, synchronize=None, empty_cache=None,
-    ) | {"current_stream": current_stream})  # fmt: skip
     profile = torch.autograd.profiler.profile.__init__
     patches.put(torch.autograd.profiler.profile, "__init__", lambda self, *args, **kwargs: profile(
         self, *args, **kwargs | {"use_device": None}))  # fmt: skip
     # What it makes runs on a GPU; a function that stays as it is gives the same values.
     patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
     patches.put(torch.nn.Module, "compile", lambda self, *_, **__: None)
-    patches.put(torch.library, "opcheck", _without_gradients(torch.library.opcheck))
     patches.put(torch.compiler, "reset", lambda: None)
-
-
-def _without_gradients(opcheck: Any) -> Any:
-    """`opcheck`, which makes fake tensors: torch's autograd ends the process at those on "cuda"."""
-
-    @functools.wraps(opcheck)
-    def check(op: Any, args: Any, *more: Any, **kwargs: Any) -> Any:
-        if any(isinstance(t, torch.Tensor) and t.is_cuda and t.requires_grad for t in args):
-            needed = "tensors without requires_grad, or a real GPU"
-            raise usage_error("opcheck", 'tensors on "cuda" that require gradients', needed,
-                              "detach() them, or run the script on a GPU")  # fmt: skip
-        return opcheck(op, args, *more, **kwargs)
-
-    return check
 
 
 def _patch_autocast(patches: Patches) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
 
-from forgekit.errors import LaunchError, UsageError, got_needed
-from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.host import limits
+from forgekit.cuda.patches import Patches
+from forgekit.vgpu.errors import LaunchError, UsageError
+from forgekit.vgpu.wording import got_needed
+
+KDL_CUDA = 2  # of DLPack's DLDeviceType
 
 
 def patch_cute_dsl(patches: Patches) -> None:
-    """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused; a
-    launch that is too large raises the DSL's error."""
+    """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused."""
     from cutlass import testing
     from cutlass.base_dsl.jit_executor import JitCompiledFunction
     from cutlass.cute import testing as older
@@ -23,13 +25,12 @@ def patch_cute_dsl(patches: Patches) -> None:
         (testing, "benchmark"), (testing, "_benchmark_for_autotune"), (older, "_benchmark"),
     ):  # fmt: skip
         patches.put(owner, name, _once(getattr(owner, name)))
-    patches.put(limits, "LaunchError", _launch_error())
     # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
 
 
-def _launch_error() -> type[LaunchError]:
+def launch_error() -> type[LaunchError]:
     """A `LaunchError` that is CuTe DSL's too, with CUDA's code where that is known."""
     from cuda.bindings.runtime import cudaError_t
     from cutlass.base_dsl.common import DSLCudaRuntimeError
@@ -63,3 +64,22 @@ def _refuse_export(*_: Any, **__: Any) -> Any:
         got_needed("export_to_c", "a function of the virtual GPU", "one compiled for a real GPU",
                    "export it on a machine with a GPU; here call the compiled function itself")
     )  # fmt: skip
+
+
+class GlobalTensor:
+    """A tensor of the CPU's memory that DLPack calls one of a GPU: to the DSL, global memory."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def __dlpack__(self, stream: object = None) -> Any:
+        capsule = self.tensor.detach().__dlpack__(stream=-1)
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        # DLManagedTensor: its DLTensor begins with the data's pointer, then the device's type.
+        at = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
+        ctypes.c_int32.from_address(at).value = KDL_CUDA
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return KDL_CUDA, 0

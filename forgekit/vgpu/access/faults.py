@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.errors import KernelError, MemoryAccessError
-from forgekit.text import plural
+from forgekit.vgpu.errors import KernelError, MemoryAccessError
 from forgekit.vgpu.launch_record import block_coordinates
 from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, Allocation, TensorInfo
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory.storage import Slices
     from forgekit.vgpu.memory.tensor_maps import TensorMap
 
@@ -46,19 +45,19 @@ class Overrun(NamedTuple):
 
 
 # -- every message --------------------------------------------------------------------------------
-def _first(m: Machine, bad: Array | None) -> tuple[int, int]:
+def _first(m: Batch, bad: Array | None) -> tuple[int, int]:
     """Block and thread, in the batch, of the first of these threads."""
     block, thread = np.argwhere(m.expand(bad))[0].tolist()
     return block, thread
 
 
-def _of_first(m: Machine, array: Array, bad: Array | None) -> int:
+def _of_first(m: Batch, array: Array, bad: Array | None) -> int:
     """What the first of these threads has."""
     return int(np.broadcast_to(array, m.shape)[_first(m, bad)])
 
 
 def _error(
-    m: Machine, bad: Array | None, kind: str, title: str, does: str, advice: str, place: str = "",
+    m: Batch, bad: Array | None, kind: str, title: str, does: str, advice: str, place: str = "",
     error: type[KernelError] = MemoryAccessError,
 ) -> KernelError:  # fmt: skip
     """What the threads `bad` do wrong, and for programs the kind, the line, who and the place.
@@ -67,7 +66,7 @@ def _error(
     """
     block, thread = _first(m, bad)
     more = int(m.expand(bad).sum()) - 1
-    others = f"\n  {plural(more, 'more thread')} had done so when the kernel was stopped."
+    others = f"\n  {_plural(more, 'more thread')} had done so when the kernel was stopped."
     found = error(
         f"{title}: {m.where()}\n  {m.thread_name(block, thread)} {does}{others if more else ''}\n"
         f"{advice}"
@@ -77,8 +76,13 @@ def _error(
     return m.marked(found, kind)
 
 
+def _plural(count: int, noun: str) -> str:
+    """`1 byte`, `1,280 bytes`"""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def _bytes(count: int) -> str:
-    return plural(count, "byte")
+    return _plural(count, "byte")
 
 
 def _more(width: int, itemsize: int) -> str:
@@ -87,7 +91,7 @@ def _more(width: int, itemsize: int) -> str:
 
 
 # -- out of bounds --------------------------------------------------------------------------------
-def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int) -> KernelError:
+def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -> KernelError:
     value = _of_first(m, address, bad)
     allocation = m.memory.find(value)
     if allocation is None:
@@ -113,7 +117,7 @@ def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int)
 
 
 def _overrun(
-    m: Machine, address: Array, bad: Array, width: int, info: TensorInfo, start: int
+    m: Batch, address: Array, bad: Array, width: int, info: TensorInfo, start: int
 ) -> Overrun:
     """start: the virtual address of the tensor's first element."""
     block, thread = np.nonzero(np.broadcast_to(bad, m.shape))
@@ -132,7 +136,7 @@ def _overrun(
 
 
 def _out_of_bounds_advice(
-    m: Machine, where: tuple[int, int], info: TensorInfo, from_first: int
+    m: Batch, where: tuple[int, int], info: TensorInfo, from_first: int
 ) -> str:
     """What to look at, by what the first offending thread had to work on."""
     if from_first < 0:
@@ -170,16 +174,8 @@ def _elements(count: int, only: str = "") -> str:
     return f"is {only}1 element" if count == 1 else f"are {only}{count:,} elements"
 
 
-def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> KernelError:
+def unmapped(m: Batch, kind: str, address: Array, mask: Array | None, width: int) -> KernelError:
     value = _of_first(m, address, mask)
-    for region in m.memory.on_the_host:
-        if region.start <= value < region.start + region.size_bytes:
-            return _error(
-                m, mask, "out-of-bounds", "Memory of the host",
-                f"{kind} {_bytes(width)} of {region.info}, which is on the CPU: others are on "
-                '"cuda".',
-                f'Move it: {region.info.name}.to("cuda").', str(region.info),
-            )  # fmt: skip
     tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]
     nearest = m.memory.find(value)
     offset = ""
@@ -201,7 +197,7 @@ def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: i
 
 
 def slice_error(
-    m: Machine, memory: Slices, kind: str, address: Array, bad: Array, width: int
+    m: Batch, memory: Slices, kind: str, address: Array, bad: Array, width: int
 ) -> KernelError:
     offset, space = _of_first(m, address, bad) - memory.base, memory.space
     owner = "a block has" if space == "shared" else "a thread has"
@@ -214,18 +210,18 @@ def slice_error(
     )  # fmt: skip
 
 
-def no_such_rank(m: Machine, kind: str, address: Array, bad: Array, width: int) -> KernelError:
+def no_such_rank(m: Batch, kind: str, address: Array, bad: Array, width: int) -> KernelError:
     return _error(
         m, bad, "out-of-bounds", "Out of bounds",
         f"{kind} {_bytes(width)} at shared::cluster address {_of_first(m, address, bad):#x}, which "
-        f"is in no block of its cluster of {plural(m.cluster_blocks, 'block')}.",
+        f"is in no block of its cluster of {_plural(m.cluster_blocks, 'block')}.",
         "The rank given to map_dsmem_ptr() has to be below the number of blocks of the cluster: "
         "look at cluster= of the launch.",
         "distributed shared memory",
     )  # fmt: skip
 
 
-def block_has_left(m: Machine, kind: str, rank: Array, gone: Array) -> KernelError:
+def block_has_left(m: Batch, kind: str, rank: Array, gone: Array) -> KernelError:
     return _error(
         m, gone, "block-lifetime", "Shared memory of a block that has left the kernel",
         f"{kind} shared memory of block {_of_first(m, rank, gone)} of its cluster, all threads of "
@@ -236,7 +232,7 @@ def block_has_left(m: Machine, kind: str, rank: Array, gone: Array) -> KernelErr
 
 
 # -- other accesses -------------------------------------------------------------------------------
-def read_only(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> KernelError:
+def read_only(m: Batch, kind: str, address: Array, mask: Array | None, width: int) -> KernelError:
     value = _of_first(m, address, mask)
     allocation = m.memory.find(value)
     assert allocation is not None
@@ -252,7 +248,7 @@ def read_only(m: Machine, kind: str, address: Array, mask: Array | None, width: 
 
 
 def misaligned(
-    m: Machine, space: str, kind: str, address: Array, bad: Array, width: int, advice: str = ""
+    m: Batch, space: str, kind: str, address: Array, bad: Array, width: int, advice: str = ""
 ) -> KernelError:
     value = _of_first(m, address, bad)
     what = f"address {value:#x}"
@@ -276,7 +272,7 @@ def misaligned(
     )  # fmt: skip
 
 
-def uneven_size(m: Machine, kind: str, sizes: Array, bad: Array, step: int) -> KernelError:
+def uneven_size(m: Batch, kind: str, sizes: Array, bad: Array, step: int) -> KernelError:
     return _error(
         m, bad, "misaligned", "Misaligned access",
         f"{kind} {_bytes(_of_first(m, sizes, bad))} at once, not a multiple of {step}.",
@@ -285,7 +281,7 @@ def uneven_size(m: Machine, kind: str, sizes: Array, bad: Array, step: int) -> K
     )  # fmt: skip
 
 
-def apart(m: Machine, mask: Array) -> KernelError:
+def apart(m: Batch, mask: Array) -> KernelError:
     """An asynchronous store and its mbarrier are not in the same block."""
     return _error(
         m, mask, "mbarrier", "Misused mbarrier",
@@ -297,7 +293,7 @@ def apart(m: Machine, mask: Array) -> KernelError:
 
 # -- tensor copies --------------------------------------------------------------------------------
 def box_out_of_bounds(
-    m: Machine, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
+    m: Batch, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
     at: tuple[int, ...], first: int, last: int,
 ) -> KernelError:  # fmt: skip
     """A box reaches bytes `first` to `last` of an allocation, which is smaller.
@@ -328,7 +324,7 @@ def box_out_of_bounds(
 
 
 def box_corner(
-    m: Machine, does: str, who: Array, tensor_map: TensorMap, at: tuple[int, ...], wrong: str
+    m: Batch, does: str, who: Array, tensor_map: TensorMap, at: tuple[int, ...], wrong: str
 ) -> KernelError:
     """A tensor copy whose box begins where none may; wrong: of the box, as a clause."""
     return _error(
@@ -339,7 +335,7 @@ def box_corner(
     )  # fmt: skip
 
 
-def tensor_map(m: Machine, who: Array, what: str) -> KernelError:
+def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
     """A tensor copy is given `what`, with which it cannot work."""
     return _error(
         m, who, "tensor-map", "Misused tensor map", f"gives the copy {what}.",

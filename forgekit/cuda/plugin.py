@@ -1,0 +1,67 @@
+"""The plug-in: replaces what host code calls, and says which tensors are on "cuda"."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from forgekit.cuda import bindings, cute_dsl, graphs, marks, tensors, torch_cuda
+from forgekit.cuda.patches import Patches
+from forgekit.vgpu.errors import PlatformError
+from forgekit.vgpu.plugins import Plugin
+from forgekit.vgpu.wording import got_needed
+
+
+class Cuda(Plugin):
+    """Lets host code find a GPU, which is the virtual one."""
+
+    def start(self) -> None:
+        """Replace what host code calls.
+
+        Raises:
+            PlatformError: torch has a real GPU here.
+        """
+        if torch.cuda.is_available():
+            raise PlatformError(
+                got_needed("cuda", "True on a machine with a GPU", "one without",
+                           "leave it out, or set CUDA_VISIBLE_DEVICES= to hide the GPU")
+            )  # fmt: skip
+        self.launch_error = cute_dsl.launch_error()
+        self._patches, self._mode = Patches(), marks.Marking()
+        for patch in (tensors.patch_tensors, tensors.patch_files, torch_cuda.patch_torch,
+                      bindings.patch_bindings, cute_dsl.patch_cute_dsl):  # fmt: skip
+            patch(self._patches)
+        bootstrap = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+        def in_thread(thread: threading.Thread) -> Any:
+            with marks.Marking():
+                return bootstrap(thread)
+
+        self._patches.put(threading.Thread, "_bootstrap_inner", in_thread)
+        marks.Marking.active = True
+        self._mode.__enter__()
+
+    def stop(self) -> None:
+        """Put everything back; tensors on "cuda" are on the CPU, where they always were."""
+        marks.Marking.active = False
+        if self._mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
+            self._mode.__exit__(None, None, None)
+        self._patches.undo()
+
+    def on_gpu(self, tensor: Any) -> bool:
+        return marks.on_gpu(tensor)
+
+    def for_dlpack(self, tensor: Any) -> Any:
+        return cute_dsl.GlobalTensor(tensor) if marks.on_gpu(tensor) else tensor
+
+    def allocation_at(self, address: int) -> tuple[int, int, object] | None:
+        return bindings.allocation_at(address)
+
+    def current_stream(self) -> int:
+        return graphs.current_stream()
+
+    def keep(self, stream: int, work: Callable[[], object]) -> bool:
+        return graphs.keep(stream, work)

@@ -1,0 +1,92 @@
+"""What a profile knows: the counts of each launch and line, and what follows from them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from forgekit.arguments import checked
+from forgekit.errors import SourceLine
+from forgekit.profiling.gpus import Gpu, gpu_or_default
+from forgekit.profiling.metrics import METRICS, ByName, Counts, Metric, total
+from forgekit.profiling.predictions import Predictions
+from forgekit.profiling.profiled_lines import Launch, ProfiledLine, summed
+from forgekit.profiling.waste import Waste, waste_of
+from forgekit.tracing.warp_access import WarpAccess
+
+if TYPE_CHECKING:
+    from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu import TensorTraffic
+
+FirstFound = dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]
+
+
+@dataclass(eq=False, repr=False)
+class ProfileData(ByName):
+    """Counts of a function's kernels by source line; `Profile` lists the attributes."""
+
+    metrics: ClassVar[tuple[Metric, ...]] = METRICS
+
+    name: str
+    launches: tuple[Launch, ...]
+    gpu: Gpu
+    lines: tuple[ProfiledLine, ...] = ()
+    predicted: Predictions = field(default_factory=Predictions)
+    first_accesses: FirstFound = field(default_factory=dict)
+    call: tuple[CompiledKernel, tuple[Any, ...]] | None = None
+
+    # -- numbers ------------------------------------------------------------------------------
+    @functools.cached_property
+    def total(self) -> Counts:
+        """All launches together. Bytes of device memory count once a launch."""
+        return total([launch.counts for launch in self.launches])
+
+    def __getitem__(self, name: str) -> int | float:
+        return self.total[name]
+
+    @functools.cached_property
+    def all_lines(self) -> tuple[ProfiledLine, ...]:
+        """Every line of every launch, in source order, whatever is shown."""
+        return summed(self.launches)
+
+    @property
+    def worst(self) -> Waste | None:
+        """The line that wastes most of those shown, and why; None if nothing stands out."""
+        return next(iter(self.findings), None)
+
+    @functools.cached_property
+    def findings(self) -> list[Waste]:
+        """All that stands out, the largest waste first."""
+        shown = {line.key for line in self.lines}
+        return [f for f in waste_of(self.all_lines) if f.line.key in shown]
+
+    @functools.cached_property
+    def tensors(self) -> dict[str, TensorTraffic]:
+        """Tensor's name -> device memory touched, each byte once a launch."""
+        result: dict[str, TensorTraffic] = {}
+        for t in (t for launch in self.launches for t in launch.tensors.values()):
+            old = result.get(t.name, replace(t, read_bytes=0, written_bytes=0))
+            result[t.name] = replace(t, read_bytes=old.read_bytes + t.read_bytes,
+                                     written_bytes=old.written_bytes + t.written_bytes)  # fmt: skip
+        return result
+
+    @property
+    def bytes_touched(self) -> int:
+        """Distinct bytes of device memory read plus written, of each launch: the least to move."""
+        return sum(launch.bytes_touched for launch in self.launches)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory that one block has, the most of any launch."""
+        return max((launch.shared_bytes for launch in self.launches), default=0)
+
+    @checked()
+    def bound_s(self, gpu: str | Gpu | None = None) -> float:
+        """Seconds that moving `bytes_touched` takes at a GPU's peak bandwidth: no kernel that
+        touches these bytes, and finds none of them in a cache, is faster.
+
+        Raises:
+            UsageError: no such GPU in forgekit.profiling.gpus.GPUS.
+        """
+        return gpu_or_default(gpu or self.gpu).seconds(self.bytes_touched)

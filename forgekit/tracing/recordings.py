@@ -1,0 +1,152 @@
+"""Recordings of calls: a compiled kernel runs once for all that looks at the same call.
+
+A call is the same where the kernel is and the arguments hold the same bytes, laid out alike. They
+are compared with copies from before the run, so a changed element is always another call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from forgekit.compiling.replay import copied
+from forgekit.errors import KernelError, MemoryAccessError
+from forgekit.vgpu import HOST, Listener, Recording, options
+
+if TYPE_CHECKING:
+    from forgekit.compiling.compiled import CompiledKernel
+
+L = TypeVar("L", bound=Listener)
+Make = Callable[[], Listener]
+
+MOST_BYTES = 128 << 20  # of all recordings that are kept
+_MOST_CALLS = 64
+
+_kept: list[Call] = []  # the latest last
+_compare = ctypes.CDLL(None).memcmp
+_compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
+
+
+@dataclass(eq=False)
+class Call:
+    """One call of a compiled kernel, recorded.
+
+    Attributes:
+        before, after: copies of the arguments, as they were before the run and after it.
+        error: what stopped the kernel, else None.
+        recording: what happened.
+    """
+
+    kernel: CompiledKernel
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
+    error: KernelError | None
+    recording: Recording
+    _key: object
+    _in_order: Recording | None = field(default=None)
+
+    @functools.cached_property
+    def size_bytes(self) -> int:
+        tensors = [x for x in (*self.before, *self.after) if hasattr(x, "untyped_storage")]
+        return self.recording.size_bytes + sum(x.untyped_storage().nbytes() for x in tensors)
+
+    def read(self, make: Callable[[], L]) -> L:
+        """Make a listener, tell it what happened, and return it."""
+        return self.recording.read(make)
+
+    def read_to_the_end(self, make: Callable[[], L]) -> L:
+        """Read blocks that ran one after the other, where a wrong access stopped the kernel.
+
+        Blocks run together, and the first wrong access stops them all. The kernel then runs again,
+        so that the blocks before the wrong one come to their end.
+        """
+        launches = self.recording.launches
+        several = bool(launches) and math.prod(launches[-1].grid) > 1
+        if not isinstance(self.error, MemoryAccessError) or not several:
+            return self.read(make)
+        if self._in_order is None or not self._in_order.can_read(make):
+            self._in_order = _run(self.kernel, self.before, make, batch_threads=1)[2]
+        return self._in_order.read(make)
+
+    def result(self) -> tuple[Any, ...]:
+        """Return the arguments after the run.
+
+        Raises:
+            KernelError: what stopped the kernel.
+        """
+        if self.error is not None:
+            raise self.error.with_traceback(None)
+        return self.after
+
+
+def recorded(
+    kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, findings: bool = False
+) -> Call:
+    """Record a call on the virtual GPU with copies of these arguments, or return the recording of
+    an equal call.
+
+    The kernel runs in the usual order, and what it prints is not shown. makes: functions that make
+    the listeners that will read it. findings: True to collect those of the sanitizer.
+    """
+    before = copied(args)
+    with options() as chosen:
+        key = _layout(before), chosen.budget, chosen.batch_threads
+    for call in [*_kept]:
+        if call.kernel is kernel and call._key == key and _equal(call.before, before):
+            if call.recording.findings is not None or not findings:
+                return call
+            _kept[:] = [c for c in _kept if c is not call]
+    after, error, recording = _run(kernel, before, *makes, sanitize=findings)
+    call = Call(kernel, before, after, error, recording, key)
+    if recording.is_complete and not recording.reaches_further:
+        _keep(call)
+    return call
+
+
+def _keep(call: Call) -> None:
+    _kept.append(call)
+    while len(_kept) > _MOST_CALLS or sum(c.size_bytes for c in _kept) > MOST_BYTES:
+        _kept.pop(0)
+
+
+def _run(
+    kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, **changes: Any
+) -> tuple[tuple[Any, ...], KernelError | None, Recording]:
+    """Run on further copies; return these, what stopped the kernel, and what happened."""
+    on_virtual, copies, error = kernel.on_virtual_gpu(), copied(args), None
+    with Recording(*makes, prints=False, **changes) as recording:
+        try:
+            on_virtual(*copies)
+        except KernelError as stop:
+            error = stop.with_traceback(None)  # whose frames hold the whole machine
+    return copies, error, recording
+
+
+# -- whether two calls are the same -----------------------------------------------------------
+def _layout(args: tuple[Any, ...]) -> object:
+    """Describe all of the arguments but their tensors' bytes."""
+    storages: dict[int, int] = {}
+    found: list[object] = []
+    for x in args:
+        if hasattr(x, "untyped_storage"):
+            number = storages.setdefault(x.untyped_storage().data_ptr(), len(storages))
+            place = number, x.storage_offset(), tuple(x.shape), x.stride()
+            found.append((x.dtype, *place, HOST.marks(x)))
+        else:
+            plain = isinstance(x, int | float | None)
+            found.append((type(x), repr(x)) if plain else object())  # equal to no other
+    return found
+
+
+def _equal(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """True if the tensors of two tuples with equal layouts hold the same bytes."""
+    for x, y in zip(one, other, strict=True):
+        if hasattr(x, "untyped_storage"):
+            a, b = x.untyped_storage(), y.untyped_storage()
+            if a.nbytes() != b.nbytes() or _compare(a.data_ptr(), b.data_ptr(), a.nbytes()):
+                return False
+    return True

@@ -1,0 +1,200 @@
+"""The state of a batch of blocks: registers, memory, and where each of its threads is.
+
+A register is one array over the batch, of any shape that broadcasts to (blocks, threads): what is
+the same for a whole block has shape (B, 1), what depends on the thread index alone (1, T), and a
+constant (1, 1), so uniform work costs next to nothing. T is rounded up to whole warps.
+
+Every thread has a program counter. Threads with the same one form a group, a boolean mask. A group
+may overwrite registers of other threads as long as those threads will not read them again: liveness
+(computed once per kernel) says when a merge is needed, so that most divergent code runs at full
+speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from forgekit.vgpu.adversary import Adversary
+from forgekit.vgpu.code import Code
+from forgekit.vgpu.errors import KernelError
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import WARP, LaunchRecord
+from forgekit.vgpu.memory import GlobalMemory
+from forgekit.vgpu.memory.storage import local_memory, shared_memory
+
+E = TypeVar("E", bound=KernelError)
+
+EVERYONE = 0  # the count of a barrier that waits for the whole block
+
+
+class Vote(NamedTuple):
+    """What threads bring to a barrier that reduces.
+
+    yes: whose predicate is true, a full mask; take: of how many said yes in each block and how many
+    voted, called with a full mask of the threads that get the answer.
+    """
+
+    yes: Array
+    take: Callable[[Array, Array, Array], None]
+
+
+class Arrival(NamedTuple):
+    """Threads, a full mask, that have arrived at instruction `pc`; waits: and stopped there."""
+
+    pc: int
+    mask: Array
+    waits: bool
+    vote: Vote | None = None
+
+
+@dataclass
+class Barrier:
+    """Who has arrived at one barrier and is not released yet, in all blocks of the batch."""
+
+    counts: Array  # (blocks,): threads waited for, EVERYONE for the whole block, -1 if unknown
+    arrivals: list[Arrival] = field(default_factory=list)
+
+
+@dataclass
+class Waiting:
+    """A group that sleeps before instruction `pc`.
+
+    what: `cluster` or `mbarrier`; keys: of each thread the number of what it waits for, (blocks,
+    threads) or broadcastable; parity: of the phase of an mbarrier.
+    """
+
+    pc: int
+    mask: Array
+    what: str
+    keys: Array
+    parity: Array | None = None
+
+
+class Batch:
+    """One batch of blocks of one launch."""
+
+    def __init__(
+        self,
+        program: Code,
+        record: LaunchRecord,
+        memory: GlobalMemory,
+        blocks: range,
+        adversary: Adversary | None = None,
+    ) -> None:
+        self.program = program
+        self.record = record
+        self.memory = memory
+        self.blocks = blocks
+        self.adversary = adversary
+        self.n_blocks = len(blocks)
+        self.block_threads = int(np.prod(record.block))
+        self.n_threads = record.block_warps * WARP
+        self.shape = (self.n_blocks, self.n_threads)
+        self.cluster_blocks = record.cluster_blocks
+        self.regs: list[Array] = [np.zeros((1, 1), d) for d in program.register_dtypes]
+        self.shared = shared_memory(self.n_blocks, program.shared_bytes(record), adversary)
+        self.local = local_memory(self.shape, program.local_bytes, adversary)
+        self.state: dict[str, object] = {}  # private data of opcodes (cp.async, call parameters)
+
+        padded = self.n_threads != self.block_threads
+        everyone = (np.arange(self.n_threads) < self.block_threads)[None] if padded else None
+        self.alive: Array | None = everyone
+        self.mask: Array | None = everyone  # the group that runs
+        self.pc = 0
+        self.protected = 0  # registers (a bit set) that threads of other groups may still read
+        self.runnable: dict[int, Array | None] = {0: everyone}
+        self.parked: dict[int, Array | None] = {}  # at a warp instruction, for missing lanes
+        self.held: list[tuple[int, Array]] = []  # by an adversary, until the others have run
+        self.at_barriers: dict[int, Barrier] = {}  # of a block, by number
+        self.asleep: list[Waiting] = []  # at a cluster's barrier or an mbarrier
+
+    @property
+    def alone(self) -> bool:
+        """True if the running group holds every thread that has not exited."""
+        return not (self.runnable or self.parked or self.held or self.at_barriers or self.asleep)
+
+    # -- masks ----------------------------------------------------------------------------
+    def expand(self, mask: Array | None) -> Array:
+        """The mask as a full (blocks, threads) array."""
+        if mask is None:
+            return np.ones(self.shape, bool)
+        return np.broadcast_to(mask, self.shape)
+
+    def only(self, thread: int) -> Array:
+        """The full mask of one thread, by its number in the batch."""
+        one = np.zeros(self.shape, bool)
+        one.flat[thread] = True
+        return one
+
+    def active(self, guard: Array | None) -> Array | None:
+        """The running group's mask, narrowed by an instruction's guard predicate."""
+        if guard is None:
+            return self.mask
+        return guard if self.mask is None else guard & self.mask
+
+    def lanes(self, mask: Array | None) -> Array:
+        """The mask by warps: (blocks * warps, 32)."""
+        return self.expand(mask).reshape(-1, WARP)
+
+    # -- registers ------------------------------------------------------------------------
+    def write(self, register: int, value: Array) -> None:
+        """Set a register for the running group, keeping what other threads still need."""
+        if self.protected >> register & 1:
+            self.merge(register, value, self.mask)
+        else:
+            self.regs[register] = value
+
+    def write_where(self, register: int, value: Array, guard: Array | None) -> None:
+        """`write` for a guarded instruction: threads whose guard is false keep their value."""
+        if guard is None:
+            self.write(register, value)
+        else:
+            self.merge(register, value, self.active(guard))
+
+    def merge(self, register: int, value: Array, mask: Array | None) -> None:
+        if mask is None:
+            self.regs[register] = value
+            return
+        old = self.regs[register]
+        if old.dtype != value.dtype:
+            old = old.view(value.dtype)
+        self.regs[register] = np.where(mask, value, old)
+
+    # -- errors ---------------------------------------------------------------------------
+    def where(self, pc: int | None = None) -> str:
+        return self.program.where(self.pc if pc is None else pc)
+
+    def marked(self, error: E, kind: str) -> E:
+        """The error with what a program can read of it: its slug, the line that runs."""
+        source = self.program.instructions[self.pc].source
+        error.kind, error.lines = kind, () if source is None else (source,)
+        return error
+
+    def thread_name(self, block: int, thread: int) -> str:
+        """`thread (3, 0, 0) of block (7, 0, 0)`, from indexes into the batch."""
+        of_block, of_thread = self.record.coordinates(self.blocks[block], thread)
+        return f"thread {of_thread} of block {of_block}"
+
+    def who(self, mask: Array | None) -> str:
+        full = self.expand(mask)
+        block, thread = (int(i) for i in np.argwhere(full)[0])
+        others = int(full.sum()) - 1
+        more = f" and {others:,} more" if others else ""
+        return self.thread_name(block, thread) + more
+
+
+def pack_lanes(lanes: Array) -> Array:
+    """(…, 32) booleans to 32-bit masks, lane 0 in bit 0."""
+    packed = np.packbits(lanes, axis=-1, bitorder="little")
+    return np.ascontiguousarray(packed).view(np.uint32)[..., 0]
+
+
+def union(a: Array | None, b: Array | None) -> Array | None:
+    if a is None or b is None:
+        return None
+    both = a | b
+    return None if both.all() else both

@@ -1,0 +1,169 @@
+"""A kernel's code made ready to be decoded: registers numbered, variables placed, liveness."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+import numpy as np
+
+from forgekit.vgpu import ptx
+from forgekit.vgpu.launch_record import LaunchRecord
+from forgekit.vgpu.memory import SHARED_RESERVED
+from forgekit.vgpu.ptx import dataflow
+from forgekit.vgpu.ptx.source_lines import describe_source
+from forgekit.vgpu.user_lines import SourceLine, source_line
+
+_NEAR = 20  # lines between a kernel's first decorator and its `def`
+
+# NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
+DTYPES: dict[str, np.dtype] = {
+    name: np.dtype(kind)
+    for name, kind in {
+        "pred": "?", "b8": "u1", "u8": "u1", "s8": "i1", "b16": "u2", "u16": "u2", "s16": "i2",
+        "f16": "f2", "bf16": "u2", "b32": "u4", "u32": "u4", "s32": "i4", "f32": "f4",
+        "f16x2": "u4", "bf16x2": "u4", "b64": "u8", "u64": "u8", "s64": "i8", "f64": "f8",
+        "f32x2": "u8", "b128": "c16",
+    }.items()
+}  # fmt: skip
+
+
+class Code:
+    """What PTX says of one kernel. Dataflow is computed when it is first asked for."""
+
+    def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
+        self.kernel = kernel
+        self.module = module
+        self.target = module.target
+        self.instructions = kernel.instructions
+        self.registers = {name: i for i, name in enumerate(kernel.registers)}
+        # No instruction that the decoder knows uses a register of another type.
+        self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
+        self._lines: dict[int, SourceLine | None] = {}
+        self._place_variables()
+
+    def _place_variables(self) -> None:
+        variables = [*self.module.variables.values(), *self.kernel.variables.values()]
+        shared = [v for v in variables if v.space == "shared"]
+        static = [v for v in shared if not v.external]
+        self.shared_offsets, self.shared_end = _offsets(static, SHARED_RESERVED)
+        for v in shared:
+            if v.external:  # behind the static ones
+                self.shared_end = _round_up(self.shared_end, max(v.align, 16))
+                self.shared_offsets[v.name] = self.shared_end
+        local = [v for v in self.kernel.variables.values() if v.space == "local"]
+        self.local_offsets, self.local_bytes = _offsets(local)
+        self.param_offsets, self.param_bytes = _offsets(self.kernel.params)
+
+    def shared_bytes(self, record: LaunchRecord) -> int:
+        """Bytes of one block's shared memory: the kernel's own plus the launch's dynamic part."""
+        return self.shared_end - SHARED_RESERVED + record.shared_bytes
+
+    @functools.cached_property
+    def live(self) -> list[int]:
+        """Registers (a bit set) that are read at or after each instruction; `dataflow.liveness`."""
+        return dataflow.liveness(self.kernel, self.registers)
+
+    @functools.cached_property
+    def dying(self) -> list[list[int]]:
+        """Registers that are not read any more after each instruction; `dataflow.dying`."""
+        return dataflow.dying(self.kernel, self.registers, self.live)
+
+    @functools.cached_property
+    def _polls(self) -> list[int]:
+        return dataflow.polls_before(self.kernel)
+
+    def polls(self, first: int, last: int) -> bool:
+        """Whether an instruction from `first` to `last` may ask in a loop for news from others."""
+        return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
+
+    @functools.cached_property
+    def address_origins(self) -> tuple[dataflow.Origins, dataflow.Origins]:
+        """What the addresses of its stores and loads come from; `dataflow.address_origins`."""
+        return dataflow.address_origins(self.kernel)
+
+    @functools.cached_property
+    def pointer_slots(self) -> list[int]:
+        """Offsets in the parameters of the words that may hold a pointer: those of 64 bits, and the
+        first of what may be a tensor map. A size of 32 bits and what stands in the padding after it
+        can look like one.
+        """
+        words = dataflow.parameter_words(self.kernel, 8) | dataflow.tensor_maps(self.kernel)
+        return sorted(self.param_offsets[name] + at for name, at in words)
+
+    @functools.cached_property
+    def is_asynchronous(self) -> bool:
+        """Whether it uses mbarriers, bulk copies, asynchronous stores or products."""
+        names = {i.opcode[:3] for i in self.instructions}
+        return any(
+            name[0] in ("mbarrier", "wgmma")
+            or name == ("cp", "async", "bulk")
+            or name[:2] == ("st", "async")
+            for name in names
+        )
+
+    @functools.cached_property
+    def registers_read(self) -> frozenset[str]:
+        """Names of the registers that some instruction reads."""
+        return frozenset(r for i in self.instructions for r in dataflow.reads_and_writes(i)[0])
+
+    @functools.cached_property
+    def unit_bytes(self) -> int:
+        """Its narrowest access to shared or global memory, at most 8 bytes wide."""
+        return dataflow.narrowest_access(self.kernel)
+
+    @functools.cached_property
+    def loops(self) -> list[tuple[int, int]]:
+        """List (first instruction, last) of each loop, an outer one before those inside."""
+        ends: dict[int, int] = {}
+        for pc, i in enumerate(self.instructions):
+            target = i.operands[0] if i.opcode[0] == "bra" else None
+            name = target.name if isinstance(target, ptx.Symbol) else ""
+            first = self.kernel.labels.get(name, pc + 1)
+            if first <= pc:
+                ends[first] = max(pc, ends.get(first, 0))
+        return sorted(ends.items(), key=lambda loop: (loop[0], -loop[1]))
+
+    def line_at(self, pc: int) -> SourceLine | None:
+        """Return the Python line of an instruction; None where the PTX has no line information.
+
+        What the compiler puts in column 0 (branches, the arithmetic of loops) carries the line
+        after the function: it counts for the line before it, as in messages. The prologue carries
+        the first decorator's line: it counts for the `def`.
+        """
+        if pc not in self._lines:
+            self._lines[pc] = self._line_at(pc)
+        return self._lines[pc]
+
+    def _line_at(self, pc: int) -> SourceLine | None:
+        before = self.instructions[pc::-1]
+        known = (i.source for i in before if i.source is not None and i.source.column)
+        source = next(known, self.instructions[pc].source)
+        if source is None:
+            return None
+        found = source_line(source.file, source.line)
+        if found.text.startswith("@"):
+            below = (source_line(source.file, found.line + n) for n in range(1, _NEAR))
+            return next((line for line in below if line.text.startswith("def ")), found)
+        return found
+
+    def where(self, pc: int) -> str:
+        """The Python line of an instruction, or its PTX line where there is no line info."""
+        pc = min(pc, len(self.instructions) - 1)
+        instruction = self.instructions[pc]
+        if instruction.source is None:
+            return f"PTX line {instruction.line}: {instruction.text}"
+        return describe_source(instruction.source)
+
+
+def _offsets(variables: Iterable[ptx.Variable], end: int = 0) -> tuple[dict[str, int], int]:
+    """Where variables lie that follow each other from `end` on, by name, and where they end."""
+    found = {}
+    for v in variables:
+        found[v.name] = _round_up(end, v.align)
+        end = found[v.name] + v.size_bytes
+    return found, end
+
+
+def _round_up(offset: int, align: int) -> int:
+    return -(-offset // align) * align

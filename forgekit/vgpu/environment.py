@@ -1,0 +1,42 @@
+"""Environment variables whose names begin with FORGEKIT_: read when needed, refused in words."""
+
+from __future__ import annotations
+
+import os
+
+from forgekit.vgpu.errors import usage_error
+
+ON, OFF = ("on", "yes", "true", "1"), ("off", "no", "false", "0")
+
+
+def is_on(name: str, default: bool) -> bool:
+    """Whether a variable says on, yes, true or 1; `default` where it is unset or empty.
+
+    Raises:
+        UsageError: it says none of these, nor off, no, false or 0.
+    """
+    said = os.environ.get(name, "").strip().lower()
+    if said and said not in ON + OFF:
+        needed = "on, yes, true, 1, off, no, false or 0"
+        usual = "on" if default else "off"
+        raise usage_error(name, repr(said), needed, f"unset it for {usual}")
+    return said in ON if said else default
+
+
+def number(name: str, default: int) -> int:
+    """The whole number, 1 or more, that a variable says; `default` where it is unset or empty.
+
+    Raises:
+        UsageError: it says something else.
+    """
+    said = os.environ.get(name, "").strip()
+    if not said:
+        return default
+    try:
+        found = int(said)
+    except ValueError:
+        found = 0
+    if found < 1:
+        needed = "a whole number, 1 or more"
+        raise usage_error(name, repr(said), needed, f"unset it for {default:,}")
+    return found

@@ -1,0 +1,132 @@
+"""The exceptions that the virtual GPU raises, and the base of all of forgekit's.
+
+`forgekit.errors` draws the whole tree. In a notebook an exception shows its message and the user's
+own line; in pytest the frames of forgekit are hidden.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from forgekit.vgpu.user_lines import SourceLine, is_user_frame, user_line
+from forgekit.vgpu.wording import as_typed, got_needed, wrapped
+
+_BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
+
+
+def wants_all_frames() -> bool:
+    """Whether FORGEKIT_TRACEBACK=full asks for the frames within forgekit too."""
+    return os.environ.get("FORGEKIT_TRACEBACK", "").strip().lower() == "full"
+
+
+def _hide_from_pytest(frame: FrameType | None) -> None:
+    """Mark our modules up to the user's frame: pytest then shows neither, if it is our error."""
+
+    def hidden(caught: Any) -> bool:
+        return isinstance(caught.value, ForgekitError) and not wants_all_frames()
+
+    while frame is not None and not is_user_frame(frame):
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "forgekit":
+            frame.f_globals["__tracebackhide__"] = hidden
+        frame = frame.f_back
+
+
+class ForgekitError(Exception):
+    """Base of all exceptions that forgekit raises on purpose; `str()` of it is its message."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(as_typed(message))
+        if "_pytest" in sys.modules:
+            _hide_from_pytest(sys._getframe(1))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback: name, message, the student's line."""
+        lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {wrapped(str(self))}"]
+        where = self._where()
+        if where is not None:
+            lines += ["", f"  {where}"]
+        return lines
+
+    def _where(self) -> SourceLine | None:
+        return user_line(self.__traceback__)
+
+
+class UsageError(ForgekitError, ValueError):
+    """A forgekit function was given something it cannot take."""
+
+
+def usage_error(what: str, got: object, needed: object, remedy: str) -> UsageError:
+    """A UsageError in the house's order; the arguments are those of `got_needed`."""
+    return UsageError(got_needed(what, got, needed, remedy))
+
+
+class ArgumentMismatchError(UsageError):
+    """A compiled kernel was called with a tensor or scalar other than it was compiled for."""
+
+
+class PlatformError(ForgekitError):
+    """This machine lacks something: a GPU that was asked for, a compiler for this system."""
+
+
+class KernelError(ForgekitError):
+    """The virtual GPU stopped a kernel.
+
+    Attributes:
+        kind: short slug of the mistake, such as `out-of-bounds`; empty where there is none.
+        lines: the Python lines concerned, with `file` and `line`; empty where they are not known.
+        who: ((x, y, z) of the block, of the thread) that was the first; None where nobody is.
+        place: the element or offset, as in the message.
+        overrun: of an access outside a tensor, its numbers (a `faults.Overrun`); None elsewhere.
+    """
+
+    kind: str = ""
+    lines: tuple[Any, ...] = ()
+    who: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None
+    place: str = ""
+    overrun: Any = None
+
+
+class MemoryAccessError(KernelError):
+    """A kernel touched memory that is out of bounds, misaligned or unmapped."""
+
+
+class DeadlockError(KernelError):
+    """The threads of a kernel wait for each other for ever; the message says who waits where."""
+
+    kind = "deadlock"
+
+
+class InstructionBudgetError(KernelError):
+    """A kernel ran longer than its instruction budget."""
+
+    kind = "endless"
+
+
+class LaunchError(KernelError):
+    """A launch that no GPU accepts: too many threads, too much shared memory, a bad grid."""
+
+    kind = "launch-limits"
+
+
+class SanitizerError(KernelError):
+    """A kernel ran to its end, and did what a GPU does not promise to forgive.
+
+    Its results stand in the tensors. `findings` is the list of them, the gravest mistakes that
+    the sanitizer of the virtual GPU found.
+    """
+
+    def __init__(self, message: str = "", findings: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.findings = list(findings)
+
+
+class UnsupportedPtxError(KernelError):
+    """PTX that the virtual GPU does not know yet."""
+
+
+class PtxSyntaxError(KernelError):
+    """PTX text that cannot be parsed."""

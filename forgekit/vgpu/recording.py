@@ -1,0 +1,271 @@
+"""Record a run once, as plain data, for everything that looks at it afterwards.
+
+    with Recording() as recording:
+        run(x, y)
+    recording.counts[0].accesses[pc, "global_load"].requests
+    recording.read(MyListener)
+
+A recording holds the events of a run in order: arrays that the machine made anyway, so keeping them
+costs little. Reading tells a listener what happened as if the kernel ran again. A run whose events
+take too much memory is not kept: then the listeners named beforehand hear it while it runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+
+from forgekit.vgpu.counters.counting import Counting, LaunchCounts
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.host.options import Options, options
+from forgekit.vgpu.launch_record import WARP, LaunchRecord
+from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.sanitizer import Finding
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.access.copies import AsyncOperation
+    from forgekit.vgpu.batch import Batch
+    from forgekit.vgpu.code import Code
+    from forgekit.vgpu.memory import GlobalMemory
+
+L = TypeVar("L", bound=Listener)
+
+MOST_BYTES = 128 << 20  # of the events that a recording keeps
+_EVENT_BYTES = 200  # of one event without its arrays
+_reading = threading.RLock()  # a batch holds the instruction that is read
+_ACCESSES = ("on_access", "on_async_done")
+_NOTHING = np.zeros(0, np.int64)
+_SMALL = 1024  # elements that are not worth a look
+
+
+class Moment(Protocol):
+    """The machine as a listener sees it, in a run or in a recording.
+
+    program: the kernel; pc: the instruction that runs, its number. record: the launch. blocks: the
+    numbers of the batch's blocks. shape: (blocks, threads) of the batch, threads in whole warps.
+    """
+
+    program: Code
+    record: LaunchRecord
+    memory: GlobalMemory
+    blocks: range
+    n_blocks: int
+    n_threads: int
+    shape: tuple[int, int]
+    pc: int
+
+    def expand(self, mask: Array | None) -> Array:
+        """Return the mask as a full (blocks, threads) array."""
+
+    def lanes(self, mask: Array | None) -> Array:
+        """Return the mask by warps: (blocks * warps, 32)."""
+
+
+class _PastBatch:
+    """A batch of blocks that has run."""
+
+    def __init__(self, m: Batch) -> None:
+        self.program, self.record = m.program, m.record
+        self.memory, self.blocks = m.memory, m.blocks
+        self.n_blocks, self.n_threads = self.shape = m.shape
+        self.pc = m.pc
+
+    def expand(self, mask: Array | None) -> Array:
+        return np.ones(self.shape, bool) if mask is None else np.broadcast_to(mask, self.shape)
+
+    def lanes(self, mask: Array | None) -> Array:
+        return self.expand(mask).reshape(-1, WARP)
+
+
+Event = tuple[
+    _PastBatch, int, str, tuple[Any, ...]
+]  # the instruction, the listener's method, its rest
+
+
+class Recording:
+    """What happens within a `with` block: all that is launched there, in the usual order.
+
+    Args:
+        makes: of the listeners that will read it, each a function that makes one; needed only for
+            runs too long to be kept.
+        sanitize: collect the sanitizer's findings.
+        keep: False for a run that is only to be counted.
+        changes: more of `options`, such as `all_threads`.
+
+    Attributes:
+        launches: what was launched, in order. findings: the sanitizer's, None where it was off.
+        size_bytes: memory that the recording takes.
+    """
+
+    def __init__(
+        self,
+        *makes: Callable[[], Listener],
+        sanitize: bool = False,
+        keep: bool = True,
+        **changes: Any,
+    ) -> None:
+        self.launches: list[LaunchRecord] = []
+        self.findings: list[Finding] | None = [] if sanitize else None
+        self.size_bytes = 0
+        self._makes = (Counting, *makes)
+        self._events: list[Event] | None = []
+        self._counted: set[int] = set()
+        self._live: dict[Callable[[], Listener], Listener] = {}
+        self._options = {"sanitize": sanitize, "schedule": "default", **changes}
+        self._running: AbstractContextManager[Options]
+        if sanitize:
+            self._options["findings"] = self.findings
+        if not keep:
+            self._go_live()
+
+    def __enter__(self) -> Recording:
+        self._running = options(listeners=(_Recorder(self),), **self._options)
+        self._running.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._running.__exit__(*error)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the events are kept, so that any listener can read them."""
+        return self._events is not None
+
+    def can_read(self, make: Callable[[], Listener]) -> bool:
+        """True if the events are kept, or the listener was named before the run."""
+        return self.is_complete or make in self._live
+
+    def read(self, make: Callable[[], L]) -> L:
+        """Make a listener, tell it what happened, and return it."""
+        if self._events is None:
+            return cast(L, self._live[make])
+        listener = make()
+        with _reading:
+            for event in self._events:
+                _tell(listener, event)
+        return listener
+
+    @property
+    def counts(self) -> list[LaunchCounts]:
+        """Return the counts of each launch."""
+        return self.read(Counting).launches
+
+    @property
+    def reaches_further(self) -> bool:
+        """True if a kernel has reached memory of tensors that were no arguments."""
+        return any(m.memory.adopted for m, _, name, _ in self._events or () if name == "on_batch")
+
+    def add(self, event: Event) -> None:
+        """Keep an event, or pass it on where events are not kept."""
+        if self._events is None:
+            for listener in self._live.values():
+                _tell(listener, event)
+            return
+        arrays: Sequence[object] = event[3]
+        if event[2] in _ACCESSES:
+            kept = _Kept.of(event[3][0])
+            event, arrays = (*event[:3], (kept,)), kept.arrays
+        self._events.append(event)
+        self.size_bytes += _EVENT_BYTES
+        for array in arrays:
+            if isinstance(array, np.ndarray) and id(array) not in self._counted:
+                self._counted.add(id(array))  # the events keep it, so its id stays its own
+                self.size_bytes += array.nbytes
+        if self.size_bytes > MOST_BYTES:
+            self._go_live()
+
+    def _go_live(self) -> None:
+        self._live = {make: self.read(make) for make in self._makes}
+        self._events, self._counted, self.size_bytes = None, set(), 0
+
+
+def _tell(listener: Listener, event: Event) -> None:
+    batch, pc, name, rest = event
+    batch.pc = pc
+    if name in _ACCESSES and isinstance(rest[0], _Kept):
+        rest = (rest[0].access(),)
+    getattr(listener, name)(batch, *rest)
+
+
+# -- accesses, small -----------------------------------------------------------------------------
+Sum = Array | tuple[Array, Array]  # an array, or a column and a row whose sum it is
+
+
+class _Kept(NamedTuple):
+    """An access without what was read or written, which would keep all memory alive."""
+
+    bare: Access
+    address: Sum
+    places: list[Sum]  # of each target
+
+    @classmethod
+    def of(cls, access: Access) -> _Kept:
+        targets = [t._replace(rows=_NOTHING, places=_NOTHING) for t in access.targets]
+        bare = access._replace(address=_NOTHING, values=None, copy=None, targets=targets)
+        return cls(bare, _summands(access.address), [_summands(t.places) for t in access.targets])
+
+    @property
+    def arrays(self) -> list[object]:
+        sums = (a if isinstance(a, tuple) else (a,) for a in (self.address, *self.places))
+        return [self.bare.mask, *(t.mask for t in self.bare.targets), *itertools.chain(*sums)]
+
+    def access(self) -> Access:
+        targets = [
+            t._replace(places=_sum(places))
+            for t, places in zip(self.bare.targets, self.places, strict=True)
+        ]
+        return self.bare._replace(address=_sum(self.address), targets=targets)
+
+
+def _summands(a: Array) -> Sum:
+    """Split an array: most addresses are that of the block plus that within the block."""
+    if a.ndim != 2 or a.size < _SMALL or 1 in a.shape:
+        return a
+    column, row = a[:, :1].copy(), a[:1] - a[:1, :1]
+    return (column, row) if (a - column == row).all() else a
+
+
+def _sum(a: Sum) -> Array:
+    return a[0] + a[1] if isinstance(a, tuple) else a
+
+
+class _Recorder(Listener):
+    """Writes a recording."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._batch: _PastBatch
+
+    def _add(self, m: Batch, name: str, *rest: Any) -> None:
+        self._recording.add((self._batch, m.pc, name, rest))
+
+    def on_batch(self, m: Batch) -> None:
+        launches = self._recording.launches
+        if not launches or launches[-1] is not m.record:
+            launches.append(m.record)
+        self._batch = _PastBatch(m)
+        self._add(m, "on_batch")
+
+    def on_access(self, m: Batch, access: Access) -> None:
+        self._add(m, "on_access", access)
+
+    def on_async_done(self, m: Batch, access: Access) -> None:
+        self._add(m, "on_async_done", access)
+
+    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
+        self._add(m, "on_run", start, stop, mask)
+
+    def on_divergence(self, m: Batch, taken: Array, rest: Array) -> None:
+        self._add(m, "on_divergence", taken, rest)
+
+    def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
+        self._add(m, "on_barrier_done", mask, number)
+
+    def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
+        self._add(m, "on_async_start", replace(operation, values=None, token=None, held={}))

@@ -1,0 +1,113 @@
+"""The user's own line: in a traceback, among the calls that are running, as a person names it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sys
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+
+# Frames of these packages are never the user's line.
+_LIBRARIES = frozenset((
+    "forgekit", "cutlass", "tvm_ffi", "torch", "numpy", "matplotlib", "IPython", "ipykernel",
+    "traitlets", "tornado", "zmq", "nbclient", "_pytest", "pytest", "pluggy",
+))  # fmt: skip
+# Kernels that forgekit ships are code that users read and change, so their lines count.
+_SHOWN_PACKAGE = "forgekit.kernels"
+_FORGEKIT_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_SHOWN_DIR = os.path.join(_FORGEKIT_DIR, "kernels") + os.sep
+_CELL = re.compile(r"(^|[/\\])ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """One line of source: its file (or a cell's pseudo path), its 1-based number, its text."""
+
+    filename: str
+    line: int
+    text: str
+
+    @property
+    def where(self) -> str:
+        """`kernels.py, line 12`, or `cell, line 3`: no folder, so that it is equal on every
+        machine.
+        """
+        return f"{display_path(self.filename)}, line {self.line}"
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}" if self.text else self.where
+
+
+def display_path(filename: str) -> str:
+    """The name of a source file as shown to a student: without folders; for a notebook cell
+    `cell [7]`, the number Jupyter shows beside it, or `cell` where that is not to be had.
+    """
+    if not _CELL.search(filename):
+        return re.split(r"[/\\]", filename)[-1]
+    number = _execution_count(filename)
+    return "cell" if number is None else f"cell [{number}]"
+
+
+def _execution_count(filename: str) -> int | None:
+    """The number of a cell's last run, from IPython's own table of cell files."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    table = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    return table.get(filename) if isinstance(table, dict) else None
+
+
+def is_user_file(filename: str) -> bool:
+    """Whether a file holds the student's code: not a library's, not forgekit's own (its kernels
+    count).
+    """
+    if _CELL.search(filename):
+        return True
+    if filename.startswith("<"):
+        return False
+    path = os.path.abspath(filename)
+    if path.startswith(_FORGEKIT_DIR):
+        return path.startswith(_SHOWN_DIR)
+    stdlib = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+    installed = any(f"{os.sep}{d}{os.sep}" in path for d in ("site-packages", "dist-packages"))
+    return not (installed or path.startswith(stdlib))
+
+
+def is_library(module: str) -> bool:
+    """Whether a top-level module is one of the libraries whose frames are never the student's."""
+    return module in _LIBRARIES or module in sys.stdlib_module_names
+
+
+def is_user_frame(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    shown = module == _SHOWN_PACKAGE or module.startswith(_SHOWN_PACKAGE + ".")
+    top = module.partition(".")[0]
+    if not shown and top != "__main__" and is_library(top):
+        return False
+    return is_user_file(frame.f_code.co_filename)
+
+
+def source_line(filename: str, line: int) -> SourceLine:
+    """The line with its text, which is empty where the source is not to be had."""
+    return SourceLine(filename, line, linecache.getline(filename, line).strip())
+
+
+def user_line(traceback: TracebackType | None) -> SourceLine | None:
+    """The innermost line of the student's code in a traceback; None if there is none."""
+    found: SourceLine | None = None
+    while traceback is not None:
+        if is_user_frame(traceback.tb_frame):
+            found = source_line(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
+def calling_user_line() -> SourceLine | None:
+    """The student's line that is running now, found from the live stack; None if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user_frame(frame):
+            return source_line(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return None

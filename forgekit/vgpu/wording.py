@@ -1,0 +1,77 @@
+"""Messages: got, needed, remedy; values and commands as a person reads them."""
+
+from __future__ import annotations
+
+import os
+import re
+import reprlib
+import textwrap
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+_WIDTH = 96  # characters of a notebook's error box
+_GOT = 400  # characters of what was got, where it is put into words
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+|0x[0-9a-f]{9,}")
+
+
+def got_needed(what: str, got: object, needed: object, remedy: str) -> str:
+    """Format a message in the house's order: `what: got …, needed …; remedy`.
+
+    got: words, or any other value, which is put into a few.
+    """
+    words = _cut(got, _GOT) if isinstance(got, str) else brief(got)
+    return f"{what}: got {words}, needed {needed}; {remedy}"
+
+
+def brief(value: object) -> str:
+    """A value in one line: its `repr`, shortened; a tensor by dtype and shape. Raises nothing."""
+    kind = type(value)
+    if isinstance(value, type | FunctionType | BuiltinFunctionType | ModuleType):
+        module, name = isinstance(value, ModuleType), value.__name__
+        noun = "class" if isinstance(value, type) else "module" if module else "function"
+        return "a lambda" if name == "<lambda>" else f"the {noun} {name}"
+    if kind.__name__ == "device" or isinstance(value, os.PathLike):
+        return str(value)
+    try:
+        array = {"ndarray": "array", "Tensor": "tensor", "Parameter": "tensor"}.get(kind.__name__)
+        if array and hasattr(value, "dtype") and hasattr(value, "shape"):
+            dtype = str(value.dtype).removeprefix("torch.")
+            return f"{with_article(dtype)} {array} of shape {tuple(value.shape)}"
+        text = _ADDRESS.sub("", " ".join(_BRIEF.repr(value).split("\n")))
+    except Exception:  # an object that cannot be shown
+        return with_article(kind.__name__)
+    bare = text.startswith("<") and f" {kind.__name__} " in f" {text[1:-1].split('.')[-1]} "
+    return with_article(kind.__name__) if bare else _cut(text, _BRIEF.maxother)
+
+
+def as_typed(text: str) -> str:
+    """The text, whose commands (`forgekit doctor`, say) stand behind `uv run` where uv runs this
+    process: so they work there as they are typed or pasted."""
+    if "UV_RUN_RECURSION_DEPTH" not in os.environ:
+        return text
+    return re.sub(r"`(?=(?:forgekit|jupytext|python) )", "`uv run ", text)
+
+
+def with_article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeioAEIO' else 'a'} {noun}"
+
+
+def _cut(text: str, most: int) -> str:
+    """The text, its middle left out if it is long."""
+    return text if len(text) <= most else f"{text[: most - 20]} … {text[-17:]}"
+
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlevel, _BRIEF.maxtuple, _BRIEF.maxlist, _BRIEF.maxdict = 5, 12, 12, 8
+_BRIEF.maxstring = _BRIEF.maxother = 120
+
+
+def wrapped(message: str) -> str:
+    """Long lines broken between words, as a notebook's error box breaks them anywhere."""
+    broken: list[str] = []
+    for line in message.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        pieces = textwrap.wrap(
+            line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        broken += pieces or [""]
+    return "\n".join(broken)

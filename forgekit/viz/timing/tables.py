@@ -1,0 +1,46 @@
+"""What a notebook shows of benchmarks, sweeps and recorded times: tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from forgekit.benching.notebook import tables
+from forgekit.text import Table
+
+if TYPE_CHECKING:
+    from forgekit.benching.notebook.results import Benchmark, Sweep
+    from forgekit.benching.recorded import Recorded
+
+
+def benchmark_html(b: Benchmark) -> str:
+    """One table."""
+    return _tables(b.headline, [("", tables.columns(b))], b.notes)
+
+
+def sweep_html(s: Sweep) -> str:
+    """A table for each quantity, side by side."""
+    return _tables(s.headline, tables.sweep_columns(s), s.notes)
+
+
+def recorded_html(r: Recorded) -> str:
+    """Steps down, sizes and types across."""
+    note = "Median time; percent of that copy's GB/s, each input read once and each output written "
+    return _tables(r.headline, [("", r.table)], [note + "once."])
+
+
+def _tables(headline: str, parts: Sequence[tuple[str, Table]], below: Sequence[str]) -> str:
+    """Tables with a headline above and notes below; several stand side by side, with titles."""
+    bodies = []
+    for title, table in parts:
+        head = f'<div style="margin:6px 0 2px;font-weight:600">{escape(title)}</div>'
+        bodies.append(f"<div>{head if title else ''}{table.html()}</div>")
+    small = "".join(f"<div>{escape(note)}</div>" for note in below)
+    return (
+        '<div style="font-size:13px;line-height:1.45;max-width:800px">'
+        f'<div style="margin:4px 0 6px">{escape(headline)}</div>'
+        '<div style="overflow-x:auto;display:flex;flex-wrap:wrap;gap:4px 28px">'
+        f"{''.join(bodies)}</div>"
+        f'<div style="opacity:.7;font-size:11px;margin:6px 0">{small}</div></div>'
+    )
