@@ -80,7 +80,8 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
-    submission = Submission(value, arch, exercise.reference)
+    sanitized = [call for group in exercise.groups for call in group.sanitizes]
+    submission = Submission(value, arch, exercise.reference, sanitized)
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Pass(group.name, group.run(submission)))

@@ -12,15 +12,15 @@ take too much memory is not kept: then the listeners named beforehand hear it wh
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from forgekit.vgpu.access.addressing import Target
 from forgekit.vgpu.counters.counting import Counting, LaunchCounts
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.host.options import Options, options
@@ -167,16 +167,19 @@ class Recording:
             for listener in self._live.values():
                 _tell(listener, event)
             return
-        arrays: Sequence[object] = event[3]
         if event[2] in _ACCESSES:
-            kept = _Kept.of(event[3][0])
-            event, arrays = (*event[:3], (kept,)), kept.arrays
+            kept = _Kept(event[3][0])
+            event = (*event[:3], (kept,))
+            self.size_bytes += kept.size_bytes
+            masks = kept.masks
+        else:
+            masks = [x for x in event[3] if isinstance(x, np.ndarray)]
+        for mask in masks:
+            if id(mask) not in self._counted:
+                self._counted.add(id(mask))  # the events keep it, so its id stays its own
+                self.size_bytes += mask.nbytes
         self._events.append(event)
         self.size_bytes += _EVENT_BYTES
-        for array in arrays:
-            if isinstance(array, np.ndarray) and id(array) not in self._counted:
-                self._counted.add(id(array))  # the events keep it, so its id stays its own
-                self.size_bytes += array.nbytes
         if self.size_bytes > MOST_BYTES:
             self._go_live()
 
@@ -197,30 +200,37 @@ def _tell(listener: Listener, event: Event) -> None:
 Sum = Array | tuple[Array, Array]  # an array, or a column and a row whose sum it is
 
 
-class _Kept(NamedTuple):
+class _Kept:
     """An access without what was read or written, which would keep all memory alive."""
 
-    bare: Access
-    address: Sum
-    places: list[Sum]  # of each target
+    __slots__ = ("address", "fields", "masks", "targets")
 
-    @classmethod
-    def of(cls, access: Access) -> _Kept:
-        targets = [t._replace(rows=_NOTHING, places=_NOTHING) for t in access.targets]
-        bare = access._replace(address=_NOTHING, values=None, copy=None, targets=targets)
-        return cls(bare, _summands(access.address), [_summands(t.places) for t in access.targets])
+    def __init__(self, access: Access) -> None:
+        self.fields = access.kind, access.space, access.mask, access.width
+        self.address = _summands(access.address)
+        self.targets = [
+            (_summands(t.places), t.mask, t.space, t.allocation, t.skipped, t.inside)
+            for t in access.targets
+        ]
+        masks = [access.mask, *(t[1] for t in self.targets)]
+        self.masks: list[Array] = [mask for mask in masks if mask is not None]
 
     @property
-    def arrays(self) -> list[object]:
-        sums = (a if isinstance(a, tuple) else (a,) for a in (self.address, *self.places))
-        return [self.bare.mask, *(t.mask for t in self.bare.targets), *itertools.chain(*sums)]
+    def size_bytes(self) -> int:
+        return _bytes(self.address) + sum(_bytes(places) for places, *_ in self.targets)
 
     def access(self) -> Access:
+        """Return the access as a listener hears it; its targets have no rows."""
         targets = [
-            t._replace(places=_sum(places))
-            for t, places in zip(self.bare.targets, self.places, strict=True)
+            Target(_NOTHING, _sum(places), mask, space, allocation, skipped, inside)
+            for places, mask, space, allocation, skipped, inside in self.targets
         ]
-        return self.bare._replace(address=_sum(self.address), targets=targets)
+        kind, space, mask, width = self.fields
+        return Access(kind, space, _sum(self.address), mask, width, targets)
+
+
+def _bytes(a: Sum) -> int:
+    return a[0].nbytes + a[1].nbytes if isinstance(a, tuple) else a.nbytes
 
 
 def _summands(a: Array) -> Sum:

@@ -72,9 +72,11 @@ def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
     calls, call = [], CompiledKernel.__call__
     monkeypatch.setattr(CompiledKernel, "__call__", lambda *args: calls.append(call(*args)))
     monkeypatch.setattr(recordings, "_kept", [])
-    submission, sizes = Submission(scale()), [(8,), (130,)]
+    sizes = [(8,), (130,)]
+    orders = clean(case, sizes, seeds=3)
+    submission = Submission(scale(), sanitized=orders.sanitizes)
     values(case, sizes).run(submission)
-    clean(case, sizes, seeds=3).run(submission)
+    orders.run(submission)
     counters(case, (130,), [Counter("warp_instructions", "instructions")], name="counts").run(
         submission
     )

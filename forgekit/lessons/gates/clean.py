@@ -50,7 +50,8 @@ def clean(
                 raise GateError(happened, explained(misconceptions, evidence), look_at)
         return f"no finding in {orders} orders"
 
-    return Group("Every order of threads", run)
+    calls = tuple((make, size, dtype) for size in sizes)
+    return Group("Every order of threads", run, sanitizes=calls)
 
 
 def _first(text: str, lines: int = 24) -> str:
