@@ -26,6 +26,7 @@
 # The first two cells load the compiler and PyTorch. That can take half a minute, and happens once.
 
 # %%
+import cutlass
 import cutlass.cute as cute
 
 import forgekit as fk

@@ -29,7 +29,7 @@ import cutlass
 import cutlass.cute as cute
 import matplotlib.pyplot as plt
 import torch
-from cutlass import Float32
+from cutlass import Float32, Int32
 
 import forgekit as fk
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from dataclasses import replace
 import jupytext
 import pytest
 
+from forgekit.course import find_course
 from forgekit.errors import UsageError
 from forgekit.lessons import notebook_cells
 from forgekit.lessons.exercise import exercise
@@ -130,3 +133,47 @@ def test_long_lines_are_broken_but_not_those_of_code_and_tables(monkeypatch):
     assert sum(len(x) > 100 for x in lines) == 4  # two of code, one of the table, one with a minus
     assert f"# | {long}|" in lines and f"# {long}".rstrip() in lines and f"# {minus}" in lines
     assert first_stale(text) is None
+
+
+def names_of(source: str) -> tuple[set[str], set[str]]:
+    """The names that a piece of Python binds, and those that it uses."""
+    bound, used = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound.update((a.asname or a.name).partition(".")[0] for a in node.names)
+    return bound, used
+
+
+def not_known(notebook: str) -> dict[str, set[str]]:
+    """Exercise -> names that its solution uses and no cell above has bound, in a notebook's .py."""
+    known, found = set(dir(builtins)), {}
+    for cell in jupytext.reads(notebook, fmt="py:percent").cells:
+        if cell.cell_type != "code":
+            continue
+        if cell.metadata.get("part") == "skeleton":
+            name = cell.metadata["exercise"]
+            bound, used = names_of(exercise(name).source.solution)
+            if missing := used - bound - known:
+                found[name] = missing
+        known |= names_of(cell.source)[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(find_course().glob("week*/*.py")),
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
+def test_solutions_find_their_names_in_their_notebook(path):
+    assert not_known(path.read_text(encoding="utf-8")) == {}
+
+
+def test_a_solution_without_its_import_is_found():
+    text = HEADER + "# %%\nimport cutlass.cute as cute\n" + cell("week1/warp_argmax", "skeleton")
+    assert "Int32" in not_known(text)["week1/warp_argmax"]
