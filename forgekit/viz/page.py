@@ -11,19 +11,23 @@ import functools
 import hashlib
 import html
 import json
+import re
 from importlib import resources
 from typing import Any
+
+_PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
     """`still` in an element of this class, and a script that knows the element as `root`.
 
     The script finds its own element: the one around it, or the next one not yet begun where a
-    notebook runs scripts elsewhere. The element is named after the script and its data, not after
-    the still picture, whose bytes depend on fonts and on Pillow. label: of the group; style: of
-    the element.
+    notebook runs scripts elsewhere. The element is named after the script and its data without
+    their PNGs, and not after the still picture: a PNG's bytes depend on fonts, on Pillow and on the
+    processor. label: of the group; style: of the element.
     """
-    name = f"{kind}-" + hashlib.sha256(scripts.encode()).hexdigest()[:10]
+    named_after = _PNG.sub("", scripts)
+    name = f"{kind}-" + hashlib.sha256(named_after.encode()).hexdigest()[:10]
     group = f' role="group" aria-label="{html.escape(label)}"' if label else ""
     styled = f' style="{style}"' if style else ""
     start = (
