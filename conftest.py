@@ -79,8 +79,19 @@ def _start_kernel(self: IPyNbFile) -> None:
             changes |= {name: os.environ.get(name, text) for name, text in stored}
             patch.setattr(local_provisioner, "launch_kernel", ForkedKernel)
         with _environment(**changes):
-            _nbval_setup(self)
+            _set_up(self)
     self.sanitize_patterns.update(volatile_patterns(self.config.rootpath))
+
+
+def _set_up(self: IPyNbFile, tries: int = 3) -> None:
+    """Start the kernel, again if it dies: its ports are chosen before it takes them, and on a
+    machine with many cores the kernel of another worker may take one first."""
+    try:
+        _nbval_setup(self)
+    except RuntimeError:
+        if tries == 1:
+            raise
+        _set_up(self, tries - 1)
 
 
 def _execute(self: RunningKernel, cell_input: str, allow_stdin: bool | None = None) -> str:

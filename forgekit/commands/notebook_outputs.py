@@ -39,7 +39,6 @@ TIMINGS = (
     (r"data:image/png;base64,[A-Za-z0-9+/=]+", "PICTURE"),
     (r'"application/gzip">[A-Za-z0-9+/=]+', "SCRIPT"),  # bytes that differ between versions of zlib
     (r"root\.innerHTML=`(?:[^`\\]|\\.)*`", "PICTURE"),
-    (r'\bdata-fk="[\w-]+"', "PICTURE"),  # a name made from its bytes
     (r"\bwidth:\s*\d+px", "width:SIZE"),
 )
 

@@ -100,10 +100,14 @@ def counted(when: Callable[[Any], bool], says: str) -> Misconception:
     return Misconception(says, lambda e: e.counts is not None and when(e.counts))
 
 
-def looks_like(alternative: Callable[..., Any], says: str) -> Misconception:
+def looks_like(
+    alternative: Callable[..., Any], says: str, *, rtol: float | None = None
+) -> Misconception:
     """The first result is wrong, and just what a certain mistake would give.
 
-    alternative: of the call's arguments, what the first expected tensor would then hold.
+    alternative: of the call's arguments, what the first expected tensor would then hold. rtol: how
+    far the two may differ where the mistake lets roundings grow; by default as far as the call's
+    right result may.
     """
 
     def when(e: Evidence) -> bool:
@@ -115,6 +119,7 @@ def looks_like(alternative: Callable[..., Any], says: str) -> Misconception:
         got = e.got[position]
         if compare(got, e.case.expected[position], **tolerances).ok:
             return False  # it is another result that is wrong
-        return compare(got, alternative(*e.case.args), **tolerances).ok
+        allowed = tolerances if rtol is None else tolerances | {"rtol": rtol}
+        return compare(got, alternative(*e.case.args), **allowed).ok
 
     return Misconception(says, when)

@@ -223,10 +223,15 @@ class Definedness(Listener):
         where = f" at {report.line_name(other.pc)}" if there and not same else " in this same line"
         report.add(
             messages.uninitialised_shared(other.what), (pc,) if same else (pc, other.pc), reader,
-            shared_byte(unit * self._unit % m.shared.stride), count=len(threads), same=(pc,),
+            shared_byte(unit * self._unit % m.shared.stride), count=self._reads(pcs), same=(pc,),
             element=other.element(user, byte), where=where,
             user="the same thread" if by == reader else thread_name(by),
         )  # fmt: skip
+
+    def _reads(self, pcs: frozenset[int]) -> int:
+        """How often threads have read what no thread had written, in all batches of the launch."""
+        blank = (found for (_, pc, _), found in self._blank.items() if pc in pcs)
+        return sum(np.unique(reach.who).size for found in blank for reach in found)
 
     def _read_for(
         self, user: int, block: int, batch: int, pcs: frozenset[int]

@@ -107,9 +107,10 @@ single barrier.
         looks_like(_each_warp_alone, "each warp's elements have weights that add up to 1: the warps were not merged."),
         looks_like(_not_corrected, "the sum is right, but exponentials stay relative to the maximum that was known "
                    "when they were computed."),
-        looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows."),
-        looks_like(_not_rescaled("lanes"), "sums of lanes are added that are relative to different maxima."),
-        looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima."),
+        # Near 1,000 the exponents are rounded to 2⁻¹³, which a common maximum alone divides out.
+        looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows.", rtol=1e-3),
+        looks_like(_not_rescaled("lanes"), "sums of lanes are added that are relative to different maxima.", rtol=1e-3),
+        looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima.", rtol=1e-3),
         looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
     ],
     more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0),
