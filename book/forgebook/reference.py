@@ -7,7 +7,7 @@ import functools
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forgebook.course import ROOT
 
@@ -38,7 +38,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Item:
-    """A public name: where it is defined and its syntax tree."""
+    """A public name: the module that its package takes it from, and its syntax tree."""
 
     name: str
     module: str
@@ -81,7 +81,8 @@ def items(module: str) -> list[Item]:
     """What a package makes public and defines: functions and classes, no plain values."""
     homes = _homes(module)
     found = (_definition(homes.get(name, module), name) for name in _public(module))
-    return [item for item in found if item is not None]
+    # Users import a name from where the package has it, which may be above its definition.
+    return [replace(i, module=homes.get(i.name, module)) for i in found if i is not None]
 
 
 def made(what: str) -> str:

@@ -101,9 +101,9 @@ def test_after_uninstall_compilation_is_as_before(tmp_path):
     compiled = cute.compile(copies.copy, dynamic(x), dynamic(y))
     assert compiled.__ptx__ is None and compiled.engine is not None
     assert type(compiled.engine).__name__ == "ExecutionEngine"
-    with pytest.raises(Exception, match="cudaErrorInsufficientDriver"):
+    with pytest.raises(Exception, match="cudaError(InsufficientDriver|NoDevice)"):
         compiled(dynamic(x), dynamic(y))
-    with pytest.raises(Exception, match="cudaErrorInsufficientDriver"):
+    with pytest.raises(Exception, match="cudaError(InsufficientDriver|NoDevice)"):
         copies.copy(dynamic(x), dynamic(y))  # not the function cached for the virtual GPU
     kept = cute.compile(copies.copy, dynamic(x), dynamic(y),
                         options=f"--keep-ptx --enable-tvm-ffi --dump-dir {tmp_path}")  # fmt: skip
