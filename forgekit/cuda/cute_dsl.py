@@ -21,10 +21,11 @@ def patch_cute_dsl(patches: Patches) -> None:
     from cutlass.cute import testing as older
     from cutlass.utils import HardwareInfo
 
-    for owner, name in (
-        (testing, "benchmark"), (testing, "_benchmark_for_autotune"), (older, "_benchmark"),
-    ):  # fmt: skip
-        patches.put(owner, name, _once(getattr(owner, name)))
+    for name in ("benchmark", "_benchmark_for_autotune"):
+        patches.put(testing, name, _once(getattr(testing, name)))
+    # The older name wraps the function itself, so that a call warns of the caller's line.
+    warns = older._deprecated(older.benchmark.__deprecated__)
+    patches.put(older, "benchmark", warns(testing.benchmark))
     # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)

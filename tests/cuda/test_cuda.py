@@ -190,6 +190,18 @@ def test_arrays_of_numpy_go_through_from_dlpack(cuda):
     assert (y == 1).all()
 
 
+def test_the_older_benchmark_runs_its_function_once(cuda):
+    """`cute.testing` has wrapped it under its own name; the warning is of the caller's line."""
+    from cutlass.cute.testing import benchmark
+    from cutlass.testing import JitArguments
+
+    run = forgekit.compile(add_to, _ones(), _ones())
+    x, y = _ones(), torch.zeros(4, device="cuda")
+    with pytest.warns(DeprecationWarning, match="use cutlass.testing.benchmark") as warned:
+        benchmark(run, kernel_arguments=JitArguments(x, y), iterations=50)
+    assert y.tolist() == [1] * 4 and warned[0].filename == __file__
+
+
 def test_a_sparse_tensor_is_where_its_source_is(cuda):
     """It has no storage that could be marked."""
     x = torch.eye(3, device="cuda")

@@ -258,6 +258,19 @@ def test_what_does_not_fit_is_refused(installed, how, wrong, said):
         add_of(how)(good, wrong(), good)
 
 
+def test_marks_of_several_modes_are_read_together(installed):
+    """The DSL's mask of dynamic strides lags behind until the tensor's type is asked for."""
+
+    def marked(t: torch.Tensor):
+        made = from_dlpack(t).mark_compact_shape_dynamic(mode=0, stride_order=(0, 1))
+        return made.mark_compact_shape_dynamic(mode=1, stride_order=(0, 1))
+
+    a, b, c = torch.ones(4, 8), torch.ones(4, 8), torch.zeros(4, 8)
+    add = cute.compile(tutorial.naive_add, marked(a), marked(b), marked(c))
+    add(marked(a), marked(b), marked(c))
+    assert (c == 2).all()
+
+
 def test_host_code_says_what_bytes_hold(installed):
     """As where torch's types are named differently: fp8 in a tensor of uint8."""
     tensor = from_dlpack(torch.zeros(4, 8, dtype=torch.uint8))

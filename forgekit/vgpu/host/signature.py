@@ -41,6 +41,7 @@ class TensorParameter:
             value = from_dlpack(value).mark_layout_dynamic()
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
+        str(value)  # until then the DSL's mask of strides is that of before the last mark_…
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
         shape, strides = tuple(value.shape), tuple(value.stride)
         if not all(isinstance(n, int) or hasattr(n, "width") for n in (*shape, *strides)):
