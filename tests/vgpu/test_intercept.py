@@ -216,8 +216,9 @@ def add_of(how: str):
         "static": lambda: from_dlpack(torch.zeros(4, 8)),
         "aligned": lambda: fake(cute.sym_int(), cute.sym_int(), align=16),
         "8 columns": lambda: fake(cute.sym_int(), 8),
+        "pairs": lambda: fake(cute.sym_int(), cute.sym_int(divisibility=2)),
     }[how]()
-    options = {"options": "--enable-tvm-ffi"} if how in ("aligned", "8 columns") else {}
+    options = {} if how in ("dynamic", "static") else {"options": "--enable-tvm-ffi"}
     return cute.compile(tutorial.naive_add, given, given, given, **options)
 
 
@@ -247,6 +248,8 @@ def add(installed):
         ("aligned", lambda: torch.zeros(4, 9)[:, 1:],
          "got a start 4 bytes beyond a boundary, needed a multiple of 16 bytes"),
         ("8 columns", lambda: torch.zeros(5, 9), "got size 9 in mode 1, needed 8"),
+        ("8 columns", lambda: torch.zeros(3, 8), "argument `mB`: got size 3 in mode 0, needed 4: "
+         "`mA` has size 4 in mode 0, and both were compiled with one symbol"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(installed, how, wrong, said):
@@ -256,6 +259,22 @@ def test_what_does_not_fit_is_refused(installed, how, wrong, said):
     error = UsageError if "meta" in said else ArgumentMismatchError
     with pytest.raises(error, match=re.escape(said)):
         add_of(how)(good, wrong(), good)
+
+
+def test_a_size_that_its_symbol_excludes_is_refused(installed):
+    odd = torch.zeros(4, 7)
+    with pytest.raises(ArgumentMismatchError, match="got size 7 in mode 1, needed a multiple of 2"):
+        add_of("pairs")(odd, odd, odd)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(2, "arguments: got 2 (missing a required argument: 'mC'), needed mA, mB, mC"),
+     (4, "arguments: got 4 (too many positional arguments), needed mA, mB, mC")],
+)  # fmt: skip
+def test_tvm_ffi_names_arguments_that_are_missing(installed, count, said):
+    with pytest.raises(ArgumentMismatchError, match=re.escape(said)):
+        add_of("8 columns")(*[torch.zeros(4, 8)] * count)
 
 
 def test_marks_of_several_modes_are_read_together(installed):
