@@ -57,6 +57,13 @@ def test_run_is_like_python(script, tmp_path, capsys):
     assert capsys.readouterr().out == said
 
 
+def test_a_traceback_has_no_frames_of_the_virtual_gpus_own_hooks(script, capsys):
+    text = KERNEL.replace("mY[tidx]", "mY[cute.unknown]")
+    assert run(script, f"{text}copy(x, y, 1)\n") == 1
+    said = capsys.readouterr().err
+    assert said.count("script.py") == 3 and "hooks.py" not in said
+
+
 def test_run_executes_kernels_that_know_nothing_of_forgekit(script):
     """In a process of its own; and a pipe that nobody reads any more is no error of the script."""
     text = """

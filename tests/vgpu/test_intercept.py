@@ -18,9 +18,13 @@ from forgekit.vgpu.host import arguments, hooks
 
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402
-from cutlass.base_dsl.common import DSLRuntimeError  # noqa: E402
+from cutlass.base_dsl.common import DSLRuntimeError, DSLUserCodeError  # noqa: E402
 from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor, make_ptr  # noqa: E402
 from cutlass.cutlass_dsl import CuTeDSL  # noqa: E402
+from cutlass.utils import (  # noqa: E402
+    PersistentTileSchedulerParams,
+    StaticPersistentTileScheduler,
+)
 
 from tests.vgpu.kernels import copies, flow, tutorial  # noqa: E402
 
@@ -199,6 +203,50 @@ def test_a_block_that_is_too_large(installed):
     y = torch.zeros(1, 1, 1, 1, 1, 2048, 6, dtype=torch.int32)
     with pytest.raises(LaunchError, match="2,048 threads"):
         flow.where_am_i(from_dlpack(y))
+
+
+# -- lines -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: cute.compile(3),
+        lambda: cute.compile(tutorial.naive_add, fake(8, 8)),
+        lambda: add_of("dynamic")(dynamic(torch.zeros(4, 8))),
+    ],
+    ids=["not a function", "an argument missing at the compile", "an argument missing at the call"],
+)
+def test_the_dsl_s_messages_are_of_the_user_s_line(installed, mistake):
+    with pytest.raises(DSLUserCodeError) as raised:
+        mistake()
+    assert f"{__file__}:{mistake.__code__.co_firstlineno}" in str(raised.value)
+
+
+@cute.kernel
+def tiles_kernel(mX: cute.Tensor, params: PersistentTileSchedulerParams):
+    grid = cute.arch.grid_dim()
+    scheduler = StaticPersistentTileScheduler.create(params, cute.arch.block_idx(), grid)
+    tile = scheduler.initial_work_tile_info()
+    while tile.is_valid_tile:
+        mX[tile.tile_idx[0]] = tile.tile_idx[1]
+        scheduler.advance_to_next_work()
+        tile = scheduler.get_current_work()
+
+
+@cute.jit
+def number_tiles(mX: cute.Tensor, params: PersistentTileSchedulerParams):
+    tiles_kernel(mX, params).launch(grid=(1, 1, 4), block=(1, 1, 1))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_kernel_s_lines_are_the_user_s(installed):
+    """The DSL's scheduler has functions of its own with @cute.jit."""
+
+    @cute.jit
+    def run(mX: cute.Tensor):
+        number_tiles(mX, PersistentTileSchedulerParams((mX.shape[0], 4, 1), (1, 1, 1)))
+
+    ptx = cute.compile(run, dynamic(torch.zeros(8, dtype=torch.int32))).__ptx__
+    assert re.findall(r'\.file\s+\d+ "(.*)"', ptx) == [__file__]
 
 
 # -- arguments that do not fit ---------------------------------------------------------------------
