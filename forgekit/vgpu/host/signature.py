@@ -26,7 +26,7 @@ class TensorParameter:
     """A tensor parameter; None stands for a size or stride given at the call.
 
     size_bits, stride_bits: width of the dynamic ones, in order. symbols: per size, then per stride,
-    the `sym_int()` that stands for it, or None.
+    the `sym_int()` that stands for it, or None. on_gpu: whether it is compiled as a GPU's memory.
     """
 
     dtype: str
@@ -37,6 +37,7 @@ class TensorParameter:
     size_bits: tuple[int, ...]
     stride_bits: tuple[int, ...]
     symbols: tuple[Any, ...] = ()
+    on_gpu: bool = True
 
     @classmethod
     def of(cls, value: Any) -> TensorParameter | None:
@@ -48,6 +49,8 @@ class TensorParameter:
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
         str(value)  # until then the DSL's mask of strides is that of before the last mark_…
+        from cutlass.cute.typing import AddressSpace
+
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
         shape, strides = tuple(value.shape), tuple(value.stride)
         if not all(isinstance(n, int) or hasattr(n, "width") for n in (*shape, *strides)):
@@ -65,6 +68,7 @@ class TensorParameter:
                 getattr(n, "width", short) for n, d in zip(strides, dynamic[1], strict=True) if d
             ),
             tuple(n if hasattr(n, "divisibility") else None for n in (*shape, *strides)),
+            value.memspace is not AddressSpace.generic,
         )
 
     def check(self, name: str, view: TensorView) -> None:
@@ -311,6 +315,10 @@ class CallSignature:
         view = describe(name, value)
         parameter.check(name, view)
         if self.packs:
+            if parameter.on_gpu and plugins.active.on_host(view.owner):
+                raise _mismatch(
+                    name, "a tensor on the CPU", 'one on "cuda"', 'move it: .to("cuda")'
+                )
             parameter.bind(name, view, bound)
             return parameter.pack(view)
         given = TensorParameter.of(value)
