@@ -12,6 +12,7 @@ from types import ModuleType, TracebackType
 import click
 
 from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda
+from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
 # What torch says where a script puts tensors on a GPU that is not there.
@@ -121,6 +122,8 @@ def _show(error: Exception, script: Path) -> None:
             trace = TracebackType(trace, step.tb_frame, step.tb_lasti, step.tb_lineno)
     # The DSL replaces this hook by one that says a compile error in a few lines.
     sys.excepthook(type(error), error.with_traceback(trace), trace)
+    if hint := older_name(error):
+        _refuse(hint, None)
 
 
 def _chain(trace: TracebackType | None) -> Iterator[TracebackType]:
