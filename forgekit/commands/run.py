@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 import click
 
 from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda
+from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
 # What torch says where a script puts tensors on a GPU that is not there.
@@ -109,12 +110,26 @@ def _run_as_main(path: Path) -> None:
 
 
 def _show(error: Exception, script: Path) -> None:
-    """Print an exception of the script as Python does, without the frames above the script."""
+    """Print an exception of the script as Python does, without the frames above the script, and
+    without those of modules that hide as pytest knows it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
         trace = trace.tb_next
+    frames = [*_chain(trace)]
+    trace = None
+    for step in reversed(frames):
+        if not step.tb_frame.f_globals.get("__tracebackhide__"):
+            trace = TracebackType(trace, step.tb_frame, step.tb_lasti, step.tb_lineno)
     # The DSL replaces this hook by one that says a compile error in a few lines.
     sys.excepthook(type(error), error.with_traceback(trace), trace)
+    if hint := older_name(error):
+        _refuse(hint, None)
+
+
+def _chain(trace: TracebackType | None) -> Iterator[TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
 
 
 def _wants_a_gpu(error: Exception) -> bool:

@@ -11,7 +11,7 @@ from forgekit.cuda.patches import Patches
 from forgekit.vgpu.errors import LaunchError, UsageError
 from forgekit.vgpu.wording import got_needed
 
-KDL_CUDA = 2  # of DLPack's DLDeviceType
+KDL_CPU, KDL_CUDA = 1, 2  # of DLPack's DLDeviceType
 
 
 def patch_cute_dsl(patches: Patches) -> None:
@@ -21,10 +21,11 @@ def patch_cute_dsl(patches: Patches) -> None:
     from cutlass.cute import testing as older
     from cutlass.utils import HardwareInfo
 
-    for owner, name in (
-        (testing, "benchmark"), (testing, "_benchmark_for_autotune"), (older, "_benchmark"),
-    ):  # fmt: skip
-        patches.put(owner, name, _once(getattr(owner, name)))
+    for name in ("benchmark", "_benchmark_for_autotune"):
+        patches.put(testing, name, _once(getattr(testing, name)))
+    # The older name wraps the function itself, so that a call warns of the caller's line.
+    warns = older._deprecated(older.benchmark.__deprecated__)
+    patches.put(older, "benchmark", warns(testing.benchmark))
     # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
@@ -66,6 +67,19 @@ def _refuse_export(*_: Any, **__: Any) -> Any:
     )  # fmt: skip
 
 
+def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:
+    """The type of the device in a capsule of DLPack, where it lies; None of anything else."""
+    api = ctypes.pythonapi
+    api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    if not api.PyCapsule_IsValid(capsule, b"dltensor"):
+        return None
+    pointer = api.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    # DLManagedTensor: its DLTensor begins with the data's pointer, then the device's type.
+    at = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
+    return ctypes.c_int32.from_address(at)
+
+
 class GlobalTensor:
     """A tensor of the CPU's memory that DLPack calls one of a GPU: to the DSL, global memory."""
 
@@ -74,11 +88,9 @@ class GlobalTensor:
 
     def __dlpack__(self, stream: object = None) -> Any:
         capsule = self.tensor.detach().__dlpack__(stream=-1)
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        # DLManagedTensor: its DLTensor begins with the data's pointer, then the device's type.
-        at = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
-        ctypes.c_int32.from_address(at).value = KDL_CUDA
+        kind = device_of_capsule(capsule)
+        assert kind is not None
+        kind.value = KDL_CUDA
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import uuid
 from types import SimpleNamespace
 
 from forgekit.vgpu.host import hooks, limits
 
 L2_BYTES = 50 << 20  # of an H100 or H200
+CLOCK_KHZ, MEMORY_CLOCK_KHZ, MEMORY_BUS_BITS = 1_980_000, 3_201_000, 6144  # of an H200
 CUDA_VERSION = 13000  # 13.0: the DSL asks for no less
 
 
@@ -54,7 +56,9 @@ def properties() -> SimpleNamespace:
         shared_memory_per_block=48 << 10,
         shared_memory_per_block_optin=limits.max_shared_bytes(arch()),
         shared_memory_per_multiprocessor=limits.max_shared_bytes(arch()) + 1024,
-        is_integrated=0, is_multi_gpu_board=0, gcnArchName=arch(),
+        clock_rate=CLOCK_KHZ, memory_clock_rate=MEMORY_CLOCK_KHZ,
+        memory_bus_width=MEMORY_BUS_BITS, uuid=uuid.UUID(int=0), pci_bus_id=0, pci_device_id=0,
+        pci_domain_id=0, is_integrated=0, is_multi_gpu_board=0, gcnArchName=arch(),
     )  # fmt: skip
 
 
@@ -78,4 +82,7 @@ def attribute(which: str) -> int | None:
         "MAXREGISTERSPERBLOCK": 65536, "MAXREGISTERSPERMULTIPROCESSOR": 65536,
         "L2CACHESIZE": L2_BYTES, "UNIFIEDADDRESSING": 1, "COOPERATIVELAUNCH": 1,
         "CLUSTERLAUNCH": int(p.major >= 9), "MEMORYPOOLSSUPPORTED": 1,
+        "CLOCKRATE": CLOCK_KHZ, "MEMORYCLOCKRATE": MEMORY_CLOCK_KHZ,
+        "GLOBALMEMORYBUSWIDTH": MEMORY_BUS_BITS, "PCIBUSID": 0, "PCIDEVICEID": 0, "PCIDOMAINID": 0,
+        "CONCURRENTKERNELS": 1, "ASYNCENGINECOUNT": 3, "MULTICASTSUPPORTED": 0,
     }.get(which)  # fmt: skip

@@ -2,7 +2,9 @@
 
 All tensors lie in the CPU's memory. Views share a storage, so they share the mark; that the result
 of an operation on marked tensors is marked too, also within a backward pass, is seen to by a
-dispatch mode, under which torch's operations run in every thread.
+dispatch mode, under which torch's operations run in every thread. What a script makes on the CPU
+is marked as such, so that an operation that mixes both raises torch's error; a tensor without a
+mark, as torch makes within its own operations, goes with the others.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from forgekit.cuda import device as gpu
 from forgekit.cuda import graphs, products
-from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.wording import got_needed
 
-CUDA_ATTRIBUTE = "_forgekit_cuda"  # set on a storage: whether it counts as memory of the GPU
+# Set on a storage: whether it counts as memory of the GPU; that of pinned memory, which a kernel
+# reaches too.
+CUDA_ATTRIBUTE, PINNED_ATTRIBUTE = "_forgekit_cuda", "_forgekit_pinned"
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
@@ -37,6 +40,13 @@ def on_gpu(tensor: Any) -> bool:
     return getattr(marked_of(tensor), CUDA_ATTRIBUTE, False)
 
 
+def on_host(tensor: Any) -> bool:
+    """True if a tensor is known to be on the CPU, and not pinned."""
+    marked = marked_of(tensor)
+    known = getattr(marked, CUDA_ATTRIBUTE, None) is False
+    return known and not getattr(marked, PINNED_ATTRIBUTE, False)
+
+
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     """Say of a tensor's storage where it counts as lying; returns the tensor."""
     if cuda:
@@ -45,11 +55,16 @@ def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     return tensor
 
 
+def _pinned(tensor: torch.Tensor) -> torch.Tensor:
+    setattr(tensor.untyped_storage(), PINNED_ATTRIBUTE, True)
+    return mark(tensor, False)
+
+
 def is_cuda(device: Any) -> bool:
     """Whether a device, as torch takes it, is the GPU.
 
     Raises:
-        UsageError: another GPU than the first.
+        RuntimeError: torch's own, of another GPU than the first.
     """
     if device is None:
         return False
@@ -58,9 +73,16 @@ def is_cuda(device: Any) -> bool:
     if not isinstance(device, int) and device.type != "cuda":
         return False
     if index not in (None, 0):
-        needed = "cuda:0: one virtual GPU is there"
-        raise UsageError(got_needed("device", f"cuda:{index}", needed, 'write "cuda"'))
+        why = got_needed(
+            "device", f"cuda:{index}", "cuda:0: one virtual GPU is there", 'write "cuda"'
+        )
+        raise _device_error()(f"CUDA error: invalid device ordinal ({why})")
     return True
+
+
+def _device_error() -> type[RuntimeError]:
+    """torch's class for an error of CUDA, which is of torch 2.8."""
+    return getattr(torch, "AcceleratorError", RuntimeError)
 
 
 class Marking(TorchDispatchMode):
@@ -79,30 +101,61 @@ class Marking(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         if not Marking.active:
             return func(*args, **kwargs)
-        device, cuda = kwargs.get("device"), False
-        if is_cuda(device):
-            kwargs["device"], cuda = CPU, True
+        device, on_cpu = kwargs.get("device"), False
+        if cuda := is_cuda(device):
+            kwargs["device"] = CPU
         elif device is None or torch._C._current_graph_task_id() != -1:
             # (A backward pass names the device where the tensors really lie.)
-            cuda = any(map(on_gpu, _tensors((args, kwargs))))
+            given = [*_tensors((args, kwargs))]
+            marks = [getattr(marked_of(t), CUDA_ATTRIBUTE, None) for t in given]
+            cuda, on_cpu = True in marks, False in marks
+            if cuda and on_cpu and torch._C._current_graph_task_id() == -1:
+                _refuse_mixing(func, given, marks)
+        if kwargs.get("pin_memory"):
+            return _pinned(func(*args, **kwargs | {"pin_memory": False}))
+        if func is torch.ops.aten._pin_memory.default:
+            return _pinned(args[0].clone())
         result = graphs.capture_operation(func, args, kwargs) if cuda else graphs.NOT_CAPTURED
         if result is graphs.NOT_CAPTURED:
             result = _run(func, args, kwargs, plain=not types, cuda=cuda)
-        if cuda:
-            _mark_results(func, result)
+        if cuda or on_cpu:
+            _mark_results(func, result, cuda)
         return result
 
 
-# Operations that write to tensors on the CPU what lies on a GPU.
-_CROSSING = ("copy", "_copy", "_foreach_copy", "set_")
+# Operations that take tensors of both sides on a GPU too.
+_CROSSING = ("copy", "_copy", "_foreach", "_fused", "_nested", "_pack_padded", "_pad_packed",
+             "set_", "tensor_split", "_ctc_loss")  # fmt: skip
+_INDEXING = ("index", "_index_put_impl_", "_unsafe_index")
 
 
-def _mark_results(func: Any, result: Any) -> None:
-    """Mark what an operation has made or written to. (A view may be a new tensor, as of `to`.)"""
+def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None]) -> None:
+    """Raise torch's error where an operation of torch's mixes tensors of both sides."""
+    name = func.name().partition("::")[2]
+    if func.namespace != "aten" or name.startswith(_CROSSING):
+        return
+    if name.startswith(_INDEXING):  # by indices on the CPU: anywhere
+        mixed = marks[0] is False
+    else:  # a number on the CPU goes with everything
+        mixed = any(m is False and t.dim() for t, m in zip(given, marks, strict=True))
+    if mixed:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{CUDA} and cpu! (in {func})"
+        )
+
+
+def _mark_results(func: Any, result: Any, cuda: bool) -> None:
+    """A view may be a new tensor (`to`); what is written to stays where it was known to be."""
     written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
-    if not (written and func.name().partition("::")[2].startswith(_CROSSING)):
-        for tensor in _tensors(result):
-            mark(tensor)
+    name = func.name().partition("::")[2]
+    if written and (not cuda or name.startswith(_CROSSING)):
+        return
+    if name.startswith("_pack_padded"):  # its second result, the sizes, is for the host
+        result = result[0]
+    for tensor in _tensors(result):
+        if not (written and getattr(marked_of(tensor), CUDA_ATTRIBUTE, None) is False):
+            mark(tensor, cuda)
 
 
 def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:

@@ -54,6 +54,9 @@ class Cuda(Plugin):
     def on_gpu(self, tensor: Any) -> bool:
         return marks.on_gpu(tensor)
 
+    def on_host(self, tensor: Any) -> bool:
+        return marks.on_host(tensor)
+
     def for_dlpack(self, tensor: Any) -> Any:
         return cute_dsl.GlobalTensor(tensor) if marks.on_gpu(tensor) else tensor
 

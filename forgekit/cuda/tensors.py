@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.utils.dlpack
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from forgekit.cuda.cute_dsl import KDL_CUDA
+from forgekit.cuda.cute_dsl import KDL_CPU, KDL_CUDA, GlobalTensor, device_of_capsule
 from forgekit.cuda.marks import (
     CPU,
     CUDA,
     CUDA_ATTRIBUTE,
+    PINNED_ATTRIBUTE,
     is_cuda,
     mark,
     on_gpu,
@@ -57,11 +61,12 @@ def patch_tensors(patches: Patches) -> None:
         ("__dlpack_device__", (KDL_CUDA, 0)),
     ):  # fmt: skip
         asks(name, of_marked)
-    type_ = tensor.type
-    put(tensor, "type", lambda self, *args, **kwargs: type_(self, *args, **kwargs)
-        if args or kwargs or not on_gpu(self)
-        else type_(self).replace("torch.", "torch.cuda.", 1))  # fmt: skip
-
+    put(
+        tensor,
+        "is_pinned",
+        lambda self, device=None: getattr(self.untyped_storage(), PINNED_ATTRIBUTE, False),
+    )
+    put(tensor, "record_stream", lambda self, stream: None)
     to = tensor.to
 
     def move(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
@@ -81,6 +86,7 @@ def patch_tensors(patches: Patches) -> None:
         return _moved(to(self, *args, **kwargs), cuda)
 
     put(tensor, "to", move)
+    _patch_types(patches, tensor.type, move)
     put(tensor, "cpu", lambda self, **kwargs: move(self, "cpu", **kwargs))
     put(tensor, "cuda", lambda self, device=None, non_blocking=False, **kwargs: move(
         self, "cuda" if device is None else device, **kwargs))  # fmt: skip
@@ -91,6 +97,59 @@ def patch_tensors(patches: Patches) -> None:
         lambda self, memo: mark(deepcopy(self, memo), True) if on_gpu(self)
         else deepcopy(self, memo))  # fmt: skip
     put(tensor, "new_tensor", made_from_data(tensor.new_tensor))
+
+    from_dlpack = torch.utils.dlpack.from_dlpack
+    to_dlpack = torch.utils.dlpack.to_dlpack  # type: ignore[attr-defined]
+
+    def aliased(source: Any, **kwargs: Any) -> torch.Tensor:
+        if (kind := device_of_capsule(source)) is not None:
+            cuda, kind.value = kind.value == KDL_CUDA, KDL_CPU
+        else:
+            cuda = source.__dlpack_device__()[0] == KDL_CUDA
+        made = from_dlpack(source, **kwargs)
+        return mark(made) if cuda else made
+
+    for owner in (torch, torch.utils.dlpack):
+        put(owner, "from_dlpack", aliased)
+        put(owner, "to_dlpack", lambda x: GlobalTensor(x).__dlpack__() if on_gpu(x)
+            else to_dlpack(x))  # fmt: skip
+
+
+def _patch_types(patches: Patches, of_cpu: Callable, move: Callable) -> None:
+    """The names of types that say where a tensor is too, such as torch.cuda.FloatTensor.
+
+    of_cpu: the original `Tensor.type`.
+    """
+
+    def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+        if dtype is None:
+            name = of_cpu(self)
+            return name.replace("torch.", "torch.cuda.", 1) if on_gpu(self) else name
+        if isinstance(dtype, torch.dtype):
+            return of_cpu(self, dtype)
+        name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
+        plain = name.replace("torch.cuda.", "torch.", 1)
+        return move(of_cpu(self, plain), "cuda" if plain != name else "cpu")
+
+    patches.put(torch.Tensor, "type", type_)
+    for kind in filter(lambda kind: kind.__module__ == "torch.cuda", torch._tensor_classes):
+        plain = getattr(torch, kind.__name__)
+        patches.put(torch.cuda, kind.__name__, _TensorType(
+            kind.__name__, (), {"__module__": "torch.cuda", "plain": plain, "dtype": kind.dtype}
+        ))  # fmt: skip
+
+
+class _TensorType(type):
+    """A class such as torch.cuda.FloatTensor: makes tensors, and says of which ones they are."""
+
+    plain: Any
+    dtype: torch.dtype
+
+    def __call__(cls, *args: Any) -> torch.Tensor:
+        return cls.plain(*args).cuda()
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, torch.Tensor) and on_gpu(value) and value.dtype == cls.dtype
 
 
 def patch_files(patches: Patches) -> None:
@@ -144,5 +203,22 @@ def made_from_data(original: Callable) -> Callable:
         wants_grad = kwargs.pop("requires_grad", False)
         made = original(*args, device=CPU, **kwargs)
         return _moved(made, True).requires_grad_(wants_grad or made.requires_grad)
+
+    return make
+
+
+def made_by_a_script(original: Callable) -> Callable:
+    """`torch.zeros` and the like, which take a number for a device; what they make on the CPU is
+    known to be there. (Tensors that forgekit makes go with both.)"""
+
+    @functools.wraps(original)
+    def make(*args: Any, **kwargs: Any) -> torch.Tensor:
+        if isinstance(kwargs.get("device"), int):
+            kwargs["device"] = torch.device("cuda", kwargs["device"])
+        made = original(*args, **kwargs)
+        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        if not on_gpu(made) and not caller.startswith("forgekit."):
+            mark(made, False)
+        return made
 
     return make

@@ -15,7 +15,7 @@ import torch.utils._device
 from forgekit.cuda import device, graphs
 from forgekit.cuda.marks import CPU, CUDA, is_cuda
 from forgekit.cuda.patches import Patches
-from forgekit.cuda.tensors import made_from_data
+from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class Event:
@@ -190,6 +190,13 @@ _DONE_ALREADY = (
 )  # fmt: skip
 
 
+_MADE_FROM_DATA = ("tensor", "as_tensor", "asarray")
+_MADE_BY_A_SCRIPT = (
+    "empty", "zeros", "ones", "full", "rand", "randn", "randint", "randperm", "arange", "linspace",
+    "eye", "from_numpy",
+)  # fmt: skip
+
+
 def patch_torch(patches: Patches) -> None:
     """Let torch.cuda answer for the virtual GPU."""
     default = torch.default_generator
@@ -217,10 +224,14 @@ def patch_torch(patches: Patches) -> None:
         "initial_seed": lambda: default.initial_seed(),
         "get_rng_state": lambda which=None: torch.get_rng_state(),
         "set_rng_state": lambda state, which=None: torch.set_rng_state(state),
+        "cudart": lambda: SimpleNamespace(
+            **_answers(cudaProfilerStart=None, cudaProfilerStop=None)),
     })  # fmt: skip
     torch.utils._device._device_constructors()  # looks them up, once
-    for name in ("tensor", "as_tensor", "asarray"):
-        patches.put(torch, name, made_from_data(getattr(torch, name)))
+    for name in _MADE_FROM_DATA:
+        patches.put(torch, name, made_by_a_script(made_from_data(getattr(torch, name))))
+    for name in _MADE_BY_A_SCRIPT:
+        patches.put(torch, name, made_by_a_script(getattr(torch, name)))
     # Before torch 2.13 a fake tensor begins a context on the real GPU.
     patches.put(torch._subclasses.fake_tensor, "init_gpu_context", lambda device: None)
     patches.put(torch, "Generator", Generator)

@@ -68,6 +68,14 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
     return _build(rule, fields, place, exc)
 
 
+def older_name(exc: BaseException) -> str | None:
+    """The words for a name of an older CuTe DSL that `exc` did not find; None for other errors."""
+    rule, fields = recognise([_text(exc)], None, [], getattr(exc, "obj", None))
+    if rule.kind != "renamed-api":
+        return None
+    return " ".join(text.format_map(fields) for text in (rule.explanation, rule.remedy))
+
+
 def _chain(exc: BaseException) -> Iterator[BaseException]:
     """The exception and what it was raised from, outermost first."""
     seen: set[int] = set()

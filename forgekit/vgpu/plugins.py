@@ -27,6 +27,10 @@ class Plugin:
         """True if a tensor of the CPU's memory counts as memory of the GPU."""
         return False
 
+    def on_host(self, tensor: Any) -> bool:
+        """True if a kernel that gets tensors `on_gpu` cannot reach this one."""
+        return False
+
     def for_dlpack(self, tensor: Any) -> Any:
         """What the DSL's `from_dlpack` gets in place of a tensor."""
         return tensor

@@ -57,6 +57,34 @@ def test_run_is_like_python(script, tmp_path, capsys):
     assert capsys.readouterr().out == said
 
 
+def test_a_traceback_has_no_frames_of_the_virtual_gpus_own_hooks(script, capsys):
+    text = KERNEL.replace("mY[tidx]", "mY[cute.unknown]")
+    assert run(script, f"{text}copy(x, y, 1)\n") == 1
+    said = capsys.readouterr().err
+    assert said.count("script.py") == 3 and "hooks.py" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        ("copy(x, y, cute.make_fragment((4,), cute.Float32))", "cute.make_rmem_tensor("),
+        ("from cutlass.cute import make_fragment", "cute.make_rmem_tensor("),
+        ("from cutlass.base_dsl._mlir_helpers import arith", "write cutlass._mlir_helpers"),
+        ("import cutlass.utils.ampere_helpers", "cutlass.memory.SmemAllocator"),
+    ],
+)
+def test_names_of_older_versions_come_with_the_new_one(script, capsys, line, new):
+    assert run(script, f"{KERNEL}{line}\n") == 1
+    said = capsys.readouterr().err.partition("forgekit: ")[2]
+    assert "is gone from CuTe DSL; scripts for older versions still use it. " in said
+    assert new in said
+
+
+def test_a_name_that_no_version_had_has_no_hint(script, capsys):
+    assert run(script, "import cutlass.nowhere\n") == 1
+    assert "forgekit: " not in capsys.readouterr().err.partition("Traceback")[2]
+
+
 def test_run_executes_kernels_that_know_nothing_of_forgekit(script):
     """In a process of its own; and a pipe that nobody reads any more is no error of the script."""
     text = """

@@ -18,9 +18,13 @@ from forgekit.vgpu.host import arguments, hooks
 
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402
-from cutlass.base_dsl.common import DSLRuntimeError  # noqa: E402
+from cutlass.base_dsl.common import DSLRuntimeError, DSLUserCodeError  # noqa: E402
 from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor, make_ptr  # noqa: E402
 from cutlass.cutlass_dsl import CuTeDSL  # noqa: E402
+from cutlass.utils import (  # noqa: E402
+    PersistentTileSchedulerParams,
+    StaticPersistentTileScheduler,
+)
 
 from tests.vgpu.kernels import copies, flow, tutorial  # noqa: E402
 
@@ -201,6 +205,50 @@ def test_a_block_that_is_too_large(installed):
         flow.where_am_i(from_dlpack(y))
 
 
+# -- lines -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: cute.compile(3),
+        lambda: cute.compile(tutorial.naive_add, fake(8, 8)),
+        lambda: add_of("dynamic")(dynamic(torch.zeros(4, 8))),
+    ],
+    ids=["not a function", "an argument missing at the compile", "an argument missing at the call"],
+)
+def test_the_dsl_s_messages_are_of_the_user_s_line(installed, mistake):
+    with pytest.raises(DSLUserCodeError) as raised:
+        mistake()
+    assert f"{__file__}:{mistake.__code__.co_firstlineno}" in str(raised.value)
+
+
+@cute.kernel
+def tiles_kernel(mX: cute.Tensor, params: PersistentTileSchedulerParams):
+    grid = cute.arch.grid_dim()
+    scheduler = StaticPersistentTileScheduler.create(params, cute.arch.block_idx(), grid)
+    tile = scheduler.initial_work_tile_info()
+    while tile.is_valid_tile:
+        mX[tile.tile_idx[0]] = tile.tile_idx[1]
+        scheduler.advance_to_next_work()
+        tile = scheduler.get_current_work()
+
+
+@cute.jit
+def number_tiles(mX: cute.Tensor, params: PersistentTileSchedulerParams):
+    tiles_kernel(mX, params).launch(grid=(1, 1, 4), block=(1, 1, 1))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_kernel_s_lines_are_the_user_s(installed):
+    """The DSL's scheduler has functions of its own with @cute.jit."""
+
+    @cute.jit
+    def run(mX: cute.Tensor):
+        number_tiles(mX, PersistentTileSchedulerParams((mX.shape[0], 4, 1), (1, 1, 1)))
+
+    ptx = cute.compile(run, dynamic(torch.zeros(8, dtype=torch.int32))).__ptx__
+    assert re.findall(r'\.file\s+\d+ "(.*)"', ptx) == [__file__]
+
+
 # -- arguments that do not fit ---------------------------------------------------------------------
 def fake(*shape: object, align: int = 4):
     return make_fake_compact_tensor(
@@ -216,8 +264,9 @@ def add_of(how: str):
         "static": lambda: from_dlpack(torch.zeros(4, 8)),
         "aligned": lambda: fake(cute.sym_int(), cute.sym_int(), align=16),
         "8 columns": lambda: fake(cute.sym_int(), 8),
+        "pairs": lambda: fake(cute.sym_int(), cute.sym_int(divisibility=2)),
     }[how]()
-    options = {"options": "--enable-tvm-ffi"} if how in ("aligned", "8 columns") else {}
+    options = {} if how in ("dynamic", "static") else {"options": "--enable-tvm-ffi"}
     return cute.compile(tutorial.naive_add, given, given, given, **options)
 
 
@@ -247,6 +296,8 @@ def add(installed):
         ("aligned", lambda: torch.zeros(4, 9)[:, 1:],
          "got a start 4 bytes beyond a boundary, needed a multiple of 16 bytes"),
         ("8 columns", lambda: torch.zeros(5, 9), "got size 9 in mode 1, needed 8"),
+        ("8 columns", lambda: torch.zeros(3, 8), "argument `mB`: got size 3 in mode 0, needed 4: "
+         "`mA` has size 4 in mode 0, and both were compiled with one symbol"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(installed, how, wrong, said):
@@ -256,6 +307,35 @@ def test_what_does_not_fit_is_refused(installed, how, wrong, said):
     error = UsageError if "meta" in said else ArgumentMismatchError
     with pytest.raises(error, match=re.escape(said)):
         add_of(how)(good, wrong(), good)
+
+
+def test_a_size_that_its_symbol_excludes_is_refused(installed):
+    odd = torch.zeros(4, 7)
+    with pytest.raises(ArgumentMismatchError, match="got size 7 in mode 1, needed a multiple of 2"):
+        add_of("pairs")(odd, odd, odd)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(2, "arguments: got 2 (missing a required argument: 'mC'), needed mA, mB, mC"),
+     (4, "arguments: got 4 (too many positional arguments), needed mA, mB, mC")],
+)  # fmt: skip
+def test_tvm_ffi_names_arguments_that_are_missing(installed, count, said):
+    with pytest.raises(ArgumentMismatchError, match=re.escape(said)):
+        add_of("8 columns")(*[torch.zeros(4, 8)] * count)
+
+
+def test_marks_of_several_modes_are_read_together(installed):
+    """The DSL's mask of dynamic strides lags behind until the tensor's type is asked for."""
+
+    def marked(t: torch.Tensor):
+        made = from_dlpack(t).mark_compact_shape_dynamic(mode=0, stride_order=(0, 1))
+        return made.mark_compact_shape_dynamic(mode=1, stride_order=(0, 1))
+
+    a, b, c = torch.ones(4, 8), torch.ones(4, 8), torch.zeros(4, 8)
+    add = cute.compile(tutorial.naive_add, marked(a), marked(b), marked(c))
+    add(marked(a), marked(b), marked(c))
+    assert (c == 2).all()
 
 
 def test_host_code_says_what_bytes_hold(installed):

@@ -176,6 +176,14 @@ def _elements(count: int, only: str = "") -> str:
 
 def unmapped(m: Batch, kind: str, address: Array, mask: Array | None, width: int) -> KernelError:
     value = _of_first(m, address, mask)
+    for region in m.memory.on_the_host:
+        if region.start <= value < region.start + region.size_bytes:
+            return _error(
+                m, mask, "out-of-bounds", "Memory of the host",
+                f"{kind} {_bytes(width)} of {region.info}, which is on the CPU: others are on "
+                '"cuda".',
+                f'Move it: {region.info.name}.to("cuda").', str(region.info),
+            )  # fmt: skip
     tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]
     nearest = m.memory.find(value)
     offset = ""

@@ -64,6 +64,10 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
         address = int(pointer._pointer)
         if not any(r.start <= address < r.start + r.size_bytes for r in regions):
             regions.append(_region_around(path, address, pointer))
+    if any(plugins.active.on_gpu(r.owner) for r in regions):
+        memory.on_the_host = [r for r in regions if plugins.active.on_host(r.owner)]
+        regions = [r for r in regions if not plugins.active.on_host(r.owner)]
+        memory.live = _reachable
     memory.add_tensors(regions)
 
 
@@ -199,6 +203,12 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
             if found and found[0] <= address < found[0] + found[1]:
                 return *found, value
     return None
+
+
+def _reachable(address: int) -> tuple[int, int, object] | None:
+    """As `storage_at`, of a call whose kernels cannot reach the CPU's tensors."""
+    found = storage_at(address)
+    return None if found is None or plugins.active.on_host(found[2]) else found
 
 
 def _variables() -> Iterator[Any]:

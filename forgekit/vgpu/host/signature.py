@@ -7,7 +7,8 @@ or wrong types. On the virtual GPU every call is compared with what was compiled
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +17,16 @@ from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 from forgekit.vgpu.wording import brief, got_needed
 
+# Of one call: the value of each symbol, by its id, and where it was first found.
+Bound = dict[int, tuple[int, str]]
+
 
 @dataclass(frozen=True)
 class TensorParameter:
     """A tensor parameter; None stands for a size or stride given at the call.
 
-    size_bits, stride_bits: width of the dynamic ones, in order.
+    size_bits, stride_bits: width of the dynamic ones, in order. symbols: per size, then per stride,
+    the `sym_int()` that stands for it, or None. on_gpu: whether it is compiled as a GPU's memory.
     """
 
     dtype: str
@@ -31,6 +36,8 @@ class TensorParameter:
     align: int
     size_bits: tuple[int, ...]
     stride_bits: tuple[int, ...]
+    symbols: tuple[Any, ...] = ()
+    on_gpu: bool = True
 
     @classmethod
     def of(cls, value: Any) -> TensorParameter | None:
@@ -41,6 +48,9 @@ class TensorParameter:
             value = from_dlpack(value).mark_layout_dynamic()
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
+        str(value)  # until then the DSL's mask of strides is that of before the last mark_…
+        from cutlass.cute.typing import AddressSpace
+
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
         shape, strides = tuple(value.shape), tuple(value.stride)
         if not all(isinstance(n, int) or hasattr(n, "width") for n in (*shape, *strides)):
@@ -57,6 +67,8 @@ class TensorParameter:
             tuple(
                 getattr(n, "width", short) for n, d in zip(strides, dynamic[1], strict=True) if d
             ),
+            tuple(n if hasattr(n, "divisibility") else None for n in (*shape, *strides)),
+            value.memspace is not AddressSpace.generic,
         )
 
     def check(self, name: str, view: TensorView) -> None:
@@ -91,6 +103,27 @@ class TensorParameter:
                 f"a multiple of {self.align} bytes",
                 "pass a tensor that starts there, or compile with a smaller assumed_align",
             )  # fmt: skip
+
+    def bind(self, name: str, view: TensorView, bound: Bound) -> None:
+        """Raise ArgumentMismatchError if a symbol has another value elsewhere in the call, or one
+        that its divisibility excludes. TVM-FFI takes a stride as it is where the size is 1."""
+        numbers = [(n, f"size {n} in mode {i}") for i, n in enumerate(view.shape)]
+        numbers += [(n, f"stride {n} in mode {i}") for i, n in enumerate(view.strides)]
+        free = (*(False for _ in view.shape), *(n == 1 for n in view.shape))
+        for symbol, (number, got), any_fits in zip(self.symbols, numbers, free, strict=True):
+            if symbol is None:
+                continue
+            first, where = bound.setdefault(id(symbol), (number, f"`{name}` has {got}"))
+            if number != first and not any_fits:
+                raise _mismatch(
+                    name, got, f"{first}: {where}, and both were compiled with one symbol",
+                    "pass tensors that agree, or compile with one sym_int() for each",
+                )  # fmt: skip
+            if number % symbol.divisibility and not any_fits:
+                raise _mismatch(
+                    name, got, f"a multiple of {symbol.divisibility}, its symbol's divisibility",
+                    "pad the tensor, or compile with a smaller divisibility",
+                )  # fmt: skip
 
     def check_width(self, name: str, view: TensorView) -> None:
         """Raise ArgumentMismatchError if a kernel's 32-bit numbers cannot hold a layout."""
@@ -226,20 +259,32 @@ class CallSignature:
         )
         return tuple(values), {}
 
-    def fit(self, name: str, value: Any) -> Any:
-        """The value as it is handed on.
+    def check_count(self, call: inspect.Signature, args: tuple, kwargs: Mapping[str, Any]) -> None:
+        """Raise ArgumentMismatchError for arguments that TVM-FFI misses, or has no place for."""
+        if not self.packs or len(args) + len(kwargs) == len(call.parameters):
+            return
+        needed = [p for n, p in call.parameters.items() if n not in self.env_streams]
+        try:
+            call.replace(parameters=needed).bind(*args, **kwargs)
+        except TypeError as error:
+            got, names = f"{len(args) + len(kwargs)} ({error})", ", ".join(p.name for p in needed)
+            raise ArgumentMismatchError(got_needed("arguments", got, names, _COMPARE)) from None
+
+    def fit(self, named: Iterable[tuple[str, Any]]) -> Iterator[Any]:
+        """The values as they are handed on.
 
         Raises:
-            ArgumentMismatchError: it is not what the function was compiled for.
+            ArgumentMismatchError: one is not what the function was compiled for.
         """
-        return self._fit(name, self.parameters.get(name), value)
+        bound: Bound = {}
+        return (self._fit(name, self.parameters.get(name), value, bound) for name, value in named)
 
-    def _fit(self, name: str, parameter: Any, value: Any) -> Any:
+    def _fit(self, name: str, parameter: Any, value: Any, bound: Bound) -> Any:
         match parameter:
             case None:
                 return value
             case TensorParameter():
-                return self._fit_tensor(name, parameter, value)
+                return self._fit_tensor(name, parameter, value, bound)
             case Scalar(integer):
                 if is_tensor(value):
                     raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
@@ -250,7 +295,7 @@ class CallSignature:
                     raise _mismatch(name, brief(value), f"{len(parameter)} values", _COMPARE)
                 names = getattr(value, "_fields", range(len(value)))
                 fitted = [
-                    self._fit(f"{name}.{n}", p, v)
+                    self._fit(f"{name}.{n}", p, v, bound)
                     for n, p, v in zip(names, parameter, value, strict=True)
                 ]
                 return type(value)(*fitted) if hasattr(value, "_fields") else type(value)(fitted)
@@ -262,7 +307,7 @@ class CallSignature:
         check_integer(name, value, integer_type(parameter, value))
         return parameter(value)
 
-    def _fit_tensor(self, name: str, parameter: TensorParameter, value: Any) -> Any:
+    def _fit_tensor(self, name: str, parameter: TensorParameter, value: Any, bound: Bound) -> Any:
         if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
             return value  # packed already, by forgekit.compile
         if not is_tensor(value):
@@ -270,6 +315,11 @@ class CallSignature:
         view = describe(name, value)
         parameter.check(name, view)
         if self.packs:
+            if parameter.on_gpu and plugins.active.on_host(view.owner):
+                raise _mismatch(
+                    name, "a tensor on the CPU", 'one on "cuda"', 'move it: .to("cuda")'
+                )
+            parameter.bind(name, view, bound)
             return parameter.pack(view)
         given = TensorParameter.of(value)
         if given is not None and _marks(given) != _marks(parameter):

@@ -152,6 +152,7 @@ class GlobalMemory:
         self.allocations: list[Allocation] = []
         self.live: Callable[[int], tuple[int, int, object] | None] = lambda address: None
         self.adopted = False
+        self.on_the_host: list[Region] = []  # arguments that a kernel cannot reach
         self._next = GLOBAL_BASE
         self.starts = np.zeros(0, np.uint64)
 

@@ -60,8 +60,7 @@ class Decoder:
             f"The virtual GPU does not know this {what} yet: {i.name}\n"
             f"  PTX line {i.line}: {i.text}\n"
             f"  from {place}\n"
-            f"To add it, register it in forgekit/vgpu/opcodes/ (see CONTRIBUTING.md, "
-            f"'The virtual GPU'), or run this kernel on a GPU."
+            f"Write this line of the kernel in another way, or run the kernel on a GPU."
         )
 
     # -- operands -------------------------------------------------------------------------
@@ -98,6 +97,8 @@ class Decoder:
             case ptx.Negated(ptx.Register(name)) if ptype == "pred":
                 fetch = self._fetch_register(name, dtype)
                 return lambda m: ~fetch(m)
+            case ptx.Immediate() | ptx.Symbol() if dtype.itemsize > 8:
+                raise UnknownVariantError(f"{_spelled(operand)} as an operand of .{ptype}")
             case ptx.Immediate():
                 value = _immediate(operand, ptype)
                 return lambda m: value
@@ -171,6 +172,8 @@ class Decoder:
             raise UnknownVariantError(f"register {operand.name} is narrower than the result")
         widen = None
         if want.itemsize < have.itemsize:
+            if have.itemsize > 8:
+                raise UnknownVariantError(f"{operand.name}, a register of type .b128")
             widen = np.dtype(f"{'i' if want.kind == 'i' else 'u'}{have.itemsize}")
         self._written.add(operand.name)
         return self.program.registers[operand.name], widen

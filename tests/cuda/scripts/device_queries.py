@@ -36,6 +36,16 @@ error, count = runtime.cudaDeviceGetAttribute(
     runtime.cudaDeviceAttr.cudaDevAttrMultiProcessorCount, 0
 )
 assert error == runtime.cudaError_t.cudaSuccess and count == properties.multi_processor_count
+for name in ("CLOCK_RATE", "MEMORY_CLOCK_RATE", "GLOBAL_MEMORY_BUS_WIDTH", "CONCURRENT_KERNELS",
+             "ASYNC_ENGINE_COUNT"):  # fmt: skip
+    assert driver.cuDeviceGetAttribute(getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}"), 0)[1] > 0
+for name in ("PCI_BUS_ID", "PCI_DEVICE_ID", "MULTICAST_SUPPORTED"):
+    assert (
+        driver.cuDeviceGetAttribute(getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}"), 0)[1] >= 0
+    )
+assert properties.clock_rate > 0 and properties.pci_bus_id >= 0 and str(properties.uuid)
+peak_gb_s = 2 * properties.memory_clock_rate * properties.memory_bus_width / 8 / 1e6
+assert 4000 < peak_gb_s < 5000
 assert driver.cuDriverGetVersion()[1] >= 12000 and runtime.cudaGetDeviceProperties(0)[1].name
 free, total = torch.cuda.mem_get_info()
 assert 0 < free <= total == properties.total_memory
