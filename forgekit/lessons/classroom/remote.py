@@ -43,8 +43,9 @@ class RemoteFunction(RefFunction, Elsewhere):
         return [str(text) for text in self.peer.ask("mistakes", self)]
 
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """Compiled there for these arguments; runs here."""
-        held, ptx, name, kinds = _of(self.peer.ask("compile", self, example, arch), 4)
+        """Compile there from the arguments' specs, never from their values; run here."""
+        specs = [spec(a) if isinstance(a, torch.Tensor) else a for a in example]
+        held, ptx, name, kinds = _of(self.peer.ask("compile", self, specs, arch), 4)
         given = iter(example)
         parameters = tuple(_parameter(_of(kind, 3), given) for kind in kinds)
         job = Job(self, parameters, current_target("virtual", arch), name=str(name))

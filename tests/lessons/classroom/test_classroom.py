@@ -142,8 +142,22 @@ def test_tensors_travel_as_they_lie_in_memory(x, pair):
     x = x.clone() if x.is_contiguous() and not x.storage_offset() else x
     assert judge.ask("told", x)[:3] == told[:3]
     assert torch.equal(judge.ask("double", x), x + x)
-    assert judge.ask("fill", x) is x and bool((x == 7).all())
+    before = x.clone()
+    assert judge.ask("fill", x) is x and torch.equal(x, before)  # a call alone writes back
+    serves["take"] = lambda: lambda x: x.fill_(7)
+    assert judge.ask("take")(x) is x and bool((x == 7).all())
     X.copy_(torch.arange(12.0).reshape(3, 4))
+
+
+def test_no_answer_writes_into_other_tensors(pair):
+    judge, serves = pair
+    secret, given = torch.zeros(3), torch.zeros(3)
+    held = []
+    serves["keep"] = lambda x: held.append(x)
+    serves["take"] = lambda: lambda x: (held[0].fill_(1), [held[0]])[1]
+    judge.ask("keep", secret)
+    (back,) = judge.ask("take")(given)
+    assert back is secret and not secret.any() and not given.any()
 
 
 def test_functions_and_objects_stay(pair):
