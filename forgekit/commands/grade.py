@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +33,15 @@ _PAGE = "book/classroom.md"
 @click.option("--cores", type=AtLeast(1), help="how many to grade at once; default all cores")
 @click.option("--scheduler", help="spread the notebooks with Dask: local:2, or tcp://host:8786")
 @click.option("--seconds", type=AtLeast(1), default=120, help="for a cell; default 120")
+@click.option(
+    "--seed",
+    type=AtLeast(0),
+    help="decides the values that kernels get; default a new secret one, which results.json holds",
+)
 @click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
-          scheduler: str | None, seconds: int, no_sandbox: bool) -> int:  # fmt: skip
+          scheduler: str | None, seconds: int, seed: int | None,
+          no_sandbox: bool) -> int:  # fmt: skip
     """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
     for each student and a picture of the class.
 
@@ -62,9 +70,11 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     found, notes = find_submissions(submissions)
     for note in notes:
         print(f"forgekit: {note}", file=sys.stderr)
+    drawn = secrets.randbits(52) if seed is None else seed
+    found = [replace(h, seed=drawn) for h in found]
     limits = Limits(seconds=seconds, sandbox=not no_sandbox)
     keys = [_key(h) for h in found]
-    known = {} if again else _known(out / "results.json")
+    known = {} if again else _known(out / "results.json", seed)
     rows = [
         Row(h.student, h.name, key, h.problem) if h.problem
         else known.get((h.student, h.name, key))
@@ -115,7 +125,8 @@ def _graded(
             now.pop(index, None)
             bar.update()
             k = todo[index]
-            yield k, Row(found[k].student, found[k].name, keys[k], "", verdicts(said))
+            yield k, Row(found[k].student, found[k].name, keys[k], "", verdicts(said),
+                         found[k].seed)  # fmt: skip
 
 
 def _key(submitted: SubmittedNotebook) -> str:
@@ -130,8 +141,8 @@ def _key(submitted: SubmittedNotebook) -> str:
     return digest.hexdigest()[:24]
 
 
-def _known(file: Path) -> dict[tuple[str, str, str], Row]:
-    """What an earlier run has graded."""
+def _known(file: Path, seed: int | None) -> dict[tuple[str, str, str], Row]:
+    """What an earlier run has graded; seed: with which one, None for any."""
     from forgekit.lessons.classroom.results import read_rows
 
     if not file.exists():
@@ -141,7 +152,8 @@ def _known(file: Path) -> dict[tuple[str, str, str], Row]:
     except (OSError, ValueError):
         got, remedy = f"{file}, which holds something else", "name another folder, or move it away"
         raise usage_error("--out", got, "a folder of this command's", remedy) from None
-    return {(r.student, r.notebook, r.key): r for r in rows if r.settled}
+    return {(r.student, r.notebook, r.key): r for r in rows
+            if r.settled and seed in (None, r.seed)}  # fmt: skip
 
 
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:

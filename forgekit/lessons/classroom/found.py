@@ -24,7 +24,8 @@ class SubmittedNotebook:
 
     name: the notebook's, without .ipynb. cells: of code, in order. tasks: the texts of exercises as
     they stand in it, by title. exercises: to be graded, in order. unknown: graded in it, and of no
-    exercise of this course. problem: why it cannot be graded at all.
+    exercise of this course. problem: why it cannot be graded at all. seed: decides the values that
+    its kernels get; the judge's secret.
     """
 
     student: str
@@ -36,6 +37,7 @@ class SubmittedNotebook:
     exercises: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     problem: str = ""
+    seed: int = 0
 
 
 def find_submissions(paths: Sequence[str]) -> tuple[list[SubmittedNotebook], list[str]]:

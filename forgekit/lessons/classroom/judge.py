@@ -33,6 +33,7 @@ from forgekit.lessons.classroom.wire import JudgeEnd
 from forgekit.lessons.exercise import Exercise, exercise
 from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
+from forgekit.tensors import reseeded
 
 _MEMORY_GIB = 8  # of a judge, for the virtual GPU's memory
 _WORDS = 6000  # letters of a text in a verdict
@@ -69,7 +70,8 @@ def main() -> None:
     with contextlib.suppress(EOFError):
         while True:
             submitted = SubmittedNotebook(**json.loads(pipe.recv_bytes()))
-            found = Sitting(ours, limits, submitted, lambda name: tell(at=name)).verdicts()
+            with reseeded(submitted.seed):
+                found = Sitting(ours, limits, submitted, lambda name: tell(at=name)).verdicts()
             tell(verdicts=[asdict(v) for v in found])
 
 

@@ -57,13 +57,14 @@ class Verdict:
 @dataclass
 class Row:
     """A notebook of a student's. key: of its content and of what graded it; problem: why nothing in
-    it was graded, else empty."""
+    it was graded, else empty; seed: what its kernels' values were drawn from."""
 
     student: str
     notebook: str
     key: str = ""
     problem: str = ""
     verdicts: list[Verdict] = field(default_factory=list)
+    seed: int = 0
 
     @property
     def settled(self) -> bool:
@@ -153,7 +154,7 @@ class ClassReport(Picture):
         return f"# {self.headline}\n\n{self.table.markdown()}\n\n{seen}\n"
 
     def json(self) -> str:
-        """All of it; equal for equal submissions, on every machine."""
+        """All of it; equal for equal submissions and seeds, on every machine."""
         data = {"version": 1, "rows": [asdict(row) for row in self.rows]}
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 

@@ -24,6 +24,9 @@ from forgekit.lessons.classroom.results import ClassReport, Row, Verdict, read_r
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.values import LostError
 from forgekit.lessons.classroom.wire import JudgeEnd, StudentEnd
+from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.puzzle import Draw
+from forgekit.tensors import reseeded
 
 GRADE = 'fk.exercise("week0/scale").grade(scale)'
 
@@ -298,6 +301,36 @@ def test_only_what_is_new_is_graded(tmp_path, no_judges, capsys):
     no_judges.clear()
     assert main([*call, "--again"]) == 0
     assert set(no_judges) == {"ana", "bob", "crash", "lost"}
+
+
+def test_seeds_are_new_in_each_run_and_can_be_given(tmp_path, no_judges, monkeypatch):
+    notebook(tmp_path / "ana/x.ipynb", GRADE)
+    judged, seeds = running.Judge.verdicts, []
+
+    def verdicts(self, submitted, at):
+        seeds.append(submitted.seed)
+        return judged(self, submitted, at)
+
+    monkeypatch.setattr(running.Judge, "verdicts", verdicts)
+    call = ["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main(call) == main([*call, "--again"]) == main([*call, "--seed", "7"]) == 0
+    assert len({*seeds}) == 3 and seeds[2] == 7 and min(seeds[:2]) > 2**20
+    assert main([*call, "--seed", "7"]) == main(call) == 0 and len(seeds) == 3
+    assert json.loads((tmp_path / "out/results.json").read_text())["rows"][0]["seed"] == 7
+
+
+def test_a_seed_changes_what_kernels_get():
+    def drawn():
+        draw, submission = Draw(torch.float32), Submission(3)
+        return [draw(8), draw(8), draw.integers(0, 1000, 8), draw.places(8), submission.seed]
+
+    usual, again = drawn(), drawn()
+    with reseeded(2**51 + 5):
+        other, same = drawn(), drawn()
+    assert list(map(repr, usual)) == list(map(repr, again))
+    assert list(map(repr, other)) == list(map(repr, same))
+    assert all(repr(a) != repr(b) for a, b in zip(usual, other, strict=True))
+    assert not torch.equal(other[0], other[1])
 
 
 def test_what_is_there_is_not_overwritten(tmp_path, no_judges, capsys):

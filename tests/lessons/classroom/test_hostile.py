@@ -94,7 +94,8 @@ def test_an_operator_is_for_a_person_to_review(judge):
     assert judge.verdicts(submitted, lambda name: None)[0]["verdict"] == "review"
 
 
-QUICK = ("replaces comparisons", "computes while it compiles", "forges the answer", "launches nothing", "points elsewhere", "kills everybody", "reads the solution")  # fmt: skip
+QUICK = ("replaces comparisons", "computes while it compiles", "forges the answer",
+         "launches nothing", "points elsewhere", "kills everybody", "reads the solution")  # fmt: skip
 CELLS = {**HOSTILE, **SLOW}
 
 
