@@ -70,6 +70,34 @@ def test_what_a_sandbox_reaches(judge):
     assert found["happened"].startswith("Handed in was [], and needed is a function."), found
 
 
+NAMES_A_FILE = """
+import re
+@cute.kernel
+def beyond(mX: cute.Tensor, mY: cute.Tensor):
+    mY[mX.shape[0] + cute.arch.thread_idx()[0]] = mX[0]
+@cute.jit
+def scale(mX: cute.Tensor, mY: cute.Tensor):
+    beyond(mX, mY).launch(grid=(1, 1, 1), block=(128, 1, 1))
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
+    compile_ = peer.serves["compile"]
+    def renamed(*args):
+        held, ptx, *more = compile_(*args)
+        ptx = re.sub(r'([.]file.*?)".*?"', lambda m: m[1] + '"FILE"', ptx)
+        return [held, ptx, *more]
+    peer.serves["compile"] = renamed
+"""
+
+
+def test_no_line_of_another_file_is_shown(judge, tmp_path):
+    (tmp_path / "theirs.py").write_text("SECRET\n" * 50)
+    for file in (f"{tmp_path}/theirs.py", f"/notebook/../{tmp_path}/theirs.py"):
+        found = verdict(judge, START, NAMES_A_FILE.replace("FILE", file), GRADE)
+        assert "the kernel was stopped" in found["happened"]
+        assert "SECRET" not in str(found)
+    shown = verdict(judge, START, NAMES_A_FILE.partition("for peer")[0], GRADE)
+    assert "cell [2], line 4: def beyond(" in shown["happened"]
+
+
 def test_other_versions_and_names(judge):
     e = exercise(NAME)
     cells = START, e.source.solution, GRADE, "1/0", "not_here = 3"
@@ -94,8 +122,10 @@ def test_an_operator_is_for_a_person_to_review(judge):
     assert judge.verdicts(submitted, lambda name: None)[0]["verdict"] == "review"
 
 
-QUICK = ("replaces comparisons", "computes while it compiles", "forges the answer",
-         "launches nothing", "points elsewhere", "kills everybody", "reads the solution")  # fmt: skip
+QUICK = (
+    "replaces comparisons", "computes while it compiles", "forges the answer", "launches nothing",
+    "points elsewhere", "kills everybody", "reads the solution",
+)  # fmt: skip
 CELLS = {**HOSTILE, **SLOW}
 
 
