@@ -8,9 +8,11 @@ import hashlib
 import os
 import re
 import stat
+from bisect import bisect, bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 from forgekit import course
@@ -182,15 +184,22 @@ def read(file: Path, student: str) -> SubmittedNotebook:
 
 
 def without_grades(text: str) -> str:
-    """A cell's code without the statements that grade an exercise; its lines keep their numbers."""
-    if not GRADES.search(text):
+    """A cell's code without the statements that grade an exercise; its lines keep their numbers.
+
+    Parsing can take any time and any memory: only the student's process does it.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = "\n".join(lines)
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    graded = [bisect(ends, m.start()) for m in GRADES.finditer(text)]  # lines, from 0
+    if not graded:
         return text
     try:
-        tree = ast.parse(text)
-    except SyntaxError:  # a magic in it, or a mistake
-        return "\n".join("" if GRADES.search(line) else line for line in text.splitlines())
-    lines = text.splitlines()
-    for node in tree.body:
-        if GRADES.search(ast.get_source_segment(text, node) or "") and node.end_lineno:
-            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+        spans = [(node.lineno - 1, node.end_lineno or 0) for node in ast.parse(text).body]
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # a magic in it, or a mistake
+        spans = [(line, line + 1) for line in graded]
+    for begin, end in spans:
+        at = bisect_left(graded, begin)
+        if at < len(graded) and graded[at] < end:
+            lines[begin:end] = [""] * (end - begin)
     return "\n".join(lines)

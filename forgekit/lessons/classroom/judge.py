@@ -23,7 +23,7 @@ from typing import Any
 
 from forgekit.errors import usage_error
 from forgekit.lessons.classroom import sandbox
-from forgekit.lessons.classroom.found import GRADES, SubmittedNotebook, without_grades
+from forgekit.lessons.classroom.found import GRADES, SubmittedNotebook
 from forgekit.lessons.classroom.remote import RemoteFunction
 from forgekit.lessons.classroom.results import Verdict
 from forgekit.lessons.classroom.sandbox import Limits
@@ -132,17 +132,21 @@ class Sitting:
         return [found[name] for name in wanted] + unknown
 
     def _run(self, number: int, text: str) -> None:
-        text = without_grades(text)
         if self.why or not text.strip():
             return
         file = f"{FOLDER}cell [{number}]"
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             self._in_time()
-            if error := str(self.peer.ask("run", number, text) or ""):
-                self.errors.append(f"cell [{number}] raised {error:.300}")
-        except LostError as error:
-            self._lost(error, f" in cell [{number}]")
+            with _at_most(self.end - time.monotonic()):  # also of what the cell has the judge do
+                error = str(self.peer.ask("run", number, text) or "")
+        except LostError as lost:
+            self._lost(lost, f" in cell [{number}]")
+            return
+        except Exception as raised:  # its process says that it could not even begin
+            error = f"{type(raised).__name__}: {raised}"
+        if error:
+            self.errors.append(f"cell [{number}] raised {error:.300}")
 
     def _interrupt(self) -> None:
         self.control.sendall(b"interrupt")
@@ -173,7 +177,7 @@ class Sitting:
             if e.stays and not e.is_skeleton(value):
                 return Verdict(name, "review", e.title, happened=_STAYS)
             self.slow = ""
-            with _at_most(2 * self.limits.seconds):
+            with _at_most(min(2 * self.limits.seconds, self.end - time.monotonic())):
                 report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
         except LostError as error:
             if isinstance(error, _TooLongError) and not self.peer.waiting:
@@ -203,10 +207,10 @@ class _TooLongError(LostError):
 @contextlib.contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
-        raise _TooLongError(f"grading took more than {seconds:g} s")
+        raise _TooLongError(f"grading took more than {seconds:.0f} s")
 
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
     try:
         yield
     finally:

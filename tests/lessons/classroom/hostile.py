@@ -79,6 +79,10 @@ for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "S
     compile_ = peer.serves["compile"]
     peer.serves["compile"] = lambda *a: [compile_(*a)[0], "not PTX", "x", [["x", "tensor", 0]]]
 """,
+    "cannot run": """
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
+    peer.serves["run"] = lambda *a: 1 / 0
+""",
     "points elsewhere": """
 for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
     launch = peer.serves["launch"]

@@ -142,12 +142,20 @@ def test_no_notebooks(paths, tmp_path, monkeypatch):
     ("text", "left"),
     [
         ("a = 1\n" + GRADE, "a = 1\n"), (f"r = {GRADE}\nr", "\nr"),
+        (f'a = """\x0c\n\u2028"""\r\n{GRADE}\r\nb', 'a = """\x0c\n\u2028"""\n\nb'),
         (f"if 1:\n    {GRADE}\nb", "\n\nb"), (f"%time 1\n{GRADE}", "%time 1\n"),
         ("fk.exercise('week0/scale').hint()", "fk.exercise('week0/scale').hint()"),
     ],
 )  # fmt: skip
 def test_grades_are_taken_out_of_cells(text, left):
     assert without_grades(text) == left
+
+
+def test_grades_are_taken_out_in_linear_time():
+    began = time.monotonic()
+    many = "a = 1\n" * 20_000 + GRADE + "\n" + "b = 2; " * 20_000
+    assert without_grades(many) == many.replace(GRADE, "")
+    assert time.monotonic() - began < 10
 
 
 # -- between judge and student --------------------------------------------------------------------

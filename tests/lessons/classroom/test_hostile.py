@@ -98,6 +98,42 @@ def test_no_line_of_another_file_is_shown(judge, tmp_path):
     assert "cell [2], line 4: def beyond(" in shown["happened"]
 
 
+HIDDEN_MEMORY = """
+import ctypes, mmap, os, subprocess, sys
+libc, found = ctypes.CDLL(None), []
+for name, make in {
+    "memfd": lambda: os.memfd_create("x"), "shared map": lambda: mmap.mmap(-1, 1 << 20),
+    "zero": lambda: os.open("/dev/zero", os.O_RDWR),
+}.items():
+    try:
+        make()
+        found.append(name)
+    except OSError:
+        pass
+found += [name for name in ("shmget", "semget", "msgget")
+          if getattr(libc, name)(0, 1 << 4, 0o1600) >= 0]
+found += [] if mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) else ["no map"]
+found += [] if subprocess.run([sys.executable, "-c", "3"]).returncode == 0 else ["no process"]
+reverse = found
+"""
+
+
+def test_all_memory_belongs_to_a_process(judge):
+    cells = START, HIDDEN_MEMORY, 'fk.exercise("week0/reverse").grade(reverse)'
+    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), ("week0/reverse",))
+    (found,) = judge.verdicts(submitted, lambda name: None)
+    assert found["happened"].startswith("Handed in was [], and needed is a function."), found
+
+
+def test_parsing_is_under_the_limits(judge):
+    long = "a = 1\n" * 10_000 + GRADE
+    assert verdict(judge, START, exercise(NAME).source.solution, long)["verdict"] == "passed"
+    process = judge.process
+    deep = "x = " + "-" * 50_000 + "1\n" + GRADE
+    assert verdict(judge, START, exercise(NAME).source.solution, deep)["verdict"] == "passed"
+    assert judge.process is process
+
+
 def test_other_versions_and_names(judge):
     e = exercise(NAME)
     cells = START, e.source.solution, GRADE, "1/0", "not_here = 3"
@@ -124,7 +160,7 @@ def test_an_operator_is_for_a_person_to_review(judge):
 
 QUICK = (
     "replaces comparisons", "computes while it compiles", "forges the answer", "launches nothing",
-    "points elsewhere", "kills everybody", "reads the solution",
+    "cannot run", "points elsewhere", "kills everybody", "reads the solution",
 )  # fmt: skip
 CELLS = {**HOSTILE, **SLOW}
 
