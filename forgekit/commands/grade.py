@@ -97,7 +97,9 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
     report = ClassReport(now)
     write_all(report, out)
-    _say(report, out, len(rows) - len(todo), sum(row is None for row in rows))
+    _say(
+        report, out, sum(not h.problem for h in found) - len(todo), sum(row is None for row in rows)
+    )
     return 0 if whole else 130
 
 

@@ -97,7 +97,7 @@ def test_links_and_pipes_are_refused_with_a_row(tmp_path):
         "emil": "it is not a regular file; hand in the notebook",
     }  # fmt: skip
     (alone,), _ = find_submissions([str(tmp_path / "c/bob/x.ipynb")])
-    assert alone.problem == link
+    assert alone.problem == link and alone.handed_in == ()
 
 
 def test_a_notebook_with_a_byte_order_mark(tmp_path):
