@@ -44,7 +44,7 @@ class SubmittedNotebook:
     unknown: tuple[str, ...] = ()
     problem: str = ""
     seed: int = 0
-    time_s: int = 0
+    time_s: float = 0
     handed_in: tuple[str, ...] = ()
 
 
@@ -118,9 +118,7 @@ def _latest(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], li
         groups.setdefault((h.student, h.exercises or h.path), []).append(h)
     result, notes = [], []
     for of_one in groups.values():
-        times = [
-            f"{h.name}.ipynb {datetime.fromtimestamp(h.time_s):%Y-%m-%d %H:%M}" for h in of_one
-        ]
+        times = [f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s]
         last = replace(of_one[-1], handed_in=tuple(times))
         result.append(last)
         if len(of_one) > 1:
@@ -129,7 +127,7 @@ def _latest(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], li
     return sorted(result, key=lambda h: (h.student, h.name, h.path)), notes
 
 
-def _when(time_s: int) -> str:
+def _when(time_s: float) -> str:
     try:
         return f"{datetime.fromtimestamp(time_s):%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError, OSError):  # a file can bear any time
@@ -146,7 +144,7 @@ def read(file: Path, student: str) -> SubmittedNotebook:
             known = os.fstat(opened.fileno())
             if not stat.S_ISREG(known.st_mode):
                 return replace(submitted, problem="it is not a regular file; hand in the notebook")
-            submitted = replace(submitted, time_s=int(known.st_mtime))
+            submitted = replace(submitted, time_s=known.st_mtime)
             data = opened.read((_MOST_MIB << 20) + 1)
     except OSError as error:
         linked = error.errno == errno.ELOOP

@@ -77,7 +77,8 @@ def test_the_latest_of_a_students_submissions_counts(tmp_path):
     assert "2 times; the latest counts, a.ipynb 1970-01-02 " in note
     page = pages._student("ana", [Row("ana", "a", handed_in=list(one.handed_in))])
     assert "a.ipynb 1970" in page and "the latest of 2: b.ipynb 1970" in page
-    assert found._when(10**15) == "at an impossible time"
+    odd = [SubmittedNotebook("ana", "x", "x", time_s=time_s) for time_s in (-1e15, 1e15)]
+    assert found._latest(odd)[0][0].handed_in == ("x.ipynb at an impossible time",) * 2
 
 
 def test_links_and_pipes_are_refused_with_a_row(tmp_path):
