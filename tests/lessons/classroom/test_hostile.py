@@ -118,6 +118,17 @@ reverse = found
 """
 
 
+def test_a_secret_seed_decides_what_kernels_get(judge):
+    def happened(seed):
+        cells = START, wrong(exercise(NAME)), GRADE
+        submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,), seed=seed)
+        return judge.verdicts(submitted, lambda name: None)[0]["happened"]
+
+    usual, secret = happened(0), happened(2**51 + 3)
+    assert "got  expected" in usual and secret != usual
+    assert happened(2**51 + 3) == secret and happened(0) == usual
+
+
 def test_all_memory_belongs_to_a_process(judge):
     cells = START, HIDDEN_MEMORY, 'fk.exercise("week0/reverse").grade(reverse)'
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), ("week0/reverse",))
