@@ -76,31 +76,28 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     limits = Limits(seconds=seconds, sandbox=not no_sandbox)
     keys = [_key(h) for h in found]
     with Lines(out) as lines:
-        known = {} if again else {
-            (r.student, r.notebook, r.key): r for r in lines.rows
-            if r.settled and seed in (None, r.seed)
-        }  # fmt: skip
+        known = {(r.student, r.notebook, r.key): r for r in lines.rows
+                 if r.settled and seed in (None, r.seed)}  # fmt: skip
         rows = [
             Row(h.student, h.name, key, h.problem) if h.problem
             else known.get((one_line(h.student), one_line(h.name), key))
             for h, key in zip(found, keys, strict=True)
         ]  # fmt: skip
-        todo = [k for k, row in enumerate(rows) if row is None]
-        whole = True
+        todo = [k for k, row in enumerate(rows) if row is None or (again and not row.problem)]
+        left = set(todo)
         try:
             for k, row in _graded(found, keys, todo, limits, cores, scheduler):
                 lines.append(row)
                 rows[k] = row
+                left.discard(k)
         except KeyboardInterrupt:
-            whole = False
+            pass  # what is left may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
     report = ClassReport(now)
     write_all(report, out)
-    _say(
-        report, out, sum(not h.problem for h in found) - len(todo), sum(row is None for row in rows)
-    )
-    return 0 if whole else 130
+    _say(report, out, sum(not h.problem for h in found) - len(todo), len(left))
+    return 130 if left else 0
 
 
 def _graded(

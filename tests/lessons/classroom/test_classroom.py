@@ -484,6 +484,20 @@ def test_what_is_graded_survives_a_kill(tmp_path, no_judges):
     assert main(call) == 0 and sorted(no_judges) == ["carl", "dora"]
 
 
+def test_an_interrupted_second_round_keeps_the_first(tmp_path, no_judges, monkeypatch, capsys):
+    for student in ("ana", "bob"):
+        notebook(tmp_path / "class" / student / "x.ipynb", f"# {student}", GRADE)
+    call = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main(call) == 0
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "on_cores", interrupted)
+    assert main([*call, "--again"]) == 130 and "2 not graded" in capsys.readouterr().out
+    assert (tmp_path / "out/results.csv").read_text().count("passed") == 2
+
+
 def test_a_full_disk_is_said_and_keeps_what_is_there(tmp_path, no_judges, monkeypatch, capsys):
     for student in ("ana", "bob"):
         notebook(tmp_path / "class" / student / "x.ipynb", f"# {student}", GRADE)
