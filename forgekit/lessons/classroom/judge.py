@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import json
 import linecache
+import math
 import os
 import resource
 import signal
@@ -138,7 +139,7 @@ class Sitting:
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             self._in_time()
-            with _at_most(self.end - time.monotonic()):  # also of what the cell has the judge do
+            with self._in_all():  # also of what the cell has the judge do
                 error = str(self.peer.ask("run", number, text) or "")
         except LostError as lost:
             self._lost(lost, f" in cell [{number}]")
@@ -155,8 +156,19 @@ class Sitting:
     def _in_time(self) -> None:
         left = self.end - time.monotonic()
         if left <= 0:
-            raise LostError(f"it took more than {self.limits.total_seconds:g} s in all")
+            raise LostError(self._in_all_words)
         self.peer.seconds = min(self.limits.seconds, left)
+
+    @property
+    def _in_all_words(self) -> str:
+        return f"it took more than {self.limits.total_seconds:g} s in all"
+
+    def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
+        """At most these seconds, and no more than the submission has left."""
+        left = max(self.end - time.monotonic(), 0.01)
+        if seconds < left:
+            return _at_most(seconds, f"grading took more than {seconds:g} s")
+        return _at_most(left, self._in_all_words)
 
     def _lost(self, error: LostError, where: str) -> None:
         why = self._stop()
@@ -177,7 +189,7 @@ class Sitting:
             if e.stays and not e.is_skeleton(value):
                 return Verdict(name, "review", e.title, happened=_STAYS)
             self.slow = ""
-            with _at_most(min(2 * self.limits.seconds, self.end - time.monotonic())):
+            with self._in_all(2 * self.limits.seconds):
                 report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
         except LostError as error:
             if isinstance(error, _TooLongError) and not self.peer.waiting:
@@ -205,12 +217,12 @@ class _TooLongError(LostError):
 
 
 @contextlib.contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
+def _at_most(seconds: float, why: str) -> Iterator[None]:
     def stop(*_: object) -> None:
-        raise _TooLongError(f"grading took more than {seconds:.0f} s")
+        raise _TooLongError(why)
 
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:

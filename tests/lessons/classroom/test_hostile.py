@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from forgekit.lessons.classroom.found import SubmittedNotebook
@@ -185,6 +187,15 @@ def test_hostile(judge, name):
         found = verdict(judge, START, *order, GRADE)
         assert found["verdict"] != "passed", found
     assert judge.process is process, "the judge was lost"
+
+
+def test_all_time_is_counted_together():
+    made = Judge(Limits(seconds=2, total_seconds=3, memory_mib=1500))
+    made.verdicts(SubmittedNotebook("ann", "x", "x"), lambda name: None)  # it has started
+    began = time.monotonic()
+    found = verdict(made, *["import time\ntime.sleep(1.3)"] * 9, GRADE)
+    assert "more than 3 s in all" in found["happened"] and time.monotonic() - began < 20
+    made.close()
 
 
 @pytest.mark.weekly
