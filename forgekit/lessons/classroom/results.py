@@ -210,10 +210,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 
 def _safe(cells: Sequence[str]) -> list[str]:
     """A spreadsheet takes what begins so for a formula, and a student's words may."""
-    return [
-        f"'{c}" if c.lstrip().startswith(tuple("=+-@\uff1d\uff0b\uff0d\uff20")) else c
-        for c in cells
-    ]
+    return [f"'{c}" if c.lstrip().startswith(_FORMULA) else c for c in cells]
 
 
 def _marked(text: str) -> str:
