@@ -63,8 +63,27 @@ def _check_dtype(dtype: object) -> None:
     raise usage_error("dtype", brief(dtype), "a torch dtype", remedy)
 
 
+_shift = 0  # of every seed
+
+
+@contextlib.contextmanager
+def reseeded(secret: int) -> Iterator[None]:
+    """Draw other values for every seed, as `secret` decides; 0 draws the usual ones."""
+    global _shift
+    before, _shift = _shift, secret
+    try:
+        yield
+    finally:
+        _shift = before
+
+
+def shifted(seed: int) -> int:
+    """Return the seed to draw from: `seed`, or within `reseeded` another one."""
+    return (seed + _shift) % 2**64 if _shift else seed
+
+
 def _generator(seed: int) -> torch.Generator:
-    return torch.Generator("cpu").manual_seed(seed)
+    return torch.Generator("cpu").manual_seed(shifted(seed))
 
 
 def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torch.Tensor:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +33,15 @@ _PAGE = "book/classroom.md"
 @click.option("--cores", type=AtLeast(1), help="how many to grade at once; default all cores")
 @click.option("--scheduler", help="spread the notebooks with Dask: local:2, or tcp://host:8786")
 @click.option("--seconds", type=AtLeast(1), default=120, help="for a cell; default 120")
+@click.option(
+    "--seed",
+    type=AtLeast(0),
+    help="decides the values that kernels get; default a new secret one, which results.json holds",
+)
 @click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
-          scheduler: str | None, seconds: int, no_sandbox: bool) -> int:  # fmt: skip
+          scheduler: str | None, seconds: int, seed: int | None,
+          no_sandbox: bool) -> int:  # fmt: skip
     """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
     for each student and a picture of the class.
 
@@ -41,8 +49,9 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     """
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of it is the virtual GPU's
     from forgekit.lessons.classroom.found import find_submissions
+    from forgekit.lessons.classroom.lines import Lines
     from forgekit.lessons.classroom.pages import write_all
-    from forgekit.lessons.classroom.results import ClassReport, Row
+    from forgekit.lessons.classroom.results import ClassReport, Row, one_line
     from forgekit.lessons.classroom.sandbox import Limits, available
 
     if not submissions:
@@ -61,26 +70,34 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
         raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
     found, notes = find_submissions(submissions)
     for note in notes:
-        print(f"forgekit: {note}", file=sys.stderr)
+        print(f"forgekit: {one_line(note)}", file=sys.stderr)
+    drawn = secrets.randbits(52) if seed is None else seed
+    found = [replace(h, seed=drawn) for h in found]
     limits = Limits(seconds=seconds, sandbox=not no_sandbox)
     keys = [_key(h) for h in found]
-    known = {} if again else _known(out / "results.json")
-    rows = [
-        Row(h.student, h.name, key, h.problem) if h.problem
-        else known.get((h.student, h.name, key))
-        for h, key in zip(found, keys, strict=True)
-    ]  # fmt: skip
-    todo = [k for k, row in enumerate(rows) if row is None]
-    whole = True
-    try:
-        for k, row in _graded(found, keys, todo, limits, cores, scheduler):
-            rows[k] = row
-    except KeyboardInterrupt:
-        whole = False
-    report = ClassReport([row for row in rows if row is not None])
+    with Lines(out) as lines:
+        known = {(r.student, r.notebook, r.key): r for r in lines.rows
+                 if r.settled and seed in (None, r.seed)}  # fmt: skip
+        rows = [
+            Row(h.student, h.name, key, h.problem) if h.problem
+            else known.get((one_line(h.student), one_line(h.name), key))
+            for h, key in zip(found, keys, strict=True)
+        ]  # fmt: skip
+        todo = [k for k, row in enumerate(rows) if row is None or (again and not row.problem)]
+        left = set(todo)
+        try:
+            for k, row in _graded(found, keys, todo, limits, cores, scheduler):
+                lines.append(row)
+                rows[k] = row
+                left.discard(k)
+        except KeyboardInterrupt:
+            pass  # what is left may have an earlier row
+    now = [replace(row, handed_in=list(h.handed_in))
+           for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
+    report = ClassReport(now)
     write_all(report, out)
-    _say(report, out, len(rows) - len(todo), sum(row is None for row in rows))
-    return 0 if whole else 130
+    _say(report, out, sum(not h.problem for h in found) - len(todo), len(left))
+    return 130 if left else 0
 
 
 def _graded(
@@ -91,7 +108,7 @@ def _graded(
     from tqdm import tqdm
 
     from forgekit.lessons.classroom import running
-    from forgekit.lessons.classroom.results import Row, verdicts
+    from forgekit.lessons.classroom.results import Row, one_line, verdicts
 
     pieces = [(found[k], limits) for k in todo]
     if not pieces:
@@ -100,7 +117,7 @@ def _graded(
     with tqdm(total=len(pieces), unit="notebook", disable=None, file=sys.stderr) as bar:
 
         def at(index: int, exercise: str) -> None:
-            now[index] = f"{pieces[index][0].student} {exercise}"
+            now[index] = f"{one_line(pieces[index][0].student)} {exercise}"
             bar.set_postfix_str(", ".join(now.values())[:60])
 
         outcomes: Any
@@ -115,7 +132,8 @@ def _graded(
             now.pop(index, None)
             bar.update()
             k = todo[index]
-            yield k, Row(found[k].student, found[k].name, keys[k], "", verdicts(said))
+            yield k, Row(found[k].student, found[k].name, keys[k], "", verdicts(said),
+                         found[k].seed)  # fmt: skip
 
 
 def _key(submitted: SubmittedNotebook) -> str:
@@ -128,20 +146,6 @@ def _key(submitted: SubmittedNotebook) -> str:
     for file in (*files, *shared, *own):
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:24]
-
-
-def _known(file: Path) -> dict[tuple[str, str, str], Row]:
-    """What an earlier run has graded."""
-    from forgekit.lessons.classroom.results import read_rows
-
-    if not file.exists():
-        return {}
-    try:
-        rows = read_rows(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        got, remedy = f"{file}, which holds something else", "name another folder, or move it away"
-        raise usage_error("--out", got, "a folder of this command's", remedy) from None
-    return {(r.student, r.notebook, r.key): r for r in rows if r.settled}
 
 
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:

@@ -28,7 +28,8 @@ Promise = Mapping[int, Mapping[int, int]]
 
 
 class Draw:
-    """Makes a puzzle's inputs on the CPU, each call with values of its own, the same every time.
+    """Makes a puzzle's inputs on the CPU, each call with values of its own, the same every time
+    but within `forgekit.tensors.reseeded`.
 
     dtype: of the case, torch's.
     """
@@ -55,13 +56,15 @@ class Draw:
 
     def places(self, *shape: int) -> torch.Tensor:
         """Values that say where they stand: 1, 2, 3, … in row-major order, as far as the type tells
-        them apart (then they begin again)."""
+        them apart (then they begin again). Within `reseeded` they begin elsewhere."""
         import math
 
         import torch
 
+        from forgekit.tensors import shifted
+
         again = {torch.float16: 2039, torch.bfloat16: 251}.get(self.dtype, 1 << 20)
-        numbers = torch.arange(math.prod(shape)) % again + 1
+        numbers = (torch.arange(math.prod(shape)) + shifted(0) % again) % again + 1
         return numbers.to(self.dtype).reshape(shape)
 
     def _next(self) -> int:

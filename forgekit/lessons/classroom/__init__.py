@@ -7,6 +7,7 @@ remote.py    what the judge holds of a student's function: compiled there, run a
 wire.py, values.py   what goes between judge and student: plain data, never pickled
 student.py   the student's process: runs the cells, answers what the judge asks
 sandbox.py   what the student's process can reach
+lines.py     each result on disk as it comes in
 results.py, pages.py, picture.py   the class: data and tables, files and pages, its picture
 nbgrader.py  the notebooks as nbgrader wants them
 """

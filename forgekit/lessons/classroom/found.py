@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import errno
 import hashlib
+import os
 import re
-from collections import Counter
-from collections.abc import Sequence
+import stat
+from bisect import bisect, bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 from forgekit import course
@@ -24,7 +29,9 @@ class SubmittedNotebook:
 
     name: the notebook's, without .ipynb. cells: of code, in order. tasks: the texts of exercises as
     they stand in it, by title. exercises: to be graded, in order. unknown: graded in it, and of no
-    exercise of this course. problem: why it cannot be graded at all.
+    exercise of this course. problem: why it cannot be graded at all. seed: decides the values that
+    its kernels get; the judge's secret. time_s: when it was written, since 1970. handed_in: name
+    and time of each submission of these exercises, this one last.
     """
 
     student: str
@@ -36,10 +43,15 @@ class SubmittedNotebook:
     exercises: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     problem: str = ""
+    seed: int = 0
+    time_s: float = 0
+    handed_in: tuple[str, ...] = ()
 
 
 def find_submissions(paths: Sequence[str]) -> tuple[list[SubmittedNotebook], list[str]]:
-    """All notebooks in these files and folders, by student; and what is to be said of them.
+    """The notebooks in these files and folders, by student; and what is to be said of them.
+
+    Of several that a student has handed in for the same exercises the latest counts.
 
     A student is the folder below `submitted`, else the first folder below the one that was named;
     of a notebook that lies there directly, the name of the file, or, where that is the course's own
@@ -51,22 +63,30 @@ def find_submissions(paths: Sequence[str]) -> tuple[list[SubmittedNotebook], lis
     files: dict[Path, str] = {}
     for text in paths:
         path = Path(text)
-        if not path.exists():
+        if not os.path.lexists(path):
             needed, remedy = "notebooks or folders of notebooks", "check the path"
             raise usage_error("grade", f"{text}, which is not there", needed, remedy)
         base = path if path.is_dir() else path.parent
-        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
-        for file in inside:
+        for file in sorted(_inside(path)) if path.is_dir() else [path]:
             if not any(part.startswith(".") for part in file.relative_to(base).parts):
-                files.setdefault(file.resolve(), _student(file, base))
+                files.setdefault(file.parent.resolve() / file.name, _student(file, base))
     if not files:
         got = f"{', '.join(map(str, paths))} without any .ipynb"
         remedy = "name the folder that holds the students' folders"
         raise usage_error("grade", got, "notebooks", remedy)
-    found = sorted(
-        (read(f, s) for f, s in files.items()), key=lambda h: (h.student, h.name, h.path)
-    )
-    return _numbered(found)
+    return _latest([read(file, student) for file, student in files.items()])
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """What is named .ipynb below a folder, of any kind; folders that cannot be read, and links to
+    folders in a student's place or with notebooks, which are not followed."""
+    closed: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=closed.append):
+        yield from (Path(place, name) for name in [*folders, *names] if name.endswith(".ipynb"))
+        for link in [p for p in map(Path(place).joinpath, folders) if p.is_symlink()]:
+            if link.suffix != ".ipynb" and (place == str(folder) or any(link.glob("*.ipynb"))):
+                yield link
+    yield from (Path(error.filename) for error in closed)
 
 
 def _student(file: Path, base: Path) -> str:
@@ -76,6 +96,8 @@ def _student(file: Path, base: Path) -> str:
     inside = file.relative_to(base).parts
     if len(inside) > 1:
         return inside[0]
+    if file.suffix != ".ipynb":
+        return file.name
     return file.absolute().parent.name if file.stem in _course_notebooks() else file.stem
 
 
@@ -89,67 +111,93 @@ def _course_notebooks() -> dict[str, list[str]]:
     return found
 
 
-def _numbered(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Two notebooks of one student for the same exercises are two rows."""
-    count = Counter((h.student, h.exercises or h.name) for h in found)
-    notes, seen, result = [], Counter[object](), []
-    for h in found:
-        key = h.student, h.exercises or h.name
-        seen[key] += 1
-        if count[key] > 1:
-            if seen[key] == 1:
-                notes.append(
-                    f"{h.student} has handed in {h.name} {count[key]} times; each is a row"
-                )
-            h = replace(h, student=f"{h.student} ({seen[key]})")
-        result.append(h)
-    return result, notes
+def _latest(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], list[str]]:
+    """Of one student's notebooks for the same exercises the latest, which names them all."""
+    groups: dict[object, list[SubmittedNotebook]] = {}
+    for h in sorted(found, key=lambda h: (h.time_s, h.path)):
+        groups.setdefault((h.student, h.exercises or h.path), []).append(h)
+    result, notes = [], []
+    for of_one in groups.values():
+        times = [f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s]
+        last = replace(of_one[-1], handed_in=tuple(times))
+        result.append(last)
+        if len(of_one) > 1:
+            notes.append(f"{last.student} has handed in {len(of_one)} times; the latest counts, "
+                         f"{times[-1]}")  # fmt: skip
+    return sorted(result, key=lambda h: (h.student, h.name, h.path)), notes
+
+
+def _when(time_s: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(time_s):%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError, OSError):  # a file can bear any time
+        return "at an impossible time"
 
 
 def read(file: Path, student: str) -> SubmittedNotebook:
     """A notebook; one that cannot be read says why in `problem`."""
     submitted = SubmittedNotebook(student, file.stem, str(file))
     try:
-        size = file.stat().st_size
-        if size > _MOST_MIB << 20:
-            return replace(submitted, problem=f"it has {size >> 20} MiB, more than {_MOST_MIB}")
-        data = file.read_bytes()
+        # Neither a link, which may be to another student's, nor what would block.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(file, flags), "rb") as opened:
+            known = os.fstat(opened.fileno())
+            if not stat.S_ISREG(known.st_mode):
+                return replace(submitted, problem="it is not a regular file; hand in the notebook")
+            submitted = replace(submitted, time_s=known.st_mtime)
+            data = opened.read((_MOST_MIB << 20) + 1)
     except OSError as error:
-        return replace(submitted, problem=f"it cannot be read: {error.strerror}")
+        linked = error.errno == errno.ELOOP
+        why = "it is a link; hand in the notebook itself" if linked else (
+            f"it cannot be read: {error.strerror}")  # fmt: skip
+        return replace(submitted, problem=why)
+    if len(data) > _MOST_MIB << 20:
+        size = known.st_size >> 20
+        return replace(submitted, problem=f"it has {size} MiB, more than {_MOST_MIB}")
     submitted = replace(submitted, digest=hashlib.sha256(data).hexdigest())
     import nbformat
 
     try:
-        cells = nbformat.reads(data.decode(), as_version=4).cells
+        cells = nbformat.reads(data.decode("utf-8-sig"), as_version=4).cells
         texts = [(str(c.cell_type), str(c.source)) for c in cells]
     except Exception:  # whatever stands in a file with this name
         return replace(submitted, problem="it is not a Jupyter notebook")
     code = tuple(text for kind, text in texts if kind == "code")
     tasks = tuple((m[1], text) for kind, text in texts if kind == "markdown"
                   and (m := _TASK.match(text)))  # fmt: skip
-    known, graded = course.exercise_folders(), list(dict.fromkeys(GRADES.findall("\n".join(code))))
+    folders, graded = (
+        course.exercise_folders(),
+        list(dict.fromkeys(GRADES.findall("\n".join(code)))),
+    )
     own = _course_notebooks().get(file.stem, ())
     weeks = {name.partition("/")[0] for name in graded or own}
     if not graded and len(weeks) > 1:  # which week's it is, nobody can tell
         weeks = set()
     wanted = {*graded, *(name for name in own if name.partition("/")[0] in weeks)}
-    exercises = tuple(name for name in known if name in wanted)
-    unknown = tuple(name for name in graded if name not in known)
+    exercises = tuple(name for name in folders if name in wanted)
+    unknown = tuple(name for name in graded if name not in folders)
     problem = "" if exercises else "it grades no exercise of this course"
     return replace(submitted, cells=code, tasks=tasks, exercises=exercises, unknown=unknown,
                    problem=problem)  # fmt: skip
 
 
 def without_grades(text: str) -> str:
-    """A cell's code without the statements that grade an exercise; its lines keep their numbers."""
-    if not GRADES.search(text):
+    """A cell's code without the statements that grade an exercise; its lines keep their numbers.
+
+    Parsing can take any time and any memory: only the student's process does it.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = "\n".join(lines)
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    graded = [bisect(ends, m.start()) for m in GRADES.finditer(text)]  # lines, from 0
+    if not graded:
         return text
     try:
-        tree = ast.parse(text)
-    except SyntaxError:  # a magic in it, or a mistake
-        return "\n".join("" if GRADES.search(line) else line for line in text.splitlines())
-    lines = text.splitlines()
-    for node in tree.body:
-        if GRADES.search(ast.get_source_segment(text, node) or "") and node.end_lineno:
-            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+        spans = [(node.lineno - 1, node.end_lineno or 0) for node in ast.parse(text).body]
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # a magic in it, or a mistake
+        spans = [(line, line + 1) for line in graded]
+    for begin, end in spans:
+        at = bisect_left(graded, begin)
+        if at < len(graded) and graded[at] < end:
+            lines[begin:end] = [""] * (end - begin)
     return "\n".join(lines)

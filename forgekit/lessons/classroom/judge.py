@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import json
 import linecache
+import math
 import os
 import resource
 import signal
@@ -23,7 +24,7 @@ from typing import Any
 
 from forgekit.errors import usage_error
 from forgekit.lessons.classroom import sandbox
-from forgekit.lessons.classroom.found import GRADES, SubmittedNotebook, without_grades
+from forgekit.lessons.classroom.found import GRADES, SubmittedNotebook
 from forgekit.lessons.classroom.remote import RemoteFunction
 from forgekit.lessons.classroom.results import Verdict
 from forgekit.lessons.classroom.sandbox import Limits
@@ -33,6 +34,7 @@ from forgekit.lessons.classroom.wire import JudgeEnd
 from forgekit.lessons.exercise import Exercise, exercise
 from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
+from forgekit.tensors import reseeded
 
 _MEMORY_GIB = 8  # of a judge, for the virtual GPU's memory
 _WORDS = 6000  # letters of a text in a verdict
@@ -69,7 +71,8 @@ def main() -> None:
     with contextlib.suppress(EOFError):
         while True:
             submitted = SubmittedNotebook(**json.loads(pipe.recv_bytes()))
-            found = Sitting(ours, limits, submitted, lambda name: tell(at=name)).verdicts()
+            with reseeded(submitted.seed):
+                found = Sitting(ours, limits, submitted, lambda name: tell(at=name)).verdicts()
             tell(verdicts=[asdict(v) for v in found])
 
 
@@ -130,17 +133,21 @@ class Sitting:
         return [found[name] for name in wanted] + unknown
 
     def _run(self, number: int, text: str) -> None:
-        text = without_grades(text)
         if self.why or not text.strip():
             return
         file = f"{FOLDER}cell [{number}]"
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             self._in_time()
-            if error := str(self.peer.ask("run", number, text) or ""):
-                self.errors.append(f"cell [{number}] raised {error:.300}")
-        except LostError as error:
-            self._lost(error, f" in cell [{number}]")
+            with self._in_all():  # also of what the cell has the judge do
+                error = str(self.peer.ask("run", number, text) or "")
+        except LostError as lost:
+            self._lost(lost, f" in cell [{number}]")
+            return
+        except Exception as raised:  # its process says that it could not even begin
+            error = f"{type(raised).__name__}: {raised}"
+        if error:
+            self.errors.append(f"cell [{number}] raised {error:.300}")
 
     def _interrupt(self) -> None:
         self.control.sendall(b"interrupt")
@@ -149,8 +156,19 @@ class Sitting:
     def _in_time(self) -> None:
         left = self.end - time.monotonic()
         if left <= 0:
-            raise LostError(f"it took more than {self.limits.total_seconds:g} s in all")
+            raise LostError(self._in_all_words)
         self.peer.seconds = min(self.limits.seconds, left)
+
+    @property
+    def _in_all_words(self) -> str:
+        return f"it took more than {self.limits.total_seconds:g} s in all"
+
+    def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
+        """At most these seconds, and no more than the submission has left."""
+        left = max(self.end - time.monotonic(), 0.01)
+        if seconds < left:
+            return _at_most(seconds, f"grading took more than {seconds:g} s")
+        return _at_most(left, self._in_all_words)
 
     def _lost(self, error: LostError, where: str) -> None:
         why = self._stop()
@@ -171,7 +189,7 @@ class Sitting:
             if e.stays and not e.is_skeleton(value):
                 return Verdict(name, "review", e.title, happened=_STAYS)
             self.slow = ""
-            with _at_most(2 * self.limits.seconds):
+            with self._in_all(2 * self.limits.seconds):
                 report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
         except LostError as error:
             if isinstance(error, _TooLongError) and not self.peer.waiting:
@@ -199,9 +217,9 @@ class _TooLongError(LostError):
 
 
 @contextlib.contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
+def _at_most(seconds: float, why: str) -> Iterator[None]:
     def stop(*_: object) -> None:
-        raise _TooLongError(f"grading took more than {seconds:g} s")
+        raise _TooLongError(why)
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -80,6 +80,10 @@ def _student(student: str, rows: list[Row]) -> str:
     parts = []
     for row in rows:
         parts.append(f"<h2>{escape(row.notebook)}</h2>")
+        if row.handed_in:
+            *before, last = row.handed_in
+            more = f", the latest of {len(row.handed_in)}: {'; '.join(before)}" if before else ""
+            parts.append(f"<p>Handed in: {escape(last + more)}</p>")
         if row.problem:
             parts.append(f"<p>Not graded: {escape(row.problem)}.</p>")
         for v in row.verdicts:

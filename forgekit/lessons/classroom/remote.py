@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 import linecache
+import os
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
 
+import forgekit
 from forgekit.compiling.backends import Artefacts, pack
 from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.parameters import Job, Parameter
@@ -21,6 +25,9 @@ from forgekit.lessons.classroom.wire import JudgeEnd
 from forgekit.lessons.gates.submission import Elsewhere
 from forgekit.vgpu import Call
 
+_CELL = re.compile(rf"{FOLDER}cell \[\d+\]")
+_PACKAGE = Path(forgekit.__file__).parent
+
 
 class RemoteFunction(RefFunction, Elsewhere):
     """A function of the student's, in the student's process."""
@@ -30,7 +37,7 @@ class RemoteFunction(RefFunction, Elsewhere):
         self.__name__ = str(about.get("name", "it"))
         self.__qualname__ = str(about.get("qualname", ""))
         file = str(about.get("file", ""))
-        self.text = "".join(linecache.getlines(file)) if file.startswith(FOLDER) else ""
+        self.text = "".join(linecache.getlines(file)) if _CELL.fullmatch(file) else ""
         if "parameters" in about:
             self.__signature__ = inspect.Signature([
                 inspect.Parameter(str(name), inspect._ParameterKind(kind),
@@ -43,12 +50,28 @@ class RemoteFunction(RefFunction, Elsewhere):
         return [str(text) for text in self.peer.ask("mistakes", self)]
 
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """Compiled there for these arguments; runs here."""
-        held, ptx, name, kinds = _of(self.peer.ask("compile", self, example, arch), 4)
+        """Compile there from the arguments' specs, never from their values; run here."""
+        specs = [spec(a) if isinstance(a, torch.Tensor) else a for a in example]
+        held, ptx, name, kinds = _of(self.peer.ask("compile", self, specs, arch), 4)
+        ptx = _with_known_files(str(ptx))
         given = iter(example)
         parameters = tuple(_parameter(_of(kind, 3), given) for kind in kinds)
         job = Job(self, parameters, current_target("virtual", arch), name=str(name))
-        return CompiledKernel(job, Artefacts(str(ptx)), _Launcher(job, held, str(ptx)))
+        return CompiledKernel(job, Artefacts(ptx), _Launcher(job, held, ptx))
+
+
+def _with_known_files(ptx: str) -> str:
+    """Return PTX in which every `.file` names a cell or a file of forgekit's; others are dropped.
+
+    Messages show the lines that PTX names, and this process can read more than the student.
+    """
+
+    def kept(directive: re.Match[str]) -> str:
+        file = os.path.normpath(directive[1] or "")
+        known = _CELL.fullmatch(file) or Path(file).is_relative_to(_PACKAGE)
+        return directive[0] if known else ""
+
+    return re.sub(r'\.file\b(?:[ \t]+\d+[ \t]+"([^"\n]*)"[^\n]*)?[^\n]*', kept, ptx)
 
 
 def _of(value: Any, length: int) -> list[Any]:

@@ -9,11 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Any
 
 from forgekit.show import Picture
 from forgekit.text import Table, plural, shortened
 
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide letters too
 VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
 
 
@@ -38,6 +43,9 @@ class Verdict:
     left: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        vars(self).update(printable(vars(self)))
+
     @property
     def short(self) -> str:
         """`passed`, or the group that failed."""
@@ -57,13 +65,20 @@ class Verdict:
 @dataclass
 class Row:
     """A notebook of a student's. key: of its content and of what graded it; problem: why nothing in
-    it was graded, else empty."""
+    it was graded, else empty; seed: what its kernels' values were drawn from; handed_in: name and
+    time of each submission, the one that counts last."""
 
     student: str
     notebook: str
     key: str = ""
     problem: str = ""
     verdicts: list[Verdict] = field(default_factory=list)
+    seed: int = 0
+    handed_in: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.student, self.notebook = one_line(self.student), one_line(self.notebook)
+        self.problem, self.handed_in = one_line(self.problem), list(map(one_line, self.handed_in))
 
     @property
     def settled(self) -> bool:
@@ -138,35 +153,48 @@ class ClassReport(Picture):
         """A line for each exercise of each notebook."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["student", "notebook", "exercise", "verdict", "group", "words"])
+        heads = "student", "notebook", "exercise", "verdict", "group", "words", "handed in"
+        writer.writerow(heads)
         for row in self.rows:
+            times = "; ".join(row.handed_in)
             if row.problem:
-                writer.writerow(_safe([row.student, row.notebook, "", "problem", "", row.problem]))
+                cells = [row.student, row.notebook, "", "problem", "", row.problem, times]
+                writer.writerow(_safe(cells))
             for v in row.verdicts:
-                cells = [row.student, row.notebook, v.name, v.verdict, v.group, v.words]
-                writer.writerow(_safe(cells if v.verdict != "passed" else [*cells[:4], "", ""]))
+                said = ["", ""] if v.verdict == "passed" else [v.group, v.words]
+                cells = [row.student, row.notebook, v.name, v.verdict, *said, times]
+                writer.writerow(_safe(cells))
         return out.getvalue()
 
     def markdown(self) -> str:
         """The table, then how often each misconception was seen."""
-        seen = self.summary.replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
-        return f"# {self.headline}\n\n{self.table.markdown()}\n\n{seen}\n"
+        seen = _marked(self.summary).replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
+        table = self.table
+        rows = [[_marked(str(cell)) for cell in row] for row in table.rows]
+        words = Table(table.heads, rows, left=table.left).markdown()
+        return f"# {self.headline}\n\n{words}\n\n{seen}\n"
 
     def json(self) -> str:
-        """All of it; equal for equal submissions, on every machine."""
+        """All of it; equal for equal submissions and seeds, on every machine."""
         data = {"version": 1, "rows": [asdict(row) for row in self.rows]}
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def read_rows(text: str) -> list[Row]:
-    """The rows of a file that `ClassReport.json` wrote. Raises ValueError for any other."""
-    data = json.loads(text)
-    if not isinstance(data, dict) or data.get("version") != 1:
-        raise ValueError("not grades of this version")
-    try:
-        return [Row(**{**row, "verdicts": verdicts(row["verdicts"])}) for row in data["rows"]]
-    except (KeyError, TypeError) as error:
-        raise ValueError("not grades") from error
+def printable(value: Any) -> Any:
+    """Data whose texts show control characters, lone surrogates and changes of direction as
+    escapes: no file, page or terminal takes them for anything else."""
+    if isinstance(value, str):
+        return _ODD.sub(lambda found: ascii(found[0])[1:-1], value.replace("\r\n", "\n"))
+    if isinstance(value, dict):
+        return {key: printable(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(printable, value))
+    return value
+
+
+def one_line(text: str) -> str:
+    """`printable`, with line breaks as escapes: for names."""
+    return str(printable(text)).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def verdicts(found: Sequence[dict[str, Any]]) -> list[Verdict]:
@@ -182,4 +210,9 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 
 def _safe(cells: Sequence[str]) -> list[str]:
     """A spreadsheet takes what begins so for a formula, and a student's words may."""
-    return [f"'{c}" if c.startswith(("=", "+", "-", "@", "\t")) else c for c in cells]
+    return [f"'{c}" if c.lstrip().startswith(_FORMULA) else c for c in cells]
+
+
+def _marked(text: str) -> str:
+    """Text that Markdown takes for text: neither HTML nor links."""
+    return re.sub(r"([\\\[\]`])", r"\\\1", escape(text, quote=False))

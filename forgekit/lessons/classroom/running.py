@@ -52,11 +52,17 @@ class Judge:
             return None
 
     def close(self) -> None:
+        """End the process; for the thread that talks to it."""
         if self.process is not None:
-            self.process.kill()
+            self.kill()
             self.process.wait()
             self._pipe.close()
         self.process = None
+
+    def kill(self) -> None:
+        """End the process, from any thread; the one that talks to it sees the pipe end."""
+        if (process := self.process) is not None:
+            process.kill()
 
     def _start(self) -> None:
         if self.process is not None:
@@ -70,6 +76,8 @@ class Judge:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 env=kept | _ENVIRONMENT, start_new_session=True,  # Ctrl-C is for us
             )  # fmt: skip
+        if _ended.is_set():  # too late for whatever kills all judges
+            raise OSError("ended")
         self._tell(asdict(self.limits))
         self._hear(0)
 
@@ -116,7 +124,6 @@ def on_cores(
     pieces: Sequence[Piece], *, workers: int, at: Callable[[int, str], None]
 ) -> Iterator[tuple[int, Verdicts]]:
     """(index, verdicts) of each submission as they come in. at: told what is being graded."""
-    _ended.clear()
     pool = ThreadPoolExecutor(min(workers, len(pieces)))
 
     def one(index: int) -> tuple[int, Verdicts]:
@@ -127,6 +134,9 @@ def on_cores(
             yield future.result()
     finally:
         _ended.set()
-        pool.shutdown(wait=False, cancel_futures=True)
+        for judge in _all:
+            judge.kill()
+        pool.shutdown(cancel_futures=True)
         while _all:
             _all.pop().close()
+        _ended.clear()

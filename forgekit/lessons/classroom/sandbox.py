@@ -12,6 +12,7 @@ import ctypes
 import os
 import resource
 import signal
+import struct
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from forgekit import course
 
 HOME = "/tmp/home"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/opt", "/nix/store")
-_DEVICES = ("null", "zero", "full", "random", "urandom")
+_DEVICES = ("null", "full", "random", "urandom")  # without zero: a shared map of it is memory
 _NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
 _BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
@@ -29,7 +30,13 @@ _READ_ONLY, _NO_SUID_NO_DEV = 1, 2 | 4
 _AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
 _MOUNT_SETATTR, _PIVOT_ROOT, _CAPSET = (
     (442, 155, 126) if os.uname().machine == "x86_64" else (442, 41, 91))  # fmt: skip
-_PARENT_DEATH, _DUMPABLE, _NO_NEW_PRIVILEGES = 1, 4, 38
+_PARENT_DEATH, _DUMPABLE, _SECCOMP, _NO_NEW_PRIVILEGES = 1, 4, 22, 38
+# Of the filter of system calls: the architecture, the highest number of a call, mmap; and what is
+# refused: memfd_create, memfd_secret, shmget, semget, msgget.
+_CALLS = (
+    (0xC000003E, 0x3FFFFFFF, 9, 319, 447, 29, 64, 68) if os.uname().machine == "x86_64"
+    else (0xC00000B7, 0xFFFFFFFF, 222, 279, 447, 194, 190, 186))  # fmt: skip
+_LOAD, _EQUAL, _ABOVE, _AND, _RETURN = 0x20, 0x15, 0x25, 0x54, 0x06
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -146,6 +153,7 @@ def seal() -> None:
     os.rmdir("/old")
     _drop_capabilities()
     _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "prctl")
+    no_hidden_memory()
 
 
 def limit(limits: Limits) -> None:
@@ -157,6 +165,34 @@ def limit(limits: Limits) -> None:
     ):  # fmt: skip
         resource.setrlimit(what, (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def no_hidden_memory() -> None:
+    """Refuse memory that no process owns, and that the limits of one would not count, to this
+    process and to those below it: files in memory, System V's objects, shared anonymous maps.
+
+    A filter of system calls: EPERM for these, the end for a call of another architecture.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
+    native, highest, mmap, *refused = _CALLS
+    kill = 8 + len(refused)
+    deny, allow = kill + 1, kill + 2
+    code = [  # operation, value, where to go on if true, and if false
+        (_LOAD, 4, 0, 0), (_EQUAL, native, 0, kill),
+        (_LOAD, 0, 0, 0), (_ABOVE, highest, kill, 0), *((_EQUAL, n, deny, 0) for n in refused),
+        (_EQUAL, mmap, 0, allow), (_LOAD, 40, 0, 0),  # its flags
+        (_AND, 0x21, 0, 0), (_EQUAL, 0x21, deny, allow),
+        (_RETURN, 0x80000000, 0, 0), (_RETURN, 0x00050001, 0, 0), (_RETURN, 0x7FFF0000, 0, 0),
+    ]  # fmt: skip
+    lines = [
+        struct.pack("HBBI", operation, *(to and to - at - 1 for to in where), value)
+        for at, (operation, value, *where) in enumerate(code)
+    ]
+    held = ctypes.create_string_buffer(b"".join(lines))
+    program = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(held))
+    _check(_libc.prctl(_SECCOMP, 2, program, 0, 0), "seccomp")
 
 
 def _bind(source: str, target: str, *, read_only: bool = True) -> None:

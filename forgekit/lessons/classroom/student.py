@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from forgekit.lessons.classroom import sandbox
+from forgekit.lessons.classroom.found import without_grades
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.wire import StudentEnd
 
@@ -146,9 +147,9 @@ class Cells:
             setattr(part, name, replaced)
 
     def run(self, number: int, text: str) -> str:
-        """Run a cell; what it raised in a line, or nothing."""
+        """Run a cell but for its grades; what it raised in a line, or nothing."""
         self.cell = number
-        result = self.shell.run_cell(text, store_history=False)
+        result = self.shell.run_cell(without_grades(text), store_history=False)
         error = result.error_before_exec or result.error_in_exec
         if error is None:
             return ""

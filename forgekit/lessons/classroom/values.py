@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,15 +160,37 @@ class Values(ABC):
                   "spec": lambda h: TensorSpec(*map(self._decode, h))}  # fmt: skip
         return simple[kind](held)
 
+    def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
+        """Write into tensors of ours what the other side says that it has written there.
+
+        Raises:
+            LostError: what it says cannot be read.
+        """
+        try:
+            for tensor, one in zip(tensors, said, strict=True):
+                if "meta" in one:
+                    continue
+                if id(tensor) in self._own:
+                    _write(tensor, _raw(one["tensor"][-1]))
+                else:  # one of theirs, of which this side holds a copy
+                    self._decode(one)
+        except Exception as error:
+            raise LostError("it answered what cannot be read") from error
+
+    def _sent(self, number: int) -> torch.Tensor:
+        tensor = self._kept[int(number)]
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError("no tensor")
+        return tensor
+
     def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> torch.Tensor:
-        """A tensor of the other side, or one of ours with what it has written there."""
+        """A tensor of the other side, or one of ours, which stays as it is."""
         dtype, shape, stride, offset, data = held
-        raw = torch.frombuffer(bytearray(_bytes(data)) or bytearray(1), dtype=torch.uint8)
-        known = self._tensors.get(number) if mine else self._kept[number]
-        if known is not None:
-            target = torch.empty(0, dtype=torch.uint8).set_(known.detach().untyped_storage())
-            if target.numel() == raw.numel() and not torch.equal(target, raw):
-                target.copy_(raw)
+        raw = _raw(data)
+        if not mine:
+            return self._sent(number)
+        if (known := self._tensors.get(number)) is not None:
+            _write(known, raw)
             return known
         if min((offset, *shape, *stride)) < 0:
             raise ValueError("outside of its memory")
@@ -181,6 +203,17 @@ class Values(ABC):
         tensor.set_(made.untyped_storage(), offset, tuple(shape), tuple(stride))
         self._tensors[number], self._numbers[id(tensor)] = tensor, number
         return tensor
+
+
+def _raw(data: str) -> torch.Tensor:
+    return torch.frombuffer(bytearray(_bytes(data)) or bytearray(1), dtype=torch.uint8)
+
+
+def _write(tensor: torch.Tensor, raw: torch.Tensor) -> None:
+    """Write the bytes of a whole storage into a tensor's."""
+    target = torch.empty(0, dtype=torch.uint8).set_(tensor.detach().untyped_storage())
+    if target.numel() == raw.numel() and not torch.equal(target, raw):
+        target.copy_(raw)
 
 
 def _dtype(name: str) -> torch.dtype:

@@ -83,9 +83,10 @@ class _End(Values):
         """Do what the other side wants; its result, or the error, as a message."""
         try:
             decoded = self.decoded(args)
+            tensors = _tensors_in(decoded) if what == "call" else []
             result = self.encode(self.serves[what](*decoded))
-            # With the tensors of the request, which may have been changed in place.
-            return {"return": result, "tensors": [self.encode(t) for t in _tensors_in(decoded)]}
+            # With the arguments of a call, which the function may have changed in place.
+            return {"return": result, "tensors": [self.encode(t) for t in tensors]}
         except LostError:
             raise
         except BaseException as error:  # KeyboardInterrupt and SystemExit are the student's, too
@@ -94,12 +95,15 @@ class _End(Values):
             origin = getattr(error, _ORIGIN, None)
             return {"raise": [*words, len(self._kept) - 1, origin]}
 
-    def _outcome(self, message: Mapping[str, Any]) -> Any:
-        """The opposite of `_done`: returns what the other side returned, raises what it raised."""
+    def _outcome(self, message: Mapping[str, Any], what: str, args: tuple[Any, ...]) -> Any:
+        """The opposite of `_done`: returns what the other side returned, raises what it raised.
+
+        Only the answer to "call" changes tensors, and only those among the call's arguments.
+        """
         if "raise" in message:
             raise self._error(message["raise"])
-        for tensor in message.get("tensors", ()):  # that the other side has written to
-            self.decoded(tensor)
+        if what == "call":
+            self.write_back(_tensors_in(args), message.get("tensors"))
         return self.decoded(message.get("return"))
 
     def _error(self, said: Any) -> BaseException:
@@ -181,7 +185,7 @@ class JudgeEnd(_End):
         answer = self._exchange({"do": what, "args": self.encode(list(args))}, patience)
         while "need" in answer:
             answer = self._exchange(self._done(answer["need"], answer.get("args")), patience)
-        return self._outcome(answer)
+        return self._outcome(answer, what, args)
 
     def _exchange(self, message: Mapping[str, Any], patience: _Patience) -> dict[str, Any]:
         self.waiting = True
@@ -205,7 +209,7 @@ class StudentEnd(_End):
         self._send({"need": what, "args": self.encode(list(args))})
         while "do" in (message := self._receive()):
             self._answer(message)
-        return self._outcome(message)
+        return self._outcome(message, what, args)
 
     def _answer(self, message: Mapping[str, Any]) -> None:
         self._send(self._done(message["do"], message["args"]))

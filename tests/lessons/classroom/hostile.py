@@ -56,10 +56,32 @@ import forgekit.lessons.classroom.student as s
 for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
     peer.serves["launch"] = lambda *a: [[], {0: 1 << 20, 1: 1 << 21}]
 """,
+    "computes while it compiles": """
+import torch
+import cutlass.cute as cute
+@cute.kernel
+def nothing(mX: cute.Tensor, mY: cute.Tensor):
+    pass
+@cute.jit
+def scale(mX: cute.Tensor, mY: cute.Tensor):
+    blocks = cute.ceil_div(mX.shape[0], 128)
+    nothing(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
+    compile_ = peer.serves["compile"]
+    def computed(function, example, arch):
+        if isinstance(example[0], torch.Tensor):
+            example[1].copy_(3 * example[0] + 1)
+        return compile_(function, example, arch)
+    peer.serves["compile"] = computed
+""",
     "other PTX": """
 for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
     compile_ = peer.serves["compile"]
     peer.serves["compile"] = lambda *a: [compile_(*a)[0], "not PTX", "x", [["x", "tensor", 0]]]
+""",
+    "cannot run": """
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
+    peer.serves["run"] = lambda *a: 1 / 0
 """,
     "points elsewhere": """
 for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
@@ -172,6 +194,14 @@ for k in range(8):
 while True: pass
 """,
     "prints": 'while True: print("x" * 1_000_000)',
+    "asks for ever": """
+(peer,) = [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]
+while True:
+    try:
+        peer.ask("add", [0] * 1000, [1])
+    except BaseException:
+        pass
+""",
     "an endless kernel": """
 import cutlass, cutlass.cute as cute
 @cute.kernel

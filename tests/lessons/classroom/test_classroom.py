@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import os
 import re
 import socket
+import subprocess
+import sys
 import threading
 import time
+from xml.etree import ElementTree
 
 import nbformat
 import numpy as np
@@ -19,11 +24,15 @@ from forgekit.errors import UsageError
 from forgekit.layouts import Layout
 from forgekit.lessons.classroom import found, pages, running
 from forgekit.lessons.classroom.found import SubmittedNotebook, find_submissions, without_grades
+from forgekit.lessons.classroom.lines import Lines, read_lines
 from forgekit.lessons.classroom.nbgrader import assignment
-from forgekit.lessons.classroom.results import ClassReport, Row, Verdict, read_rows
+from forgekit.lessons.classroom.results import ClassReport, Row, Verdict
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.values import LostError
 from forgekit.lessons.classroom.wire import JudgeEnd, StudentEnd
+from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.puzzle import Draw
+from forgekit.tensors import reseeded
 
 GRADE = 'fk.exercise("week0/scale").grade(scale)'
 
@@ -44,7 +53,7 @@ def notebook(file, *cells):
         (["ana/08_practice.ipynb"], "ana", ["ana"]),
         (["ana/08_practice.ipynb"], "ana/08_practice.ipynb", ["ana"]),
         (["ana/a.ipynb", "ana/.ipynb_checkpoints/a.ipynb"], ".", ["ana"]),
-        (["c/ana/a.ipynb", "c/ana/b.ipynb"], "c", ["ana (1)", "ana (2)"]),
+        (["c/ana/a.ipynb", "c/ana/b.ipynb"], "c", ["ana"]),
     ],
 )
 def test_students(files, asked, students, tmp_path):
@@ -52,8 +61,50 @@ def test_students(files, asked, students, tmp_path):
         notebook(tmp_path / file, GRADE)
     submitted, notes = find_submissions([str(tmp_path / asked)])
     assert [h.student for h in submitted] == students
-    assert bool(notes) == ("(2)" in students[-1])
+    assert bool(notes) == (len(files) > len(students) and ".ipynb_" not in str(files))
     assert all(h.exercises == ("week0/scale",) for h in submitted if h.name != "08_practice")
+
+
+def test_the_latest_of_a_students_submissions_counts(tmp_path):
+    for name, time_s in (("b", 90_000), ("a", 100_000)):
+        notebook(tmp_path / f"c/ana/{name}.ipynb", f"# {name}", GRADE)
+        os.utime(tmp_path / f"c/ana/{name}.ipynb", (time_s, time_s))
+    ((one,), (note,)) = find_submissions([str(tmp_path / "c")])
+    assert one.name == "a" and [t.partition(" ")[0] for t in one.handed_in] == [
+        "b.ipynb",
+        "a.ipynb",
+    ]
+    assert "2 times; the latest counts, a.ipynb 1970-01-02 " in note
+    page = pages._student("ana", [Row("ana", "a", handed_in=list(one.handed_in))])
+    assert "a.ipynb 1970" in page and "the latest of 2: b.ipynb 1970" in page
+    odd = [SubmittedNotebook("ana", "x", "x", time_s=time_s) for time_s in (-1e15, 1e15)]
+    assert found._latest(odd)[0][0].handed_in == ("x.ipynb at an impossible time",) * 2
+
+
+def test_links_and_pipes_are_refused_with_a_row(tmp_path):
+    notebook(tmp_path / "c/ana/x.ipynb", GRADE)
+    (tmp_path / "c/bob").mkdir()
+    (tmp_path / "c/bob/x.ipynb").symlink_to(tmp_path / "c/ana/x.ipynb")
+    (tmp_path / "c/carl.b").symlink_to(tmp_path / "c/ana")
+    (tmp_path / "c/dora/deep").mkdir(parents=True)
+    (tmp_path / "c/dora/deep/link").symlink_to(tmp_path / "c/ana")
+    (tmp_path / "c/dora/lib64").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "c/emil.ipynb")
+    submitted, _ = find_submissions([str(tmp_path / "c")])
+    problems = {h.student: h.problem for h in submitted}
+    link = "it is a link; hand in the notebook itself"
+    assert problems == {
+        "ana": "", "bob": link, "carl.b": link, "dora": link,
+        "emil": "it is not a regular file; hand in the notebook",
+    }  # fmt: skip
+    (alone,), _ = find_submissions([str(tmp_path / "c/bob/x.ipynb")])
+    assert alone.problem == link and alone.handed_in == ()
+
+
+def test_a_notebook_with_a_byte_order_mark(tmp_path):
+    notebook(tmp_path / "x.ipynb", GRADE)
+    (tmp_path / "x.ipynb").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "x.ipynb").read_bytes())
+    assert found.read(tmp_path / "x.ipynb", "ana").exercises == ("week0/scale",)
 
 
 def test_a_course_notebook_owes_all_its_exercises(tmp_path):
@@ -92,12 +143,20 @@ def test_no_notebooks(paths, tmp_path, monkeypatch):
     ("text", "left"),
     [
         ("a = 1\n" + GRADE, "a = 1\n"), (f"r = {GRADE}\nr", "\nr"),
+        (f'a = """\x0c\n\u2028"""\r\n{GRADE}\r\nb', 'a = """\x0c\n\u2028"""\n\nb'),
         (f"if 1:\n    {GRADE}\nb", "\n\nb"), (f"%time 1\n{GRADE}", "%time 1\n"),
         ("fk.exercise('week0/scale').hint()", "fk.exercise('week0/scale').hint()"),
     ],
 )  # fmt: skip
 def test_grades_are_taken_out_of_cells(text, left):
     assert without_grades(text) == left
+
+
+def test_grades_are_taken_out_in_linear_time():
+    began = time.monotonic()
+    many = "a = 1\n" * 20_000 + GRADE + "\n" + "b = 2; " * 20_000
+    assert without_grades(many) == many.replace(GRADE, "")
+    assert time.monotonic() - began < 10
 
 
 # -- between judge and student --------------------------------------------------------------------
@@ -142,8 +201,22 @@ def test_tensors_travel_as_they_lie_in_memory(x, pair):
     x = x.clone() if x.is_contiguous() and not x.storage_offset() else x
     assert judge.ask("told", x)[:3] == told[:3]
     assert torch.equal(judge.ask("double", x), x + x)
-    assert judge.ask("fill", x) is x and bool((x == 7).all())
+    before = x.clone()
+    assert judge.ask("fill", x) is x and torch.equal(x, before)  # a call alone writes back
+    serves["take"] = lambda: lambda x: x.fill_(7)
+    assert judge.ask("take")(x) is x and bool((x == 7).all())
     X.copy_(torch.arange(12.0).reshape(3, 4))
+
+
+def test_no_answer_writes_into_other_tensors(pair):
+    judge, serves = pair
+    secret, given = torch.zeros(3), torch.zeros(3)
+    held = []
+    serves["keep"] = lambda x: held.append(x)
+    serves["take"] = lambda: lambda x: (held[0].fill_(1), [held[0]])[1]
+    judge.ask("keep", secret)
+    (back,) = judge.ask("take")(given)
+    assert back is secret and not secret.any() and not given.any()
 
 
 def test_functions_and_objects_stay(pair):
@@ -230,7 +303,10 @@ ROWS = [
 
 def test_results_as_files(tmp_path):
     report = ClassReport(ROWS)
-    assert read_rows(report.json()) == ROWS
+    with Lines(tmp_path / "out") as lines:
+        for row in ROWS:
+            lines.append(row)
+        assert read_lines(lines.file.read_bytes()) == ROWS
     assert "'=the + 1" in report.csv() and "'=cmd" in report.csv()
     assert "b\\|b" in report.markdown()
     assert "1 × Values: =the + 1 is missing." in repr(report)
@@ -243,10 +319,52 @@ def test_results_as_files(tmp_path):
     assert (tmp_path / "again/class.svg").read_text() == svg
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1, "rows": [{"x": 1}]}'])
-def test_other_files_are_no_grades(text):
+@pytest.mark.parametrize("data", [b"[]", b"{}", b"x", b'{"student": 3}\n', b'{"student": "a"}'])
+def test_other_files_are_no_grades(data):
     with pytest.raises(ValueError):
-        read_rows(text)
+        read_lines(data)
+
+
+def test_a_line_that_was_cut_off_costs_that_line_alone(tmp_path):
+    with Lines(tmp_path) as lines:
+        for row in ROWS[:2]:
+            lines.append(row)
+    whole = lines.file.read_bytes()
+    for cut in (1, 5, 40):
+        lines.file.write_bytes(whole + whole[:cut])
+        with Lines(tmp_path) as again:
+            assert again.rows == ROWS[:2]
+            again.append(ROWS[2])
+        with Lines(tmp_path) as third:
+            assert third.rows == ROWS[:3]
+
+
+NASTY = "\x1b[2J\ud800\r=1+1\x00\u202e\ufffe<img src=x onerror=1>[a](javascript:1)`<b>`|\r\n=2"
+
+
+def test_files_are_safe_to_open(tmp_path, capsys):
+    """Control characters, formulas, HTML, links and half a character, in every text."""
+    verdict = Verdict("week0/scale", "failed", NASTY, NASTY, NASTY, NASTY, NASTY, [(NASTY, NASTY)],
+                      [NASTY], [NASTY])  # fmt: skip
+    names = [NASTY, f"\r{NASTY}", "\t=1", "\n=1", "\uff1d1", os.fsdecode(b"Jos\xe9"), "é"]
+    rows = [Row(n, n, "k", "", [verdict], handed_in=[n]) for n in names] + [
+        Row("p", "p", "", NASTY)
+    ]
+    report = ClassReport(rows)
+    pages.write_all(report, tmp_path)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    for file in files:
+        text = file.read_bytes().decode()
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ufffe]", text), file
+        assert "<img" not in text or file.suffix in (".csv", ".json"), file
+    ElementTree.parse(tmp_path / "class.svg")
+    marked = (tmp_path / "results.md").read_text()
+    assert "[a](" not in marked.replace("\\[", "") and "\\[a" in marked
+    cells = [c for row in csv.reader((tmp_path / "results.csv").open()) for c in row]
+    assert not [c for c in cells if c.strip().startswith(tuple("=+-@\uff1d"))]
+    assert len(files) == 5 + len(names) + 1
+    print("\n".join(report.lines()))
+    assert "\x1b" not in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -286,12 +404,115 @@ def test_only_what_is_new_is_graded(tmp_path, no_judges, capsys):
     assert set(no_judges) == {"ana", "bob", "crash", "lost"}
 
 
+def test_seeds_are_new_in_each_run_and_can_be_given(tmp_path, no_judges, monkeypatch):
+    notebook(tmp_path / "ana/x.ipynb", GRADE)
+    judged, seeds = running.Judge.verdicts, []
+
+    def verdicts(self, submitted, at):
+        seeds.append(submitted.seed)
+        return judged(self, submitted, at)
+
+    monkeypatch.setattr(running.Judge, "verdicts", verdicts)
+    call = ["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main(call) == main([*call, "--again"]) == main([*call, "--seed", "7"]) == 0
+    assert len({*seeds}) == 3 and seeds[2] == 7 and min(seeds[:2]) > 2**20
+    assert main([*call, "--seed", "7"]) == main(call) == 0 and len(seeds) == 3
+    assert json.loads((tmp_path / "out/results.json").read_text())["rows"][0]["seed"] == 7
+
+
+def test_a_seed_changes_what_kernels_get():
+    def drawn():
+        draw, submission = Draw(torch.float32), Submission(3)
+        return [draw(8), draw(8), draw.integers(0, 1000, 8), draw.places(8), submission.seed]
+
+    usual, again = drawn(), drawn()
+    with reseeded(2**51 + 5):
+        other, same = drawn(), drawn()
+    assert list(map(repr, usual)) == list(map(repr, again))
+    assert list(map(repr, other)) == list(map(repr, same))
+    assert all(repr(a) != repr(b) for a, b in zip(usual, other, strict=True))
+    assert not torch.equal(other[0], other[1])
+
+
 def test_what_is_there_is_not_overwritten(tmp_path, no_judges, capsys):
     notebook(tmp_path / "ana/x.ipynb", GRADE)
     (tmp_path / "out").mkdir()
     (tmp_path / "out/results.json").write_text("{}")
     assert main(["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out")]) == 2
     assert "holds something else" in capsys.readouterr().err and no_judges == []
+
+
+def test_names_of_any_bytes_and_letters(tmp_path, no_judges, capsys):
+    for name in (b"Jos\xe9", b"\x1b[31mred", "é".encode()):
+        notebook(tmp_path / "class" / os.fsdecode(name) / "x.ipynb", GRADE)
+    call = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main(call) == 0 and len(no_judges) == 3
+    assert main(call) == 0 and len(no_judges) == 3  # known by these names
+    text = (tmp_path / "out/results.csv").read_text()
+    assert "Jos\\udce9" in text and "\\x1b[31mred" in text and "\x1b" not in capsys.readouterr().out
+
+
+KILLED = """
+import sys, time
+from forgekit.commands.cli import main
+from forgekit.lessons.classroom import running, sandbox
+sandbox.available = lambda: ""
+def verdicts(self, submitted, at):
+    if submitted.student == "carl":
+        print("carl", flush=True)
+        time.sleep(60)
+    return [{"name": name, "verdict": "passed"} for name in submitted.exercises]
+running.Judge.verdicts = verdicts
+main(sys.argv[1:])
+"""
+
+
+def test_what_is_graded_survives_a_kill(tmp_path, no_judges):
+    for student in ("ana", "bob", "carl", "dora"):
+        notebook(tmp_path / "class" / student / "x.ipynb", f"# {student}", GRADE)
+    call = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, *call], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    with process:
+        assert process.stdout.read(4) == b"carl"
+        for _ in range(200):
+            if (tmp_path / "out/results.jsonl").read_bytes().count(b"\n") == 2:
+                break
+            time.sleep(0.05)
+        process.kill()
+    assert main(call) == 0 and sorted(no_judges) == ["carl", "dora"]
+
+
+def test_an_interrupted_second_round_keeps_the_first(tmp_path, no_judges, monkeypatch, capsys):
+    for student in ("ana", "bob"):
+        notebook(tmp_path / "class" / student / "x.ipynb", f"# {student}", GRADE)
+    call = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main(call) == 0
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "on_cores", interrupted)
+    assert main([*call, "--again"]) == 130 and "2 not graded" in capsys.readouterr().out
+    assert (tmp_path / "out/results.csv").read_text().count("passed") == 2
+
+
+def test_a_full_disk_is_said_and_keeps_what_is_there(tmp_path, no_judges, monkeypatch, capsys):
+    for student in ("ana", "bob"):
+        notebook(tmp_path / "class" / student / "x.ipynb", f"# {student}", GRADE)
+    call = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    synced = []
+
+    def sync(number):
+        synced.append(number)
+        if len(synced) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", sync)
+    assert main(call) == 2 and "No space left" in capsys.readouterr().err
+    no_judges.clear()
+    assert main(call) == 0 and len(no_judges) <= 1
 
 
 def test_no_sandbox_here(tmp_path, no_judges, monkeypatch, capsys):
@@ -320,6 +541,29 @@ def test_cells_for_nbgrader():
     assert marks[2]["grade"] and marks[2]["locked"] and marks[2]["points"] == 1
     assert found.GRADES.findall(cells[2].source) == ["week0/scale"]
     assert assignment(new.new_notebook(cells=[new.new_code_cell("1")])) is None
+
+
+def test_an_interrupt_while_judges_start_and_speak(monkeypatch):
+    """No pipe is closed under a thread that reads it, and no judge is left."""
+    says = "import sys, time\nfrom multiprocessing.connection import Connection\n" + (
+        "pipe = Connection(int(sys.argv[1]))\npipe.send_bytes(b'{}')\n"
+        "while True:\n    pipe.recv_bytes()\n    pipe.send_bytes(b'{\"verdicts\": []}')\n"
+    )
+    monkeypatch.setattr(running, "_JUDGE", [sys.executable, "-S", "-c", says])
+    pieces = [(SubmittedNotebook(f"s{k}", "x", "x"), Limits()) for k in range(400)]
+    started, popen = [], subprocess.Popen
+
+    def start(*args, **kwargs):
+        started.append(popen(*args, **kwargs))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    for stop in (0, 1, 5, 30):
+        outcomes = running.on_cores(pieces, workers=4, at=lambda index, name: None)
+        for _ in range(stop):
+            next(outcomes)
+        outcomes.close()
+        assert not [p for p in started if p.poll() is None]
 
 
 SAYS = """

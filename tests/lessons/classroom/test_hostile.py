@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from forgekit.lessons.classroom.found import SubmittedNotebook
@@ -70,6 +72,81 @@ def test_what_a_sandbox_reaches(judge):
     assert found["happened"].startswith("Handed in was [], and needed is a function."), found
 
 
+NAMES_A_FILE = """
+import re
+@cute.kernel
+def beyond(mX: cute.Tensor, mY: cute.Tensor):
+    mY[mX.shape[0] + cute.arch.thread_idx()[0]] = mX[0]
+@cute.jit
+def scale(mX: cute.Tensor, mY: cute.Tensor):
+    beyond(mX, mY).launch(grid=(1, 1, 1), block=(128, 1, 1))
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
+    compile_ = peer.serves["compile"]
+    def renamed(*args):
+        held, ptx, *more = compile_(*args)
+        ptx = re.sub(r'([.]file.*?)".*?"', lambda m: m[1] + '"FILE"', ptx)
+        return [held, ptx, *more]
+    peer.serves["compile"] = renamed
+"""
+
+
+def test_no_line_of_another_file_is_shown(judge, tmp_path):
+    (tmp_path / "theirs.py").write_text("SECRET\n" * 50)
+    for file in (f"{tmp_path}/theirs.py", f"/notebook/../{tmp_path}/theirs.py"):
+        found = verdict(judge, START, NAMES_A_FILE.replace("FILE", file), GRADE)
+        assert "the kernel was stopped" in found["happened"]
+        assert "SECRET" not in str(found)
+    shown = verdict(judge, START, NAMES_A_FILE.partition("for peer")[0], GRADE)
+    assert "cell [2], line 4: def beyond(" in shown["happened"]
+
+
+HIDDEN_MEMORY = """
+import ctypes, mmap, os, subprocess, sys
+libc, found = ctypes.CDLL(None), []
+for name, make in {
+    "memfd": lambda: os.memfd_create("x"), "shared map": lambda: mmap.mmap(-1, 1 << 20),
+    "zero": lambda: os.open("/dev/zero", os.O_RDWR),
+}.items():
+    try:
+        make()
+        found.append(name)
+    except OSError:
+        pass
+found += [name for name in ("shmget", "semget", "msgget")
+          if getattr(libc, name)(0, 1 << 4, 0o1600) >= 0]
+found += [] if mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) else ["no map"]
+found += [] if subprocess.run([sys.executable, "-c", "3"]).returncode == 0 else ["no process"]
+reverse = found
+"""
+
+
+def test_a_secret_seed_decides_what_kernels_get(judge):
+    def happened(seed):
+        cells = START, wrong(exercise(NAME)), GRADE
+        submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,), seed=seed)
+        return judge.verdicts(submitted, lambda name: None)[0]["happened"]
+
+    usual, secret = happened(0), happened(2**51 + 3)
+    assert "got  expected" in usual and secret != usual
+    assert happened(2**51 + 3) == secret and happened(0) == usual
+
+
+def test_all_memory_belongs_to_a_process(judge):
+    cells = START, HIDDEN_MEMORY, 'fk.exercise("week0/reverse").grade(reverse)'
+    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), ("week0/reverse",))
+    (found,) = judge.verdicts(submitted, lambda name: None)
+    assert found["happened"].startswith("Handed in was [], and needed is a function."), found
+
+
+def test_parsing_is_under_the_limits(judge):
+    long = "a = 1\n" * 10_000 + GRADE
+    assert verdict(judge, START, exercise(NAME).source.solution, long)["verdict"] == "passed"
+    process = judge.process
+    deep = "x = " + "-" * 50_000 + "1\n" + GRADE
+    assert verdict(judge, START, exercise(NAME).source.solution, deep)["verdict"] == "passed"
+    assert judge.process is process
+
+
 def test_other_versions_and_names(judge):
     e = exercise(NAME)
     cells = START, e.source.solution, GRADE, "1/0", "not_here = 3"
@@ -94,8 +171,10 @@ def test_an_operator_is_for_a_person_to_review(judge):
     assert judge.verdicts(submitted, lambda name: None)[0]["verdict"] == "review"
 
 
-QUICK = ("replaces comparisons", "forges the answer", "launches nothing", "points elsewhere",
-         "kills everybody", "reads the solution")  # fmt: skip
+QUICK = (
+    "replaces comparisons", "computes while it compiles", "forges the answer", "launches nothing",
+    "cannot run", "points elsewhere", "kills everybody", "reads the solution",
+)  # fmt: skip
 CELLS = {**HOSTILE, **SLOW}
 
 
@@ -108,6 +187,15 @@ def test_hostile(judge, name):
         found = verdict(judge, START, *order, GRADE)
         assert found["verdict"] != "passed", found
     assert judge.process is process, "the judge was lost"
+
+
+def test_all_time_is_counted_together():
+    made = Judge(Limits(seconds=2, total_seconds=3, memory_mib=1500))
+    made.verdicts(SubmittedNotebook("ann", "x", "x"), lambda name: None)  # it has started
+    began = time.monotonic()
+    found = verdict(made, *["import time\ntime.sleep(1.3)"] * 9, GRADE)
+    assert "more than 3 s in all" in found["happened"] and time.monotonic() - began < 20
+    made.close()
 
 
 @pytest.mark.weekly

@@ -20,6 +20,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.tensors import shifted
 from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ _DIVERGENT = "not all threads of the block reach this barrier, and it orders onl
 
 
 def _case(rows: int, dtype: torch.dtype) -> Case:
-    x = fk.arange(rows * 64, dtype=dtype, device="virtual").reshape(rows, 64)
+    first = shifted(0) % 64
+    x = fk.arange(first, first + rows * 64, dtype=dtype, device="virtual").reshape(rows, 64)
     y = fk.empty(rows, 64, dtype=dtype, device="virtual")
     return Case((x, y), {1: x.roll(-2, dims=1)}, f"{rows} × 64")
 

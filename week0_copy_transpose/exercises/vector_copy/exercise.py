@@ -20,6 +20,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.tensors import shifted
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
@@ -31,7 +32,9 @@ _SIZE = 4099  # whole vectors and three elements more, in every type
 
 def _case(n: int, dtype: torch.dtype) -> Case:
     x = fk.arange(n, dtype=torch.float32, device="virtual")
-    x = (x % 251 + 1).to(dtype)  # exact in 16 bits, and no two near each other alike
+    x = ((x + shifted(0) % 251) % 251 + 1).to(
+        dtype
+    )  # exact in 16 bits, and no two near each other alike
     return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.clone()}, _label(n, dtype))
 
 
