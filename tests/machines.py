@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -61,6 +61,7 @@ class Row:
 def _cpu(capability: str, threads: int) -> Row:
     count = str(threads)
     environment = {
+        "FORGEKIT_DEVICE": "virtual",
         "ATEN_CPU_CAPABILITY": capability,
         "OMP_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
@@ -92,14 +93,18 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(r.name for r in ROWS))
     parser.add_argument("--out", type=Path, help="a JSON file for the table")
     parser.add_argument("--logs", type=Path, help="a folder for pytest's output, kept")
+    parser.add_argument(
+        "--workers", type=int, help="of pytest; by default as many as cores, 8 at most"
+    )
     asked = parser.parse_args()
+    options = (f"-n{asked.workers}", f"--maxprocesses={asked.workers}") if asked.workers else ()
     unknown = set(asked.rows) - {row.name for row in ROWS}
     if unknown:
         parser.error(f"got {', '.join(sorted(unknown))}, needed {', '.join(r.name for r in ROWS)}")
     results = []
     for row in ROWS:
         if not asked.rows or row.name in asked.rows:
-            results.append(result := played(row, asked.logs))
+            results.append(result := played(row, asked.logs, options))
             print(line(result), flush=True)
             if asked.out:
                 table = {"machine": machine(), "rows": results}
@@ -107,14 +112,16 @@ def main() -> None:
     sys.exit(any(result["failed"] for result in results))
 
 
-def played(row: Row, logs: Path | None = None) -> dict[str, Any]:
+def played(
+    row: Row, logs: Path | None = None, options_of_pytest: Sequence[str] = ()
+) -> dict[str, Any]:
     """Run a row and return its counts, its seconds and the names of the tests that failed."""
     if why := _why_not(row):
         return {"row": row.name, "left_out": why, "failed": []}
     started = time.monotonic()
     with _surroundings(row) as (root, environment, options):
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rf",
-                   "--color=no", *NOTEBOOKS, *row.tests]  # fmt: skip
+                   "--color=no", *options_of_pytest, *NOTEBOOKS, *row.tests]  # fmt: skip
         done = subprocess.run(
             command, cwd=root, env=environment, capture_output=True, encoding="utf-8",
             errors="replace", stdin=subprocess.DEVNULL, **options,
@@ -173,9 +180,10 @@ def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, An
     """The folder, the environment and the further options of `subprocess.run` for a row."""
     options: dict[str, Any] = {}
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FORGEKIT_")}
-    environment |= {"FORGEKIT_DEVICE": "virtual", **row.environment}
+    environment |= row.environment
+    environment.pop("PYTEST_ADDOPTS", None)  # which tests that run pytest would take over
     with ExitStack() as stack:
-        there = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forgekit-machine-")))
+        there = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="machine-")))
         there.chmod(0o755)
         root = ROOT
         if row.copied:

@@ -15,7 +15,13 @@ PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md",
 FOLDERS = ("forgekit", "book", "tests", "week*", ".ci", ".github")
 NAMED = re.compile(r"`((?:\.ci|\.github|\w[\w.*-]*)(?:/[\w.*-]+)*/?)`")
 ENDINGS = (".py", ".ipynb", ".json", ".md", ".svg", ".toml", ".yml")
-ELSEWHERE = ("NN_", "NAME", "_build/", "source/")  # in names of what is made, or stands for others
+ELSEWHERE = (
+    "NN_",
+    "NAME",
+    "_build/",
+    "source/",
+    "results.json",
+)  # in names of what is made, or stands for others
 
 
 def known() -> set[str]:

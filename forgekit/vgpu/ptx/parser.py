@@ -67,6 +67,13 @@ def parse(text: str) -> Module:
     return Parser(text).module()
 
 
+def _path(text: str) -> str:
+    """A file's path; the compiler writes bytes beyond ASCII as three octal digits each."""
+    octal = re.compile(rb"\\([0-7]{3})")
+    raw = octal.sub(lambda match: bytes([int(match[1], 8) & 0xFF]), text.encode())
+    return raw.decode(errors="replace")
+
+
 class Parser:
     """One pass over the text of a module; `pos` is where it stands."""
 
@@ -77,7 +84,7 @@ class Parser:
         self.pos = 0
         # In inline assembly the compiler counts a line on with each line of the assembly.
         self.assembly = [match.span() for match in _ASSEMBLY.finditer(text)]
-        self.files = {int(n): path for n, path in _FILE.findall(self.text)}
+        self.files = {int(n): _path(text) for n, text in _FILE.findall(self.text)}
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
         self.kernel = Kernel("", ())  # the one being read
         self.vectors: dict[str, Vector] = {}  # registers declared as `.v2` or `.v4`
