@@ -233,7 +233,7 @@ def empty(
     _check_dtype(dtype)
     made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)
     if made.device.type == "cpu":
-        HOST.mark_blank(made)  # the sanitizer knows then what nobody has written
+        HOST.mark_blank(made)  # the sanitizer then knows which memory is unwritten
     return made
 
 

@@ -238,7 +238,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
 
 def _allocate(size_bytes: int) -> int:
-    """The address of fresh memory; all its bits are set, as in memory that nobody has written."""
+    """The address of fresh memory; all its bits are set, as in unwritten memory."""
     memory = np.full(max(int(size_bytes), 1) + 512, 0xFF, np.uint8)
     start = memory.ctypes.data
     address = -(-start // 512) * 512

@@ -44,5 +44,5 @@ class Adversary:
         return bool(self._draw.integers(4) == 0)
 
     def noise(self, n: int) -> Array:
-        """Bytes for memory that nobody has written."""
+        """Return bytes for unwritten memory."""
         return self._draw.integers(256, size=n, dtype=np.uint8)

@@ -78,7 +78,7 @@ class KernelError(ForgekitError):
     Attributes:
         kind: short slug of the mistake, such as `out-of-bounds`; empty where there is none.
         lines: the Python lines concerned, with `file` and `line`; empty where they are not known.
-        who: ((x, y, z) of the block, of the thread) that was the first; None where nobody is.
+        who: ((x, y, z) of the block, of the thread) that was the first; None if there is none.
         place: the element or offset, as in the message.
         overrun: of an access outside a tensor, its numbers (a `faults.Overrun`); None elsewhere.
     """
@@ -95,7 +95,7 @@ class MemoryAccessError(KernelError):
 
 
 class DeadlockError(KernelError):
-    """The threads of a kernel wait for each other for ever; the message says who waits where."""
+    """The threads of a kernel wait for each other indefinitely; the message says which ones."""
 
     kind = "deadlock"
 

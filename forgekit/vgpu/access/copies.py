@@ -107,7 +107,7 @@ class AsyncOperation:
     left: Array = field(init=False)
     group: Array = field(init=False)
     held: dict[int, Array] = field(default_factory=dict)  # bytes that have been read already
-    moved: bool = False  # arrived early, which nobody may rely on
+    moved: bool = False  # arrived early, which no code may rely on
     token: object = None  # a listener's own
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ class _Copy:
     left: Array
     group: Array
     pc: int
-    moved: bool = False  # its data has arrived early, which nobody may rely on
+    moved: bool = False  # its data has arrived early, which no code may rely on
 
 
 class _Pending:

@@ -16,7 +16,7 @@
                     syncs of parts of a warp
     cluster_sync.py clusters, mbarriers, asynchronous operations: what they order; is the block
                     still there whose shared memory is reached?
-    definedness.py  where what nobody wrote shows, in launches that are repeated for it
+    definedness.py  finds where unwritten memory shows, by repeating a launch
     sinks.py        what can be seen of a launch from outside
 
 Out of bounds, misaligned, deadlocked: these the machine finds itself, always

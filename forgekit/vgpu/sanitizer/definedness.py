@@ -68,7 +68,7 @@ class Definedness(Listener):
     def __init__(self, program: Program, bare: Program, report: Report) -> None:
         self._bare, self._unit, self._report = bare, bare.unit_bytes, report
         self.program, self._repeated = self._watch(program), self._watch(bare)
-        # (batch, instruction, how often it has run) -> what it read that nobody had written
+        # (batch, instruction, how often it has run) -> the unwritten memory that it read
         self._blank: dict[tuple[int, int, int], list[Reach]] = {}
         # Of all sights of the run to compare with: the code, and how much had been found by then.
         self._codes: list[int] = []
@@ -83,7 +83,7 @@ class Definedness(Listener):
         self, take: Callable[[Sight], None], filled: frozenset[int] = frozenset(), fill: Fill = None
     ) -> None:
         """A run begins. take: what is done with each sight. filled: instructions that find `fill`
-        where nobody has written."""
+        in unwritten memory."""
         self._take, self._filled, self._fill = take, filled, fill
         self._batch, self._sights = -1, 0
         self._ran: Counter[int] = Counter()
@@ -146,7 +146,7 @@ class Definedness(Listener):
         self._see(sinks.sight(m, "lane", [lanes.reshape(m.shape)], m.mask))
 
     def read_blank(self, m: Batch, found: Reach) -> None:
-        """Threads read shared memory that nobody has written."""
+        """Threads read unwritten shared memory."""
         self._blank.setdefault((self._batch, m.pc, self._ran[m.pc]), []).append(found)
 
     # -- runs that are compared -------------------------------------------------------------------

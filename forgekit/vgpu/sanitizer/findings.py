@@ -30,7 +30,7 @@ class Finding:
     """One mistake, however many threads made it.
 
     kind: one of `KINDS`. lines: the Python lines, the one where it shows first; empty where the
-    PTX has no line information. block, thread: (x, y, z) of the first thread; None where nobody is
+    PTX has no line information. block, thread: (x, y, z) of the first thread; None if there is none
     to be named. place: the element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory
     offset. count: how often, over all threads. sentences: what happened; advice: what to look at.
     """

@@ -80,7 +80,7 @@ class Sanitizer(Listener):
 
     @property
     def read_blank(self) -> bool:
-        """Whether somebody has read shared memory that nobody has written."""
+        """True if a thread has read unwritten shared memory."""
         return self._shared.read_blank
 
     @property

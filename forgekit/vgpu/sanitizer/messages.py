@@ -181,7 +181,7 @@ UNFENCED = Message(
     "the barrier, then the copy or the wgmma.",
 )
 
-# -- memory that nobody has written ---------------------------------------------------------------
+# -- unwritten memory -----------------------------------------------------------------------------
 _SHOWS = {
     "store": "What comes of it is stored in {element} by {user}{where}.",
     "atomic": "What comes of it goes into the atomic update of {element} by {user}{where}.",

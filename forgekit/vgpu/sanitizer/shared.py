@@ -69,7 +69,7 @@ class SharedCheck:
     """The shared memory of one launch, batch by batch.
 
     Attributes:
-        read_blank: somebody has read what nobody has written.
+        read_blank: a thread has read unwritten memory.
         on_blank: called with each such read, if set.
     """
 
@@ -145,7 +145,7 @@ class SharedCheck:
 
     # -- reads of what nobody wrote, copies in flight ---------------------------------------------
     def _may_be_blank(self, m: Batch, access: Access) -> bool:
-        """Whether a load may have met memory that nobody has written, by what it found."""
+        """True if a load may have met unwritten memory, by what it found."""
         if self.read_blank and self.on_blank is None:
             return False  # that one such read is known suffices
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:

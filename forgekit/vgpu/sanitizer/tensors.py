@@ -195,7 +195,7 @@ class GlobalCheck:
             self._write_sources(m, tensor, found, reported=races)
 
     def _read(self, m: Batch, tensor: _Tensor, found: Reach) -> None:
-        """Report reads of what nobody has written, once for each unit."""
+        """Report reads of unwritten memory, once per unit."""
         assert tensor.known is not None
         known = tensor.known[found.units]
         if known.all():
