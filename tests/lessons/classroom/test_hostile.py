@@ -42,11 +42,12 @@ def wrong(e):
 
 
 OUT_OF_REACH = """
-import ctypes, glob, os, socket
+import ctypes, glob, os, socket, sys
 import forgekit
 root = os.path.dirname(os.path.dirname(forgekit.__file__))
+seen = {root, sys.prefix, sys.base_prefix}  # may lie below /home; of that only the way there shows
 found = [f for f in (root + "/README.md", "/root/.bashrc", "/home", "/var", "/run", "/sys", "/old")
-         if os.path.exists(f)]
+         if os.path.exists(f) and not any(place.startswith(f + "/") for place in seen)]
 for file in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/etc/x", forgekit.__file__,
              "/proc/1/mem"):
     try:
