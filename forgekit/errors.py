@@ -10,7 +10,7 @@
     ├── CheckError(.., AssertionError)   check() found wrong values
     └── KernelError                      the virtual GPU stopped a kernel
         ├── MemoryAccessError            out of bounds, misaligned, unmapped
-        ├── DeadlockError                threads wait for each other for ever
+        ├── DeadlockError                threads wait for each other endlessly
         ├── InstructionBudgetError       the kernel ran longer than its instruction budget
         ├── SanitizerError               a race, memory nobody wrote, a barrier misused
         ├── LaunchError                  too many threads, too much shared memory, bad grid

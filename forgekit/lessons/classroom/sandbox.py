@@ -101,7 +101,7 @@ def available() -> str:
 
 
 def enter(limits: Limits, paths: Iterable[str]) -> None:
-    """Cut this process off, for ever; it must have one thread. Its children are in a process
+    """Cut this process off for good; it must have one thread. Its children are in a process
     namespace of their own, so the first of them takes all others with it when it ends.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +17,7 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import GlobalMemory
 
 
-class Groups(Batch):
+class Groups(Batch, ABC):
     """A batch whose threads run in groups; the scheduler, a `Machine`, chooses among them."""
 
     def __init__(
@@ -35,9 +36,9 @@ class Groups(Batch):
         self._start = 0  # from here on, what the running group has executed is not yet counted
         self._waits = False  # the running group has been parked
 
+    @abstractmethod
     def exit(self, mask: Array | None) -> bool:
         """End the threads of `mask`, and let go those that waited for them alone."""
-        raise NotImplementedError
 
     def _ran(self, stop: int) -> None:
         """The running group has executed everything up to `stop`."""
