@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgekit.compiling.replay import copied
 from forgekit.errors import KernelError, MemoryAccessError
-from forgekit.vgpu import HOST, Listener, Recording, options
+from forgekit.vgpu import HOST, Listener, Recording, Sharing, options
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -105,6 +105,20 @@ def recorded(
     if recording.is_complete and not recording.reaches_further:
         _keep(call)
     return call
+
+
+def sampled(kernel: CompiledKernel, args: tuple[Any, ...], blocks: int, *makes: Make) -> Recording:
+    """Run some blocks of each launch, with copies of the arguments, and return what happened.
+
+    Raises:
+        UsageError: fewer than 8 blocks.
+        KernelError: what stopped the kernel.
+    """
+    changes = {"keep": False, "blocks": blocks, "sanitize": False}
+    _, error, recording = _run(kernel, args, Sharing, *makes, **changes)
+    if error is not None:
+        raise error
+    return recording
 
 
 def _keep(call: Call) -> None:

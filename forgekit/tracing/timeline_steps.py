@@ -111,7 +111,7 @@ class BlockTimeline(Launches):
         super().on_batch(m)
         number = linear_block(self.block, m.record.grid)  # the grid is known only now
         ours = len(self.launches) - 1 == self.launch and number in m.blocks
-        self._row = number - m.blocks.start if ours else None
+        self._row = m.blocks.index(number) if ours else None
         if ours:
             self._loops = _Iterations(m.program.loops, m.n_threads)
             self._arrived, self._busy = (np.full(m.n_threads, -1) for _ in range(2))

@@ -125,7 +125,7 @@ class Touches(Launches):
         if COLUMNS[kind] not in self.columns or not is_meant(self.line, source):
             return
         block, thread = who
-        block = m.record.linear_blocks(block + m.blocks.start)
+        block = m.record.linear_blocks(np.asarray(m.blocks)[block])
         grid = math.prod(m.record.grid), m.n_threads
         for region in target.allocation.regions:
             name = region.info.name

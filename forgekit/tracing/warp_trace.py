@@ -73,9 +73,10 @@ class BlockTrace(Listener):
         self._memory = m.memory
 
     def on_access(self, m: Moment, access: Access) -> None:
-        row = linear_block(self.block, m.record.grid) - m.blocks.start
-        if not 0 <= row < len(m.blocks):
+        number = linear_block(self.block, m.record.grid)
+        if number not in m.blocks:
             return
+        row = m.blocks.index(number)
         mask, event, address = m.expand(access.mask)[row], None, None
         for space, address, there in access.by_space(m.shape):
             event = self._record(m, access, space, mask & there[row], address[row]) or event

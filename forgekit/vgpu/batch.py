@@ -12,7 +12,7 @@ speed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -25,6 +25,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import WARP, LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.memory.storage import local_memory, shared_memory
+from forgekit.vgpu.sampling import Part
 
 E = TypeVar("E", bound=KernelError)
 
@@ -82,13 +83,14 @@ class Batch:
         program: Code,
         record: LaunchRecord,
         memory: GlobalMemory,
-        blocks: range,
+        blocks: Sequence[int],
         adversary: Adversary | None = None,
     ) -> None:
         self.program = program
         self.record = record
         self.memory = memory
         self.blocks = blocks
+        self.part: Part | None = None  # of a sample
         self.adversary = adversary
         self.n_blocks = len(blocks)
         self.block_threads = int(np.prod(record.block))

@@ -13,7 +13,7 @@ take too much memory is not kept: then the listeners named beforehand hear it wh
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -22,10 +22,12 @@ import numpy as np
 
 from forgekit.vgpu.access.addressing import Target
 from forgekit.vgpu.counters.counting import Counting, LaunchCounts
+from forgekit.vgpu.counters.sharing import Shared, Sharing
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.host.options import Options, options
 from forgekit.vgpu.launch_record import WARP, LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.sampling import Part
 from forgekit.vgpu.sanitizer import Finding
 
 if TYPE_CHECKING:
@@ -48,13 +50,15 @@ class Moment(Protocol):
     """The machine as a listener sees it, in a run or in a recording.
 
     program: the kernel; pc: the instruction that runs, its number. record: the launch. blocks: the
-    numbers of the batch's blocks. shape: (blocks, threads) of the batch, threads in whole warps.
+    numbers of the batch's blocks; part: of a sample, which they belong to, None where all blocks
+    run. shape: (blocks, threads) of the batch, threads in whole warps.
     """
 
     program: Code
     record: LaunchRecord
     memory: GlobalMemory
-    blocks: range
+    blocks: Sequence[int]
+    part: Part | None
     n_blocks: int
     n_threads: int
     shape: tuple[int, int]
@@ -72,7 +76,7 @@ class _PastBatch:
 
     def __init__(self, m: Batch) -> None:
         self.program, self.record = m.program, m.record
-        self.memory, self.blocks = m.memory, m.blocks
+        self.memory, self.blocks, self.part = m.memory, m.blocks, m.part
         self.n_blocks, self.n_threads = self.shape = m.shape
         self.pc = m.pc
 
@@ -155,6 +159,12 @@ class Recording:
     def counts(self) -> list[LaunchCounts]:
         """Return the counts of each launch."""
         return self.read(Counting).launches
+
+    @property
+    def shared(self) -> list[Shared]:
+        """Return what blocks of each launch share; needs `Sharing` among the makes of a run that is
+        not kept."""
+        return self.read(Sharing).launches
 
     @property
     def reaches_further(self) -> bool:

@@ -122,11 +122,11 @@ def _overrun(
     """start: the virtual address of the tensor's first element."""
     block, thread = np.nonzero(np.broadcast_to(bad, m.shape))
     reached = np.broadcast_to(address, m.shape)[block, thread].astype(np.int64) - start
-    first = m.blocks.start * m.block_threads
-    present = first + np.arange(m.n_blocks * m.block_threads)
-    threads = first + block * m.block_threads + thread
+    blocks = np.asarray(m.blocks)
+    present = (blocks[:, None] * m.block_threads + np.arange(m.block_threads)).reshape(-1)
+    threads = blocks[block] * m.block_threads + thread
     wide, high, _ = m.record.block
-    bx, by, _ = block_coordinates(m.blocks.start + block, m.record.grid, m.record.cluster)
+    bx, by, _ = block_coordinates(blocks[block], m.record.grid, m.record.cluster)
     places = np.stack((bx * wide + thread % wide, by * high + thread // wide % high), axis=-1)
     numbers, per_access = reached // info.itemsize, max(width // info.itemsize, 1)
     return Overrun(

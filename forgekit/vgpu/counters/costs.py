@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -61,6 +61,15 @@ class AccessCounts:
             max(self.high, other.high),
             self.strides + other.strides,
         )
+
+    def times(self, weight: float) -> AccessCounts:
+        """Return the counts of so many times the accesses, rounded."""
+        requests, asked, units, ideal = (
+            round(n * weight) for n in (self.requests, self.bytes_asked, self.units, self.ideal)
+        )
+        strides = Counter({stride: round(n * weight) for stride, n in self.strides.items()})
+        return replace(self, requests=requests, bytes_asked=asked, units=units, ideal=ideal,
+                       strides=strides)  # fmt: skip
 
     @property
     def is_global(self) -> bool:

@@ -10,14 +10,19 @@ Everything is counted for each PTX instruction; who wants source lines adds up.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from forgekit.vgpu.access.copies import AsyncOperation
 from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.code import Code
+from forgekit.vgpu.counters import rules, waits
 from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.counters.touched import READ, WRITTEN, TensorTraffic, Touched
@@ -37,8 +42,9 @@ class LaunchCounts:
     warp_instructions, thread_instructions, divergent: for each PTX instruction; thread
     instructions include lanes whose guard predicate is false. accesses: (instruction, kind) ->
     counts; kind is `global_` or `shared_` and load, store, atomic, reduction or async. tensors,
-    read_bytes, written_bytes: device memory touched, each byte once. bulk_bytes: of global memory,
-    moved by bulk copies.
+    read_bytes, written_bytes: device memory touched, each byte once; read_sectors, written_sectors:
+    its 32-byte sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: of global
+    memory, moved by bulk copies. sample: None where all blocks ran; else the counts are estimates.
     """
 
     program: Code
@@ -50,7 +56,30 @@ class LaunchCounts:
     tensors: list[TensorTraffic]
     read_bytes: int
     written_bytes: int
+    read_sectors: int
+    written_sectors: int
+    read_pairs: int
+    written_pairs: int
     bulk_bytes: int = 0
+    sample: Sample | None = None
+
+    @functools.cached_property
+    def steps(self) -> list[waits.Step]:
+        """Return what each instruction keeps busy and waits for."""
+        return waits.steps(self.program)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a sampled launch has run.
+
+    blocks: that were counted, of n_blocks. disagreement: between two halves of the sample, in the
+    number of instructions or of sectors, whichever differ more; 0.1: one half has 10 % more.
+    """
+
+    blocks: int
+    n_blocks: int
+    disagreement: float
 
 
 class Counting(Listener):
@@ -61,19 +90,21 @@ class Counting(Listener):
         self._current: _Launch | None = None
         self._costs = Costs()
         self._source: Access
+        self._sample: _Sampled
 
     @property
     def launches(self) -> list[LaunchCounts]:
         """What was counted so far, in the order of the launches."""
         if self._current is not None:
-            self._done.append(self._current.result())
+            self._done.append(self._sample.result())
             self._current = None
         return self._done
 
     def on_batch(self, m: Batch) -> None:
         if self._current is None or self._current.record is not m.record:
             self.launches  # noqa: B018  closes the launch before
-            self._current = _Launch(m)
+            self._sample = _Sampled()
+        self._current = self._sample.part(m)
         self._current.sizes.clear()
 
     def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
@@ -141,8 +172,96 @@ class Counting(Listener):
             self._costs.add((None, written), rule, both, target.mask, m.shape, width)
 
 
+class _Sampled:
+    """The parts of a launch that runs, and what they stand for."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, _Launch] = {}
+        self._about: dict[str, tuple[float, int]] = {}  # name -> weight, blocks
+
+    def part(self, m: Batch) -> _Launch:
+        """The counts that the blocks of this batch belong to."""
+        name, weight = ("all", 1.0) if m.part is None else (m.part.name, m.part.weight)
+        if name not in self._parts:
+            self._parts[name], self._about[name] = _Launch(m), (weight, 0)
+        self._about[name] = weight, self._about[name][1] + m.n_blocks
+        return self._parts[name]
+
+    def result(self) -> LaunchCounts:
+        if list(self._parts) == ["all"]:
+            return self._parts["all"].result()
+        counted = {name: part.result() for name, part in self._parts.items()}
+        even, odd = counted["even"], counted["odd"]
+        weighed = [(counted[name], weight) for name, (weight, _) in self._about.items() if weight]
+        accesses: dict[tuple[int, str], AccessCounts] = {}
+        for part, weight in weighed:
+            for key, access in part.accesses.items():
+                more = access.times(weight)
+                accesses[key] = accesses[key] + more if key in accesses else more
+        blocks = sum(n for weight, n in self._about.values() if weight)
+        n_blocks = math.prod(even.record.grid)
+        steps: dict[str, Any] = {
+            name: _weighed([(getattr(part, name), weight) for part, weight in weighed])
+            for name in ("warp_instructions", "thread_instructions", "divergent")
+        }
+        bulk_bytes = round(sum(part.bulk_bytes * weight for part, weight in weighed))
+        sample = Sample(blocks, n_blocks, _disagreement(even, odd))
+        return replace(even, accesses=accesses, bulk_bytes=bulk_bytes, sample=sample, **steps,
+                       **self._distinct(n_blocks / self._about["even"][1]))  # fmt: skip
+
+    def _distinct(self, times: float) -> dict[str, Any]:
+        """Device memory that the whole launch touches; times: halves of the sample in it."""
+        even, odd = (self._parts[name].touched for name in ("even", "odd"))
+        both = even.merged(odd)
+        allocations = self._parts["even"].memory.allocations
+
+        def whole(half: int, other: int, union: int, most: int) -> int:
+            return min(extrapolated((half + other) / 2, union, times), most)
+
+        tensors = []
+        for a, b, all_ in zip(*(t.tensors(allocations) for t in (even, odd, both)), strict=True):
+            r = whole(a.read_bytes, b.read_bytes, all_.read_bytes, a.size_bytes)
+            w = whole(a.written_bytes, b.written_bytes, all_.written_bytes, a.size_bytes)
+            tensors.append(replace(all_, read_bytes=r, written_bytes=w))
+        found: dict[str, Any] = {"tensors": tensors}
+        for way in (READ, WRITTEN):
+            for unit, size in (
+                ("bytes", 1),
+                ("sectors", rules.SECTOR_BYTES),
+                ("pairs", 2 * rules.SECTOR_BYTES),
+            ):
+                most = sum(a.size_bytes for a in allocations) // size
+                one, other, union = (t.distinct(way, size) for t in (even, odd, both))
+                found[f"{way}_{unit}"] = whole(one, other, union, most)
+        return found
+
+
+def extrapolated(half: float, union: float, times: float) -> int:
+    """Distinct things that `times` samples touch, of which one touches `half` and two `union`.
+
+    As if each drew at random from so many things that two overlap as much as these do.
+    """
+    if half <= 0:
+        return 0
+    new = union / half - 1  # of what a second sample touches
+    if new > 1 - 1e-9:
+        return round(half * times)
+    return round(half * (1 - max(new, 0.0) ** times) / (1 - max(new, 0.0)))
+
+
+def _weighed(parts: Sequence[tuple[list[int], float]]) -> list[int]:
+    columns = zip(*([n * weight for n in counts] for counts, weight in parts), strict=True)
+    return [round(sum(column)) for column in columns]
+
+
+def _disagreement(one: LaunchCounts, other: LaunchCounts) -> float:
+    pairs = [(sum(c.warp_instructions), sum(a.units for a in c.accesses.values()))
+             for c in (one, other)]  # fmt: skip
+    return max(abs(a - b) / max(min(a, b), 1) for a, b in zip(*pairs, strict=True))
+
+
 class _Launch:
-    """A launch that runs."""
+    """A launch that runs, or a part of it."""
 
     def __init__(self, m: Batch) -> None:
         n = len(m.program.instructions)
@@ -182,6 +301,10 @@ class _Launch:
             touched.tensors(self.memory.allocations),
             touched.distinct(READ),
             touched.distinct(WRITTEN),
+            touched.distinct(READ, rules.SECTOR_BYTES),
+            touched.distinct(WRITTEN, rules.SECTOR_BYTES),
+            touched.distinct(READ, 2 * rules.SECTOR_BYTES),
+            touched.distinct(WRITTEN, 2 * rules.SECTOR_BYTES),
             self.bulk_bytes,
         )
 

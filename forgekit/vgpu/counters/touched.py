@@ -13,6 +13,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import Allocation
 
 READ, WRITTEN = "read", "written"
+_PART = 1 << 16  # bytes of a tensor that are looked at together, or not at all
 _WAYS = {
     "load": (READ,), "async load": (READ,), "store": (WRITTEN,), "atomic": (READ, WRITTEN),
 }  # fmt: skip
@@ -39,6 +40,7 @@ class Touched:
 
     def __init__(self) -> None:
         self._bytes: dict[tuple[int, str], Array] = {}  # (allocation's address, way) -> booleans
+        self._parts: dict[tuple[int, str], Array] = {}  # whether there may be any in each _PART
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
         """Mark what an access touches."""
@@ -51,6 +53,9 @@ class Touched:
                 touched = self._of(target.allocation, way)[target.skipped :]
                 rows = touched[: len(touched) // each * each].view(f"V{each}")
                 rows[places] = np.void(b"\1" * each)
+                parts = self._parts[target.allocation.address, way]
+                for end in (0, each - 1):
+                    parts[(places * each + (target.skipped + end)) // _PART] = True
 
     def tensors(self, allocations: Sequence[Allocation]) -> list[TensorTraffic]:
         """What was touched in each tensor, in the order of their addresses."""
@@ -60,20 +65,53 @@ class Touched:
                 start = region.start - allocation.real_address
                 part = slice(start, start + region.size_bytes)
                 read, written = (
-                    int(np.count_nonzero(self._of(allocation, way)[part]))
-                    for way in (READ, WRITTEN)
+                    self._count(allocation.address, way, part) for way in (READ, WRITTEN)
                 )
                 info = region.info
                 result.append(TensorTraffic(info.name, info.dtype, info.shape, region.size_bytes,
                                             read, written))  # fmt: skip
         return result
 
-    def distinct(self, way: str) -> int:
-        """Bytes touched in this way, those that tensors share counted once."""
-        return sum(int(np.count_nonzero(t)) for (_, w), t in self._bytes.items() if w == way)
+    def distinct(self, way: str, size: int = 1) -> int:
+        """Bytes touched in this way, those that tensors share counted once; or pieces of so many
+        bytes, a power of two, counted from the tensor's first byte."""
+        return sum(self._count(address, w, None, size) for address, w in self._bytes if w == way)
+
+    def _count(self, address: int, way: str, part: slice | None = None, size: int = 1) -> int:
+        """Bytes (pieces of `size`) touched in a part of an allocation."""
+        touched = self._bytes.get((address, way))
+        if touched is None:
+            return 0
+        there = np.flatnonzero(self._parts[address, way])
+        found = 0
+        for k in there:
+            piece = touched[k * _PART : (k + 1) * _PART]
+            if size > 1:
+                words = np.pad(piece, (0, -len(piece) % size)).view(np.uint64)
+                piece = np.any(words.reshape(-1, size // 8), axis=1, keepdims=True)
+            elif part is not None:
+                first = k * _PART
+                piece = piece[max(part.start - first, 0) : max(part.stop - first, 0)]
+            found += int(np.count_nonzero(piece))
+        return found
+
+    def merged(self, other: Touched) -> Touched:
+        """What this or the other has touched."""
+        both = Touched()
+        for touched in (self, other):
+            for key, array in touched._bytes.items():
+                if key not in both._bytes:
+                    both._bytes[key] = np.zeros(len(array), bool)
+                    both._parts[key] = np.zeros(len(touched._parts[key]), bool)
+                both._parts[key] |= touched._parts[key]
+                for k in np.flatnonzero(touched._parts[key]):
+                    part = slice(k * _PART, (k + 1) * _PART)
+                    both._bytes[key][part] |= array[part]
+        return both
 
     def _of(self, allocation: Allocation, way: str) -> Array:
         key = allocation.address, way
         if key not in self._bytes:
             self._bytes[key] = np.zeros(allocation.size_bytes, bool)
+            self._parts[key] = np.zeros(-(-allocation.size_bytes // _PART), bool)
         return self._bytes[key]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from forgekit.vgpu import sampling
 from forgekit.vgpu.adversary import Adversary
 from forgekit.vgpu.errors import KernelError, SanitizerError
 from forgekit.vgpu.host.limits import check_limits
@@ -20,6 +20,7 @@ from forgekit.vgpu.machine.printf import Printer
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.memory.storage import block_bytes
 from forgekit.vgpu.program import Program
+from forgekit.vgpu.sampling import Part
 from forgekit.vgpu.sanitizer import Sanitizer
 from forgekit.vgpu.sanitizer.findings import unwritten
 
@@ -102,20 +103,25 @@ def _run_batches(
 ) -> None:
     """Run the blocks of a launch, batch by batch."""
     chosen = current()
-    n_blocks = math.prod(record.grid)
+    parts = sampling.parts(record, chosen.blocks)
+    n_blocks = sum(len(part.blocks) for part in parts)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
-    starts = range(0, n_blocks, per_batch)
-    if chosen.schedule == "adversarial" and chosen.seed % 2:
-        starts = starts[::-1]
-    # No list: the largest grid has more batches than fit into memory.
-    batches = (range(start, min(start + per_batch, n_blocks)) for start in starts)
+    backwards = chosen.schedule == "adversarial" and chosen.seed % 2
+    batches = _batches(parts, per_batch, -1 if backwards else 1)
     printer = Printer(chosen.prints)
     try:
         with np.errstate(all="ignore"):
-            for blocks in _with_progress(batches, n_blocks) if chosen.progress else batches:
-                run_batch(program, record, memory, blocks, printer, listeners)
+            for part in _with_progress(batches, n_blocks) if chosen.progress else batches:
+                run_batch(program, record, memory, part.blocks, printer, listeners, part)
     finally:
         printer.close()
+
+
+def _batches(parts: Sequence[Part], size: int, step: int) -> Iterator[Part]:
+    """Cut parts into batches. No list: the largest grid has more than fit into memory."""
+    for part in parts:
+        for start in range(0, len(part.blocks), size)[::step]:
+            yield part._replace(blocks=part.blocks[start : start + size])
 
 
 def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
@@ -132,11 +138,15 @@ def run_batch(
     program: Program,
     record: LaunchRecord,
     memory: GlobalMemory,
-    blocks: range,
+    blocks: Sequence[int],
     printer: Printer | None = None,
     listeners: Sequence[Listener] | None = None,
+    part: Part | None = None,
 ) -> Machine:
-    """Run some blocks of a launch to their end and print what they printed, in block order."""
+    """Run some blocks of a launch to their end and print what they printed, in block order.
+
+    part: the part of a sample that they belong to.
+    """
     chosen = current()
     machine = Machine(
         program,
@@ -146,10 +156,9 @@ def run_batch(
         budget=chosen.budget,
         listeners=chosen.listeners if listeners is None else listeners,
         printer=printer or Printer(chosen.prints),
-        adversary=(
-            Adversary(chosen.seed, blocks.start) if chosen.schedule == "adversarial" else None
-        ),
+        adversary=(Adversary(chosen.seed, blocks[0]) if chosen.schedule == "adversarial" else None),
     )
+    machine.part = part
     for listener in machine.listeners:
         listener.on_batch(machine)
     try:
@@ -165,15 +174,15 @@ def run_batch(
     return machine
 
 
-def _with_progress(batches: Iterable[range], n_blocks: int) -> Iterator[range]:
+def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
     """The batches, with a progress bar once they have taken a while."""
     began, bar, done = time.perf_counter(), None, 0
     try:
-        for blocks in batches:
-            yield blocks
-            done += len(blocks)
+        for part in batches:
+            yield part
+            done += len(part.blocks)
             if bar is not None:
-                bar.update(len(blocks))
+                bar.update(len(part.blocks))
             elif time.perf_counter() - began > _PROGRESS_AFTER_S and done < n_blocks:
                 from tqdm import tqdm
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from forgekit.vgpu import environment
 from forgekit.vgpu.errors import UsageError
 from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.sampling import FEWEST
 from forgekit.vgpu.sanitizer import Finding
 from forgekit.vgpu.wording import brief, got_needed
 
@@ -25,6 +26,8 @@ SCHEDULES = ("default", "adversarial")
 class Options:
     """How a run of the virtual GPU goes; by default, the environment decides.
 
+    blocks: of each launch that are run where it is only to be counted, at least 8, drawn as
+    `forgekit.vgpu.sampling` says; None for all. What a kernel computes is then incomplete.
     budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
     every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches;
     prints: show what kernels print.
@@ -40,6 +43,7 @@ class Options:
     budget: int = field(
         default_factory=functools.partial(environment.number, "FORGEKIT_BUDGET", 4_000_000)
     )
+    blocks: int | None = None
     listeners: tuple[Listener, ...] = ()
     batch_threads: int = BATCH_THREADS
     progress: bool = True
@@ -53,6 +57,11 @@ class Options:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.blocks is not None and not (isinstance(self.blocks, int) and self.blocks >= FEWEST):
+            raise UsageError(
+                got_needed("blocks", brief(self.blocks), f"a whole number of at least {FEWEST}",
+                           "leave it out to run all")
+            )  # fmt: skip
         if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
             raise UsageError(
                 got_needed("schedule", brief(self.schedule), f"one of {', '.join(SCHEDULES)}",

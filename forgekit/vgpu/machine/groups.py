@@ -25,7 +25,7 @@ class Groups(Batch, ABC):
         program: Code,
         record: LaunchRecord,
         memory: GlobalMemory,
-        blocks: range,
+        blocks: Sequence[int],
         *,
         listeners: Sequence[Listener] = (),
         adversary: Adversary | None = None,

@@ -42,7 +42,7 @@ class Machine(Groups):
         program: Code,
         record: LaunchRecord,
         memory: GlobalMemory,
-        blocks: range,
+        blocks: Sequence[int],
         *,
         budget: int,
         listeners: Sequence[Listener] = (),

@@ -115,6 +115,9 @@ class Kernel:
     variables: dict[str, Variable] = field(default_factory=dict)
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)  # label -> instruction index
+    rolled: list[int] = field(
+        default_factory=list
+    )  # instructions where `.pragma "nounroll"` stands
 
 
 @dataclass

@@ -289,6 +289,8 @@ class Parser:
         start = self.pos
         text = self.statement()
         if text.startswith(".pragma"):
+            if "nounroll" in text:
+                kernel.rolled.append(len(kernel.instructions))
             return
         if match := _REG.match(text):
             if match[2] not in TYPE_BYTES:

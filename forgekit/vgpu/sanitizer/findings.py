@@ -95,7 +95,7 @@ class Report:
 
     def in_batch(self, m: Batch, number: int) -> Who:
         """A thread by its number in the batch."""
-        return self.who(number + m.blocks.start * m.n_threads)
+        return self.who(number + m.blocks[0] * m.n_threads)
 
     def add(
         self,

@@ -43,7 +43,7 @@ class Order:
 
     def batch(self, m: Batch) -> None:
         """A batch of blocks starts."""
-        self.base = m.blocks.start * m.n_threads
+        self.base = m.blocks[0] * m.n_threads
         self.clocks = WarpClocks(
             m.n_blocks, m.n_threads // WARP, m.cluster_blocks, m.program.is_asynchronous
         )
@@ -51,7 +51,7 @@ class Order:
     def add_sync(self, m: Batch, mask: Array | None) -> None:
         """The threads of `mask` make an access that orders others."""
         warps = np.flatnonzero(m.lanes(mask).any(axis=1)) + self.base // WARP
-        first_team = m.blocks.start // m.cluster_blocks
+        first_team = m.blocks[0] // m.cluster_blocks
         access = _SyncAccess(self.time, frozenset(warps.tolist()), first_team, self.clocks.now)
         self._history.new.append(access)
 

@@ -1,0 +1,183 @@
+"""What blocks share: how many sectors of global memory each of some blocks touches, and together.
+
+    sharing = recording.read(Sharing)
+    sharing.launches[0].loads.of_each
+
+A cache of a multiprocessor saves what one block reads twice, the L2 cache what blocks share that
+run at the same time, and device memory moves the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.counters.rules import SECTOR_BYTES
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.memory import WINDOW_SHIFT
+from forgekit.vgpu.sampling import NEIGHBOURS
+
+_SPREAD = 16  # blocks that are looked at where all run
+_PENDING = 1 << 21  # sectors that are kept before those that are alike are put together
+_ROW, _WARP = 40, 5  # bits of a sector's number, of a warp's
+_WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
+
+
+@dataclass
+class Sectors:
+    """Sectors that one kind of access touches.
+
+    of_each: distinct sectors of each block looked at, added up; together: distinct sectors of these
+    blocks. near_each, near_together: the same of blocks that are neighbours.
+    """
+
+    of_each: int = 0
+    together: int = 0
+    near_each: int = 0
+    near_together: int = 0
+
+
+@dataclass
+class Shared:
+    """What was found in one launch.
+
+    blocks: how many were looked at, of n_blocks; instructions: of each of them, once per warp.
+    warp_loads: distinct sectors that each warp loads, added up.
+    """
+
+    n_blocks: int
+    blocks: int = 0
+    instructions: list[float] = field(default_factory=list)
+    warp_loads: int = 0
+    loads: Sectors = field(default_factory=Sectors)
+    stores: Sectors = field(default_factory=Sectors)
+    atomics: Sectors = field(default_factory=Sectors)
+
+
+class Sharing(Listener):
+    """Looks at some blocks of each launch: a sample's, or a few of all."""
+
+    def __init__(self) -> None:
+        self._done: list[_Launch] = []
+        self._record: object = None
+
+    @property
+    def launches(self) -> list[Shared]:
+        """What was found so far, in the order of the launches."""
+        return [launch.result() for launch in self._done]
+
+    def on_batch(self, m: Batch) -> None:
+        if self._record is not m.record:
+            self._record = m.record
+            self._done.append(_Launch(math.prod(m.record.grid)))
+        self._done[-1].start(m)
+
+    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
+        launch = self._done[-1]
+        if len(launch.rows):
+            lanes = m.expand(mask)[launch.rows]
+            warps = lanes.reshape(len(lanes), -1, 32).any(axis=2).sum(axis=1)
+            launch.instructions += warps * (stop - start)
+
+    def on_access(self, m: Batch, access: Access) -> None:
+        launch = self._done[-1]
+        way = _WAYS.get(access.kind)
+        if way is None or not len(launch.rows) or access.space not in ("global", "generic"):
+            return
+        address = np.broadcast_to(access.address, m.shape)[launch.rows].astype(np.int64)
+        there = m.expand(access.mask)[launch.rows]
+        if access.space == "generic":
+            there = there & (address >> WINDOW_SHIFT == 0)
+        warp = np.arange(m.n_threads) // 32
+        row = np.broadcast_to((np.arange(len(launch.rows))[:, None] << _WARP) | warp, there.shape)
+        launch.add(way, row[there], address[there] // SECTOR_BYTES)
+
+    def on_async_start(self, m: Batch, operation: Any) -> None:
+        launch = self._done[-1]
+        for kind, run in operation.runs():
+            block = operation.who[run.of] // m.n_threads
+            position = {int(b): k for k, b in enumerate(launch.rows)}
+            for b, first, size in zip(block, run.start, run.size, strict=True):
+                if int(b) in position and kind in _WAYS:
+                    begin = run.allocation.address + int(first)
+                    sectors = np.arange(
+                        begin // SECTOR_BYTES, -(-(begin + int(size)) // SECTOR_BYTES)
+                    )
+                    launch.add(
+                        _WAYS[kind], np.full(len(sectors), position[int(b)] << _WARP), sectors
+                    )
+
+
+class _Launch:
+    """A launch that runs: pairs of a block looked at and a sector it touches."""
+
+    def __init__(self, n_blocks: int) -> None:
+        self.n_blocks = n_blocks
+        spread = np.linspace(0, n_blocks - 1, min(_SPREAD, n_blocks)).astype(int)
+        first = max((n_blocks - NEIGHBOURS) // 2, 0)
+        self._wanted = set(spread.tolist()), set(range(first, min(first + NEIGHBOURS, n_blocks)))
+        self._pairs: dict[str, list[Array]] = {}  # way -> pairs
+        self._shared = Shared(n_blocks)
+        self._found: dict[tuple[str, str], list[Any]] = {}
+        self._groups: dict[str, Array] = {}
+        self.rows, self.instructions = np.zeros(0, int), np.zeros(0)
+
+    def start(self, m: Batch) -> None:
+        """A batch begins."""
+        self._end()
+        if m.part is not None and m.part.name != "all":
+            self.rows = np.arange(m.n_blocks)
+            spread = np.full(m.n_blocks, m.part.name != "neighbours")
+            near = ~spread
+        else:
+            is_spread, is_near = ([b in w for b in m.blocks] for w in self._wanted)
+            self.rows = np.flatnonzero(np.array(is_spread) | np.array(is_near))
+            spread, near = np.array(is_spread)[self.rows], np.array(is_near)[self.rows]
+        self._groups = {"spread": spread, "near": near}
+        self.instructions = np.zeros(len(self.rows))
+
+    def add(self, way: str, row: Array, sector: Array) -> None:
+        """Rows of `rows` with their warps, and the sectors they touch."""
+        pairs = (row.astype(np.int64) << _ROW) | (sector & ((1 << _ROW) - 1))
+        kept = self._pairs.setdefault(way, [])
+        kept.append(np.unique(pairs))
+        if len(kept) > 1 and sum(map(len, kept)) > _PENDING:
+            kept[:] = [np.unique(np.concatenate(kept))]
+
+    def _end(self) -> None:
+        """The batch is over: count what its blocks touch."""
+        for way, kept in self._pairs.items():
+            pairs = np.unique(np.concatenate(kept))
+            if way == "loads":
+                of_spread = self._groups["spread"][pairs >> (_ROW + _WARP)]
+                self._shared.warp_loads += int(of_spread.sum())
+            row, sector = pairs >> (_ROW + _WARP), pairs & ((1 << _ROW) - 1)
+            pairs = np.unique((row << _ROW) | sector)
+            row, sector = pairs >> _ROW, pairs & ((1 << _ROW) - 1)
+            for name, mine in self._groups.items():
+                there = mine[row]
+                count, sets = self._found.setdefault((way, name), [0, []])
+                self._found[way, name][0] = count + int(there.sum())
+                sets.append(np.unique(sector[there]))
+        self._pairs = {}
+        if len(self.rows):
+            spread = self._groups["spread"]
+            self._shared.blocks += int(spread.sum())
+            self._shared.instructions += self.instructions[spread].tolist()
+        self.rows = np.zeros(0, int)
+
+    def result(self) -> Shared:
+        self._end()
+        for (way, name), (count, sets) in self._found.items():
+            sectors: Sectors = getattr(self._shared, way)
+            together = len(np.unique(np.concatenate(sets)))
+            if name == "spread":
+                sectors.of_each, sectors.together = count, together
+            else:
+                sectors.near_each, sectors.near_together = count, together
+        return self._shared

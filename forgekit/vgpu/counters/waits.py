@@ -1,0 +1,189 @@
+"""How long a lone warp waits for results, and what its instructions keep busy: from the PTX alone.
+
+A warp issues its instructions in order, and each waits until its operands are there. Going through
+the code once, loops twice, with the latency of each kind of result tells for each instruction how
+many cycles it waits and for what. Machine code is ordered alike; ptxas moves loads up now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from forgekit.vgpu.code import Code
+from forgekit.vgpu.ptx import Instruction, dataflow
+
+# Cycles until a result can be used, on Hopper: W. Luo et al., "Benchmarking and dissecting the
+# Nvidia Hopper GPU architecture via microbenchmarking", 2024. Of global memory nominal: who asks
+# knows better which cache it comes from.
+CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
+_AT_ONCE = 8  # loads that ptxas moves up together, at most
+_UNROLLED = 4  # iterations of a short loop that it makes one, if no pragma forbids it
+_SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33
+
+# Instructions of machine code for one of PTX, where it is not one; 0: none, or part of another.
+_FREE = {"mov", "cvta", "ret", "exit", "bra"}
+_LONG = {"div": 9, "sqrt": 8, "rem": 18, "sin": 2, "cos": 2, "rcp": 2, "tanh": 1}
+_SPECIALS = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div")
+_SHUFFLES = ("shfl", "vote", "redux", "match")
+
+
+class Step(NamedTuple):
+    """One PTX instruction in the pipeline.
+
+    pipe: what executes it: "fp32", "fp64", "int", "special", "convert", "tensor", "shared",
+    "global", "barrier", "shuffle", "control"; slots: instructions of machine code. wait: what it
+    waits for (a key of CYCLES, "" for nothing), and cycles: how long.
+    """
+
+    pipe: str
+    slots: float
+    wait: str = ""
+    cycles: float = 0.0
+
+
+def steps(code: Code) -> list[Step]:
+    """The steps of a kernel, one for each instruction."""
+    ready: dict[str, tuple[float, str]] = {}  # register -> when, and what makes it
+    groups: list[float] = []  # when the groups of asynchronous copies arrive
+    copied = now = 0.0
+    unrolled = _unrolled(code)
+    found: list[Step] = [Step("control", 0.0)] * len(code.instructions)
+    for pc in _path(code):
+        i = code.instructions[pc]
+        reads, writes = dataflow.reads_and_writes(i)
+        pipe, slots = pipe_of(i)
+        until, wait = max((ready[r] for r in reads if r in ready), default=(0.0, ""))
+        shared_by = _UNROLLED if wait == "global" and pc in unrolled else 1
+        if i.opcode[:2] == ("cp", "async"):
+            copied = now + CYCLES["global"]
+            if "commit_group" in i.opcode:
+                groups.append(copied)
+            elif "wait_group" in i.opcode or "wait_all" in i.opcode:
+                left = int(getattr(i.operands[0], "bits", 0)) if i.operands else 0
+                done = groups[: len(groups) - left]
+                until, wait = max([(until, wait), *((g, "global") for g in done)])
+        elif i.opcode[0] == "mbarrier" and "try_wait" in i.opcode:
+            until, wait = max((until, wait), (copied, "global"))
+        elif pipe == "barrier":
+            until, wait = max((until, wait), (now + CYCLES["barrier"], "barrier"))
+        cycles = max(until - now, 0.0)
+        found[pc] = Step(pipe, slots, wait if cycles else "", cycles / shared_by)
+        now += cycles + slots
+        kind, latency = _latency(i, pipe)
+        for r in writes:
+            ready[r] = now + latency, kind
+    return found
+
+
+def _path(code: Code) -> Iterator[int]:
+    """The instructions as ptxas orders them, the body of each loop twice in a row."""
+    ends = {last: first for first, last in reversed(code.loops)}
+    targets = set(code.kernel.labels.values())
+    start, again = 0, set[int]()
+    while start < len(code.instructions):
+        stop, loads = start + 1, 0
+        while stop < len(code.instructions) and not (stop in targets or _parts(code, stop - 1)):
+            loads += code.instructions[stop].opcode[0] == "ld"
+            if loads > _AT_ONCE:
+                break
+            stop += 1
+        yield from _loads_first(code, range(start, stop))
+        if stop - 1 in ends and stop - 1 not in again:
+            again.add(stop - 1)
+            start = ends[stop - 1]
+        else:
+            start = stop
+
+
+def _unrolled(code: Code) -> set[int]:
+    """The instructions of loops that ptxas unrolls, so that several loads wait at the same time."""
+    labels, found = set(code.kernel.labels.values()), set[int]()
+    for first, last in code.loops:
+        body = range(first, last + 1)
+        alone = not labels.intersection(body[1:])
+        stores = any(code.instructions[pc].opcode[0] in ("st", "bar", "cp") for pc in body)
+        if alone and not stores and not set(code.kernel.rolled).intersection(body):
+            found.update(body)
+    return found
+
+
+def _parts(code: Code, pc: int) -> bool:
+    """Whether no load moves up past this instruction: a branch, a barrier."""
+    i = code.instructions[pc]
+    return i.opcode[0] in ("bra", "bar", "barrier", "cp", "mbarrier", "fence", "membar")
+
+
+def _loads_first(code: Code, pcs: range) -> list[int]:
+    """ptxas moves loads up, with what computes their addresses: they are then in flight at once.
+
+    A load stays behind stores to memory of its kind, and behind loads that its address comes from.
+    """
+    wanted: set[str] = set()
+    early, stays, late = set[int](), set[str](), set[int]()
+    for pc in pcs:
+        i = code.instructions[pc]
+        reads, writes = dataflow.reads_and_writes(i)
+        space = i.opcode[1] if len(i.opcode) > 1 else ""
+        if i.opcode[0] in ("st", "atom", "red"):
+            stays.add(next((s for s in ("shared", "global") if s in i.opcode), ""))
+        elif stays.intersection(reads) or (i.opcode[0] == "ld" and space in stays):
+            late.add(pc)
+        if i.opcode[0] in ("ld", "atom") or pc in late:
+            stays.update(writes)
+    for pc in reversed(pcs):
+        i = code.instructions[pc]
+        reads, writes = dataflow.reads_and_writes(i)
+        is_load = i.opcode[:2] in (("ld", "global"), ("ld", "shared"))
+        if (is_load or wanted.intersection(writes)) and pc not in late:
+            early.add(pc)
+            wanted.update(reads)
+    return [*(pc for pc in pcs if pc in early), *(pc for pc in pcs if pc not in early)]
+
+
+def pipe_of(i: Instruction) -> tuple[str, float]:
+    """What executes an instruction, and as how many of machine code."""
+    root, kinds = i.opcode[0], i.opcode[1:]
+    last = kinds[-1] if kinds else ""
+    if root in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch"):
+        if "param" in kinds or "wait_group" in kinds or "commit_group" in kinds:
+            return "control", 0.0
+        if (
+            root in ("ldmatrix", "stmatrix")
+            or kinds[:1] == ("shared",)
+            or "shared::cta" in kinds[:1]
+        ):
+            return "shared", 1.0
+        return "global", 1.0
+    if root in ("bar", "barrier") and "warp" not in kinds:
+        return "barrier", 1.0
+    if root in ("mma", "wgmma"):
+        return ("tensor", 1.0) if "mma_async" in kinds or root == "mma" else ("control", 1.0)
+    if root in _SHUFFLES:
+        return "shuffle", 1.0
+    if root in _FREE or (root in ("and", "or", "xor", "not") and last == "pred"):
+        return "control", 0.5 if root == "bra" else 0.0
+    if last == "f64":
+        return "fp64", float(_LONG.get(root, 1))
+    if root == "cvt":
+        return "convert", 1.0
+    if root in ("div", "rem") and not last.startswith(("f", "b")):
+        return "int", float(_LONG["rem"]) * (4 if last.endswith("64") else 1)
+    if root in _SPECIALS:
+        return "special", float(_LONG.get(root, 1)) if "approx" not in kinds else 1.0
+    if last.startswith(("f32", "f16", "bf16")) and root not in ("setp", "selp"):
+        return "fp32", 1.0
+    wide = last.endswith("64") and root != "selp"
+    return "int", (3.0 if root in ("mul", "mad") else 2.0) if wide else 1.0
+
+
+def _latency(i: Instruction, pipe: str) -> tuple[str, float]:
+    """What makes a result, and after how many cycles."""
+    if i.opcode[0] == "atom":
+        return "atomic", CYCLES["shared" if pipe == "shared" else "atomic"]
+    if pipe in ("global", "shared"):
+        return pipe, CYCLES[pipe]
+    each = {"special": _SPECIAL, "fp64": _DOUBLE, "convert": _CONVERT, "shuffle": _SHUFFLE,
+            "tensor": _TENSOR}.get(pipe, CYCLES["compute"])  # fmt: skip
+    long = i.opcode[0] in ("div", "rem", "sqrt") and "approx" not in i.opcode
+    return "compute", each + (CYCLES["compute"] * _LONG[i.opcode[0]] if long else 0)
