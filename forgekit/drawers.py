@@ -27,6 +27,9 @@ DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.sanitizer_page:sanitizer_html"},
     "forgekit.profiling.pictures.Pictures": {"html": "viz.picture:pictures_html"},
     "forgekit.profiling.predictions.Predictions": {"html": "viz.predictions_page:predictions_html"},
+    "forgekit.profiling.predicting.predicted.PredictedTime": {
+        "html": "viz.predicted_page:predicted_html"
+    },
     "forgekit.profiling.profile.Profile": {"html": "viz.profile_page:profile_html"},
     "forgekit.tracing.banks.BankConflicts": {"scene": "viz.runs.warp_accesses:draw_banks"},
     "forgekit.tracing.coalescing.Coalescing": {"scene": "viz.runs.warp_accesses:draw_coalescing"},

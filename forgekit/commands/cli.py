@@ -17,7 +17,7 @@ from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 # In the order of the help. `build-notebooks` is the function `build_notebooks` in the module of
 # that name beside this one, imported when it is called for: none imports torch or the compiler
 # before it runs, so that `forgekit --help` is quick.
-COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "grade",
+COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "calibrate", "grade",
             "build-notebooks", "book")  # fmt: skip
 
 

@@ -14,8 +14,10 @@ from typing import Any
 
 from forgekit.errors import brief, usage_error
 from forgekit.profiling.metrics import Counts, metric
+from forgekit.profiling.predicting.predicted import PredictedTime
 from forgekit.show import Shown
 
+MICROSECONDS = "microseconds"  # of a predicted time, which `Profile.time` gives
 _TODO = "write your number in place of None and run this cell again"
 _LONG = 400  # characters of a value that was said
 _CLOSE = 0.01  # of a metric or a fraction, the difference that is right: no measurement is asked
@@ -29,6 +31,7 @@ class Prediction:
     said: Any
     metric: str = ""
     answer: Any = None
+    factor: float = 1.0  # within which it is right, of a predicted time
 
     @property
     def open(self) -> bool:
@@ -37,6 +40,11 @@ class Prediction:
 
     @property
     def right(self) -> bool:
+        if self.factor > 1:
+            return (
+                not self.open
+                and self.answer / self.factor <= self.said <= self.answer * self.factor
+            )
         roughly = bool(self.metric) or _is_fraction(self.answer)
         return not self.open and _same(self.said, self.answer, roughly)
 
@@ -62,7 +70,8 @@ class Prediction:
             return f"{self.question}: nothing written down; it is {self.answer_text}"
         verdict = "right" if self.right else f"it is {self.answer_text}"
         if self.right and _is_fraction(self.answer) and self.said != self.answer:
-            verdict = f"right, within 1 %; it is {self.answer_text}"
+            within = f"a factor of {self.factor:.2f}" if self.factor > 1 else "1 %"
+            verdict = f"right, within {within}; it is {self.answer_text}"
         mark = ": " if self.right else "; "
         return f"{self.question}: you said {self.said_text}{mark}{verdict}"
 
@@ -100,9 +109,11 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
     """Write a prediction down.
 
     `fk.predict(global_load_sectors_per_request=4)`: of metrics, by name; the next `fk.profile`
-    shows them beside what it counted. `fk.predict("blocks", 8).against(blocks)`: of anything.
-    None or `...` stands for a number not written down yet. Metrics and fractions are right within
-    1 %, whole numbers and other values if they are equal.
+    shows them beside what it counted. `fk.predict(microseconds=20)`: the next `.time()` of a
+    profile prints it beside the predicted time; right within that time's interval.
+    `fk.predict("blocks", 8).against(blocks)`: of anything. None or `...` stands for a number not
+    written down yet. Metrics and fractions are right within 1 %, whole numbers and other values if
+    they are equal.
 
     Args:
         question, said: in words, and any value. numbers: metric -> number.
@@ -121,11 +132,11 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
         return Prediction(words, said)
     found = []
     for name, number in numbers.items():
-        known = metric(name)
+        known = MICROSECONDS if name == MICROSECONDS else metric(name).name
         is_number = isinstance(number, Real) and not isinstance(number, bool)
         if number is not None and number is not ... and not is_number:
             raise usage_error(name, brief(number), "a number", "write one, or None")
-        found.append(Prediction(name.replace("_", " "), number, known.name))
+        found.append(Prediction(name.replace("_", " "), number, known))
     _waiting.all = tuple(found)
     return Predictions(_waiting.all)
 
@@ -137,11 +148,23 @@ def predictions() -> Predictions:
 
 def take(counts: Counts) -> Predictions:
     """The predictions that wait for a profile, with its numbers as answers; they wait no longer."""
-    waiting, _waiting.all = _waiting.all, ()
+    waiting = tuple(p for p in _waiting.all if p.metric != MICROSECONDS)
+    _waiting.all = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
     for p in waiting:
         p.answer = counts[p.metric]
         _keep(p)
     return Predictions(waiting)
+
+
+def take_time(found: PredictedTime) -> None:
+    """Print what waits for a predicted time beside it; it waits no longer."""
+    if found.us is None or found.high is None:
+        return
+    waiting = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
+    _waiting.all = tuple(p for p in _waiting.all if p.metric != MICROSECONDS)
+    for p in waiting:
+        p.factor = found.high / found.us
+        p.against(float(f"{found.us:.3g}"))
 
 
 def _keep(p: Prediction) -> None:

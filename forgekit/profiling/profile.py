@@ -12,14 +12,16 @@ from forgekit.compiling.replay import bind
 from forgekit.profiling.gpus import Gpu, gpu_or_default
 from forgekit.profiling.metrics import GLOBAL_KINDS, SHARED_KINDS, metric
 from forgekit.profiling.pictures import Pictures, show
-from forgekit.profiling.predictions import take
+from forgekit.profiling.predicting.predicted import PredictedTime, predicted_time
+from forgekit.profiling.predictions import take, take_time
 from forgekit.profiling.profile_data import ProfileData
 from forgekit.profiling.profiled_lines import ProfiledLine, launches_of, summed
 from forgekit.profiling.table import as_text
 from forgekit.show import Shown
-from forgekit.tracing.recordings import Call, recorded
+from forgekit.tracing.recordings import Call, recorded, sampled
 from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_trace import FIRST_TIMES, BlockTrace, first_accesses
+from forgekit.vgpu import Sharing
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -120,6 +122,30 @@ class Profile(ProfileData, Shown):
             ],
         }  # fmt: skip
 
+    @checked()
+    def time(self, gpu: str | Gpu | None = None) -> PredictedTime:
+        """Predict how long the launches take on a GPU, with nothing of their data in its caches.
+
+        It follows from what was counted, by the model of `forgekit.profiling.predicting.model`;
+        `book/virtual_gpu.md` says how far it was from times of an H200.
+
+        Args:
+            gpu: a name of `forgekit.profiling.gpus.GPUS`, or a file that `forgekit calibrate`
+                wrote; by default that of the profile.
+
+        Raises:
+            UsageError: no such GPU or file.
+        """
+        launches = self.launches
+        if self.call is not None and any(launch.pace is None for launch in launches):
+            kernel, args = self.call
+            call = recorded(kernel, args, Sharing)
+            launches = launches_of(call.recording, pace=True, registers=kernel.registers)
+        paces = [launch.pace for launch in launches if launch.pace is not None]
+        found = predicted_time(self.name, paces, self.gpu if gpu is None else gpu)
+        take_time(found)
+        return found
+
     def show(self, line: int | str | ProfiledLine | None = None, **options: Any) -> Pictures:
         """Pictures of a line's memory accesses: sectors of global memory, banks of shared memory.
 
@@ -141,7 +167,9 @@ class Profile(ProfileData, Shown):
 
 
 @checked()
-def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) -> Profile:
+def profile(
+    kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None, blocks: int | None = None
+) -> Profile:
     """Run a kernel on the virtual GPU and count what each source line of it costs.
 
     It runs on copies: the tensors passed stay as they are, and what it prints is not shown.
@@ -153,20 +181,30 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
         args: its arguments, as in a call.
         gpu: name of the GPU (`forgekit.profiling.gpus.GPUS`) whose bandwidth bounds the time; by
             default the one of this machine, or an H200.
+        blocks: of each launch that are run, at least 8, where all would take too long: the first,
+            the last, and others drawn from equal parts between them. Counts are then estimates.
 
     Raises:
-        UsageError: not a compiled kernel, arguments it was not compiled for, no such GPU.
+        UsageError: not a compiled kernel, arguments it was not compiled for, no such GPU, blocks
+            below 8.
         KernelError: the kernel did something wrong; what a wrong kernel costs means nothing.
     """
-    found = count(kernel, args, gpu)
+    found = count(kernel, args, gpu, blocks)
     found.predicted = take(found.total)
     return found
 
 
-def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None) -> Profile:
+def count(
+    kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None,
+    blocks: int | None = None,
+) -> Profile:  # fmt: skip
     """`profile`, without a look at what was predicted."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
+    if blocks is not None:
+        recording = sampled(kernel, args, blocks, _FIRST)
+        found = of_recording(kernel.name, recording, chosen, pace=True, registers=kernel.registers)
+        return replace(found, first_accesses=first_accesses(recording.read(_FIRST)))
     call = recorded(kernel, args, _FIRST)
     return replace(of_call(call, chosen), first_accesses=first_accesses(call.read(_FIRST)))
 
@@ -182,9 +220,12 @@ def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
     return replace(found, call=(call.kernel, call.before))
 
 
-def of_recording(name: str, recording: Recording, gpu: Gpu | None = None) -> Profile:
-    """The profile of all launches that were recorded."""
-    launches = launches_of(recording)
+def of_recording(
+    name: str, recording: Recording, gpu: Gpu | None = None, *, pace: bool = False,
+    registers: int | None = None,
+) -> Profile:  # fmt: skip
+    """The profile of all launches that were recorded; `launches_of` explains the rest."""
+    launches = launches_of(recording, pace=pace, registers=registers)
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 
 

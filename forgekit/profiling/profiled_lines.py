@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import SourceLine, display_path
 from forgekit.profiling.metrics import ByName, Counts, total
+from forgekit.profiling.predicting.facts import Facts, facts_of
 
 if TYPE_CHECKING:
     from forgekit.vgpu import AccessCounts, Recording, TensorTraffic
@@ -103,6 +104,8 @@ class Launch(_Counted):
         kernel: its name as it is written in Python; grid, block: (x, y, z).
         counts: of the whole launch, also as attributes and items; lines: by source line;
         tensors: name -> device memory touched; shared_bytes: shared memory of one block.
+        pace: what its time is predicted from, and its counts; None where `Profile.time` runs the
+            kernel again for it.
     """
 
     kernel: str
@@ -112,6 +115,7 @@ class Launch(_Counted):
     lines: tuple[ProfiledLine, ...]
     tensors: dict[str, TensorTraffic]
     shared_bytes: int = 0
+    pace: tuple[Facts, Any] | None = None
 
     @property
     def bytes_touched(self) -> int:
@@ -119,15 +123,24 @@ class Launch(_Counted):
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
-def launches_of(recording: Recording) -> tuple[Launch, ...]:
-    """The counts of each launch, by source line."""
+def launches_of(
+    recording: Recording, *, pace: bool = False, registers: int | None = None
+) -> tuple[Launch, ...]:
+    """The counts of each launch, by source line.
+
+    pace: with what its time is predicted from, of a kernel of so many registers.
+    """
     launches = []
-    for found in recording.counts:
+    counted = recording.counts
+    facts: Sequence[Facts | None] = [None] * len(counted)
+    if pace:
+        facts = facts_of(recording, registers)
+    for found, of in zip(counted, facts, strict=True):
         code, record = found.program, found.record
         kernel = kernel_name(code.kernel.name, code.line_at(0) if code.instructions else None)
         accesses: dict[int, list[AccessCounts]] = {}
-        for (pc, _), counted in found.accesses.items():
-            accesses.setdefault(pc, []).append(counted)
+        for (pc, _), access in found.accesses.items():
+            accesses.setdefault(pc, []).append(access)
         instructions = []
         for pc in (pc for pc, times in enumerate(found.warp_instructions) if times):
             ptx, source = code.instructions[pc], code.line_at(pc)
@@ -142,7 +155,8 @@ def launches_of(recording: Recording) -> tuple[Launch, ...]:
         whole += Counts({"unique_bytes_read": found.read_bytes,
                          "unique_bytes_written": found.written_bytes})  # fmt: skip
         tensors, shared = {t.name: t for t in found.tensors}, code.shared_bytes(record)
-        launches.append(Launch(kernel, record.grid, record.block, whole, lines, tensors, shared))
+        launches.append(Launch(kernel, record.grid, record.block, whole, lines, tensors, shared,
+                               None if of is None else (of, found)))  # fmt: skip
     return tuple(launches)
 
 

@@ -1,0 +1,142 @@
+"""`forgekit calibrate`: measure kernels on this machine's GPU; fit predicted times to them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import multiprocessing
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forgekit.commands.options import Command
+from forgekit.errors import PlatformError
+from forgekit.output_files import check_output, write_output
+
+BLOCKS = 64  # of each launch that the virtual GPU counts
+_REPEATS = 12
+
+
+@click.command(cls=Command, short_help="Fit predicted times to this machine's GPU")
+@click.option("--out", default="calibration.toml", show_default=True,
+              help="the constants, for `Profile.time(FILE)`")  # fmt: skip
+@click.option("--data", help="also keep what was measured and counted, as JSON")
+@click.option("--read", "read_", help="measure nothing: fit to what --data has kept")
+def calibrate(out: str, data: str | None, read_: str | None) -> int:
+    """Measure some 150 kernels at three sizes each on this machine's GPU, count them on the virtual
+    one, and fit the constants of predicted times to two of three kernels. Prints how far the times
+    of the others are from those predicted. Takes a few minutes.
+    """
+    from forgekit.profiling.gpus import gpu_here, gpu_named
+    from forgekit.profiling.predicting import constants, fitting
+
+    for option, file in (("--out", out), ("--data", data)):
+        if file is not None:
+            check_output(option, file)
+    if read_ is not None:
+        found = json.loads(Path(read_).read_text("utf-8"))
+    else:
+        here = gpu_here()
+        if here is None:
+            raise PlatformError(
+                "`forgekit calibrate` measures kernels on an NVIDIA GPU that "
+                "forgekit/profiling/gpus.py knows, and finds none here. Without one, "
+                "`Profile.time` takes the constants of an H200 or scales them by a data sheet."
+            )
+        found = _measured(here.name)
+    if data is not None:
+        write_output("--data", data, _as_json(found))
+    samples = samples_of(found)
+    chosen = [s for s in samples if not s.held_out]
+    start = constants.calibration(gpu_named(found["gpu"])).constants
+    fitted = fitting.fit(chosen, start)
+    held_out = fitting.accuracy([s for s in samples if s.held_out], fitted)
+    measured = (f"{found['date']}, {len(found['cases'])} kernels at three sizes, "
+                f"{found['versions']['gpu']}, CUDA {found['versions']['cuda']}")  # fmt: skip
+    factors = fitting.interval(samples, fitted)
+    made = constants.Calibration(found["gpu"], fitted, measured, factors)
+    write_output("--out", out, constants.as_toml(made))
+    print(
+        f"{held_out.count} times of kernels that chose nothing: half are predicted within "
+        f"{held_out.median:.1%}, nine of ten within {held_out.p90:.1%}; "
+        f"{held_out.within:.1%} lie within 35 %; {held_out.order:.1%} of pairs that differ by 25 % "
+        "are in order"
+    )
+    print(f"constants: {out}")
+    return 0
+
+
+def samples_of(found: dict[str, Any]) -> list[Any]:
+    """What `--data` has kept, for `forgekit.profiling.predicting.fitting`."""
+    from forgekit.profiling.predicting.facts import Facts
+    from forgekit.profiling.predicting.fitting import Sample
+
+    return [
+        Sample(case["name"], case["kind"], number, tuple(Facts(**f) for f in facts), us)
+        for number, case in enumerate(found["cases"])
+        for facts, us in zip(case["facts"], case["us"], strict=True)
+    ]
+
+
+def _measured(gpu: str) -> dict[str, Any]:
+    """Times and facts of all kernels."""
+    import torch
+    from tqdm import tqdm
+
+    from forgekit.benching.timing import METHOD, ceiling_gbps, versions
+    from forgekit.compiling.compiled import compile
+    from forgekit.profiling.predicting.calibration import CASES
+
+    cases: list[dict[str, Any]] = []
+    with torch.device("cuda"):
+        for case in tqdm(CASES, desc="measured", unit="kernel"):
+            times = [_microseconds(case.compile(compile), case.make(size)) for size in case.sizes]
+            cases.append({"name": case.name, "kind": case.kind, "sizes": case.sizes, "us": times})
+        ceiling = ceiling_gbps()
+    for case_, facts in zip(cases, tqdm(_counted(), total=len(cases), desc="counted"), strict=True):
+        case_["facts"] = facts
+    return {"gpu": gpu, "date": datetime.date.today().isoformat(), "method": METHOD,
+            "copy_gbps": round(ceiling), "versions": versions(), "cases": cases}  # fmt: skip
+
+
+def _microseconds(kernel: Any, args: tuple[Any, ...]) -> float:
+    from forgekit.benching.timing import time_gpu
+
+    return round(time_gpu(lambda: kernel(*args), repeats=_REPEATS).median_ms * 1e3, 3)
+
+
+def _counted() -> Iterator[Any]:
+    from forgekit.profiling.predicting.calibration import CASES
+
+    workers = max(min((os.cpu_count() or 2) - 1, 16), 1)
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield from pool.imap(count_case, range(len(CASES)))
+
+
+def count_case(number: int) -> list[list[dict[str, Any]]]:
+    """The facts of one kernel at each of its sizes."""
+    import torch
+
+    from forgekit.compiling.compiled import compile
+    from forgekit.profiling.predicting.calibration import CASES
+    from forgekit.profiling.predicting.facts import facts_of
+    from forgekit.tracing.recordings import sampled
+    from forgekit.vgpu import options
+
+    torch.set_num_threads(1)
+    case = CASES[number]
+    kernel = case.compile(compile, device="virtual", arch="sm_90a")
+    with options(progress=False):
+        runs = [sampled(kernel, case.make(size), BLOCKS) for size in case.sizes]
+    return [[asdict(f) for f in facts_of(run, kernel.registers)] for run in runs]
+
+
+def _as_json(found: dict[str, Any]) -> str:
+    """A kernel per line."""
+    head = {k: v for k, v in found.items() if k != "cases"}
+    cases = ",\n".join(json.dumps(case, separators=(",", ":")) for case in found["cases"])
+    return f'{json.dumps(head)[:-1]}, "cases": [\n{cases}\n]}}\n'

@@ -1,0 +1,86 @@
+"""One kernel to calibrate with: its host function, its options, and arguments of three sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from forgekit.compiling.specs import spec
+
+ALIGN = 16  # bytes, of every tensor here
+DIVISOR = 128  # of each size, in elements
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of the calibration.
+
+    name: unique. kind: what it is an example of, such as "copy". run: the host function. make: size
+    -> its tensors, on the device that torch uses by default. options: values of its Constexpr
+    parameters. sizes: three, ascending.
+    """
+
+    name: str
+    kind: str
+    run: Any
+    make: Callable[[int], tuple[torch.Tensor, ...]]
+    options: tuple[Any, ...] = ()
+    sizes: tuple[int, ...] = field(default=(2**18, 2**22, 2**25))
+
+    def compile(self, compiler: Callable[..., Any], **where: Any) -> Any:
+        """Compile it with `forgekit.compile` for any of its sizes; where: device and arch."""
+        specs = [_spec(x) for x in self.make(self.sizes[0])]
+        return compiler(self.run, *specs, *self.options, **where)
+
+
+def _spec(x: torch.Tensor) -> Any:
+    whole = {k: DIVISOR for k, size in enumerate(x.shape) if size % DIVISOR == 0}
+    return spec(x, align=ALIGN, divisible=whole)
+
+
+def pair(dtype: torch.dtype = torch.float32) -> Callable[[int], tuple[torch.Tensor, ...]]:
+    """x and y of n elements each."""
+    return lambda n: (_ones(n, dtype), torch.empty(n, dtype=dtype))
+
+
+def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, ...]]:
+    """x and y, of which the one read, or the one written, is `stride` times as long."""
+
+    def make(n: int) -> tuple[torch.Tensor, ...]:
+        few, many = n // stride, n
+        return (_ones(many if reads else few), torch.empty(few if reads else many))
+
+    return make
+
+
+def rows(columns: int, out: int = 0) -> Callable[[int], tuple[torch.Tensor, ...]]:
+    """x of (n / columns, columns), and y of the same shape, or of one element per row."""
+
+    def make(n: int) -> tuple[torch.Tensor, ...]:
+        m = max(n // columns, 1)
+        return _ones(m * columns).view(m, columns), torch.empty(m, columns) if out else (
+            torch.empty(m)
+        )
+
+    return make
+
+
+def square(n: int) -> tuple[torch.Tensor, ...]:
+    """x and y, both (m, m), of about n elements."""
+    m = max(round(n**0.5) // DIVISOR * DIVISOR, DIVISOR)
+    return _ones(m * m).view(m, m), torch.empty(m, m)
+
+
+def permuted(n: int) -> torch.Tensor:
+    """The numbers below n, a power of two, in an order without pattern that is always the same."""
+    x, half = torch.arange(n, dtype=torch.int64), (n.bit_length() - 1) // 2
+    for odd in (2654435761, 2246822519, 3266489917):  # of xxHash; odd, so that no two meet
+        x = (x ^ (x >> half)) * odd % n
+    return x
+
+
+def _ones(n: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.ones(n, dtype=dtype)

@@ -1,0 +1,105 @@
+"""Files with the constants of GPUs: measured ones, and others made from a data sheet."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from forgekit.errors import brief, usage_error
+from forgekit.profiling.gpus import DEFAULT, GPUS, Gpu, gpu_or_default
+from forgekit.profiling.predicting.model import Constants
+
+_NAMES = tuple(f.name for f in fields(Constants))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What times on one GPU are predicted with.
+
+    gpu: its name. measured: what was measured, where and when; "" where the constants follow from
+    the data sheet. factors: bound -> the factor within which nine of ten predictions lie; "all".
+    """
+
+    gpu: str
+    constants: Constants
+    measured: str
+    factors: Mapping[str, float]
+
+
+def calibration(gpu: str | Gpu | None = None) -> Calibration:
+    """The calibration of a GPU of `forgekit.profiling.gpus`, or of a file of `forgekit calibrate`.
+
+    Of a GPU without a file of its own, the constants are those of an H200, scaled by the data
+    sheet: bandwidth, multiprocessors, clock, L2.
+
+    Raises:
+        UsageError: no such GPU; a file that cannot be read, or is none of a calibration.
+    """
+    if isinstance(gpu, str) and gpu.endswith(".toml"):
+        try:
+            text = Path(gpu).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            got = f"{brief(gpu)} ({getattr(error, 'strerror', None) or 'not UTF-8'})"
+            raise usage_error(
+                "gpu", got, "a file of `forgekit calibrate`", "check its path"
+            ) from None
+        return _read(text, gpu)
+    chosen = gpu_or_default(gpu)
+    own = resources.files(__package__).joinpath("gpus", f"{chosen.name.replace(' ', '_')}.toml")
+    if own.is_file():
+        return _read(own.read_text("utf-8"), own.name)
+    return _scaled(chosen)
+
+
+def as_toml(found: Calibration) -> str:
+    """The text of a calibration's file."""
+    lines = [
+        "# Constants of the model of time; forgekit/profiling/predicting/model.py explains them.",
+        f'gpu = "{found.gpu}"',
+        f'measured = "{found.measured}"',
+        "",
+        "# Nine of ten predictions with this bound lie within this factor.",
+        "[factors]",
+        *(f"{name} = {value:.4g}" for name, value in found.factors.items()),
+        "",
+        "[constants]",
+        *(f"{name} = {value:.5g}" for name, value in asdict(found.constants).items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _read(text: str, name: str) -> Calibration:
+    try:
+        found: dict[str, Any] = tomllib.loads(text)
+        numbers: dict[str, Any] = {key: float(found["constants"][key]) for key in _NAMES}
+        numbers["multiprocessors"] = int(numbers["multiprocessors"])
+        factors = {str(k): float(v) for k, v in found["factors"].items()}
+        if min(*numbers.values(), *factors.values(), factors["all"]) <= 0:
+            raise ValueError("a number that is not positive")
+        return Calibration(str(found["gpu"]), Constants(**numbers), str(found["measured"]), factors)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        needed = "a file of `forgekit calibrate`"
+        got = f"{brief(name)}, wrong at {brief(str(error))}"
+        raise usage_error("gpu", got, needed, "calibrate again, or name a GPU") from None
+
+
+def _scaled(gpu: Gpu) -> Calibration:
+    known, base = calibration(DEFAULT), GPUS[DEFAULT]
+    c = known.constants
+    share = gpu.multiprocessors / c.multiprocessors
+    lanes = gpu.fp32_lanes or 128
+    clock = gpu.fp32_peak / (2 * lanes * gpu.multiprocessors) / 1e9 if gpu.fp32_peak else c.clock
+    memory = gpu.bandwidth / base.bandwidth
+    l2 = (gpu.l2_bytes or base.l2_bytes or 1) / (base.l2_bytes or 1)
+    faster = clock / c.clock
+    changed = replace(
+        c, multiprocessors=gpu.multiprocessors, clock=clock, fp32=lanes / 32,
+        dram=c.dram * memory, l2=c.l2 * share * faster, l2_mb=c.l2_mb * l2,
+        blocks=c.blocks * share * faster, cluster_blocks=c.cluster_blocks * share * faster,
+        atomics=c.atomics * faster, latency=c.latency * faster, l2_latency=c.l2_latency * faster,
+    )  # fmt: skip
+    return Calibration(gpu.name, changed, "", known.factors)

@@ -1,0 +1,150 @@
+"""What the time of a launch is predicted from: plain numbers, counted and not measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forgekit.vgpu import Recording
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One launch.
+
+    blocks, threads of a block, cluster: blocks of a cluster; registers of a thread, None if the
+    compiler does not say; shared_bytes of a block.
+
+    slots: pipe -> instructions of warps for machine code (`forgekit.vgpu.counters.waits`); issued:
+    all of them. waits:
+    what for -> cycles that warps wait, added up. fmas: multiply-adds of tensor cores. longest:
+    instructions of the longest block looked at, of an average one. warps: that run, in all.
+
+    requests, sectors, ideal: kind of access -> their number ("shared_load": wavefronts in place of
+    sectors). loads, stores, atomics: sectors after each multiprocessor's cache has saved what one
+    block touches twice; near_loads, near_stores: of these, what is left if L2 saves what neighbours
+    share. warp_loads: sectors after what one warp loads twice. atomic_sectors: distinct sectors of
+    the blocks looked at. read_sectors, written_sectors: of device memory, each once; read_pairs,
+    written_pairs: of 64 bytes, the least that it moves. bulk_bytes: by bulk copies.
+
+    beyond: what it does that no kernel of the calibration does, in words. sample: part of the
+    blocks that were counted; disagreement: of two halves of them.
+    """
+
+    blocks: int
+    threads: int
+    cluster: int
+    registers: int | None
+    shared_bytes: int
+    warps: int
+    slots: dict[str, float]
+    waits: dict[str, float]
+    issued: float
+    fmas: float
+    longest: float
+    requests: dict[str, int]
+    sectors: dict[str, int]
+    ideal: dict[str, int]
+    loads: float
+    near_loads: float
+    stores: float
+    near_stores: float
+    atomics: float
+    atomic_sectors: int
+    warp_loads: float
+    read_sectors: int
+    written_sectors: int
+    read_pairs: int
+    written_pairs: int
+    bulk_bytes: int
+    beyond: tuple[str, ...] = ()
+    sample: float = 1.0
+    disagreement: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as dicts and numbers."""
+        return asdict(self)
+
+
+# What no kernel of the calibration does: opcode or space, and in words.
+_BEYOND = {
+    "wgmma": "it uses wgmma",
+    "bulk": "it uses bulk copies",
+    "local": "it uses local memory",
+    "nanosleep": "it waits for other blocks",
+}
+
+
+def facts_of(recording: Recording, registers: int | None = None) -> list[Facts]:
+    """The facts of each launch of a recording."""
+    return [
+        _facts(*both, registers) for both in zip(recording.counts, recording.shared, strict=True)
+    ]
+
+
+def _facts(found: Any, shared: Any, registers: int | None) -> Facts:
+    record, code = found.record, found.program
+    slots: Counter[str] = Counter()
+    waits: Counter[str] = Counter()
+    opcodes: set[str] = set()
+    fmas = issued = 0.0
+    for pc, times in enumerate(found.warp_instructions):
+        step = found.steps[pc]
+        slots[step.pipe] += times * (1 if step.pipe == "special" else step.slots)
+        issued += times * step.slots
+        if times and step.pipe != "control":
+            opcodes.update(code.instructions[pc].opcode)
+        if step.wait:
+            waits[step.wait] += times * step.cycles
+        if step.pipe == "tensor" and times:
+            shape = _SHAPE.search(code.instructions[pc].name)
+            per_warp = 4 if code.instructions[pc].opcode[0] == "wgmma" else 1
+            fmas += times * math.prod(map(int, shape.groups())) / per_warp if shape else 0
+    requests: Counter[str] = Counter()
+    sectors: Counter[str] = Counter()
+    ideal: Counter[str] = Counter()
+    for a in found.accesses.values():
+        requests[a.kind] += a.requests
+        sectors[a.kind] += a.units
+        ideal[a.kind] += a.ideal
+    n, looked_at = math.prod(record.grid), max(shared.blocks, 1)
+    per_block = {way: getattr(shared, way).of_each / looked_at * n
+                 for way in ("loads", "stores", "atomics")}  # fmt: skip
+    near = {way: getattr(shared, way).near_together / max(getattr(shared, way).near_each, 1)
+            for way in ("loads", "stores")}  # fmt: skip
+    mean = sum(shared.instructions) / looked_at
+    return Facts(
+        blocks=n,
+        threads=math.prod(record.block),
+        cluster=record.cluster_blocks,
+        registers=registers,
+        shared_bytes=code.shared_bytes(record),
+        warps=n * record.block_warps,
+        slots=dict(slots),
+        waits=dict(waits),
+        issued=issued,
+        fmas=fmas,
+        longest=max(shared.instructions, default=1.0) / mean if mean else 1.0,
+        requests=dict(requests),
+        sectors=dict(sectors),
+        ideal=dict(ideal),
+        near_loads=per_block["loads"] * near["loads"],
+        near_stores=per_block["stores"] * near["stores"],
+        atomic_sectors=shared.atomics.together,
+        warp_loads=shared.warp_loads / looked_at * n,
+        read_sectors=found.read_sectors,
+        read_pairs=found.read_pairs,
+        written_pairs=found.written_pairs,
+        written_sectors=found.written_sectors,
+        bulk_bytes=found.bulk_bytes,
+        beyond=tuple(said for name, said in _BEYOND.items() if name in opcodes),
+        sample=found.sample.blocks / n if found.sample else 1.0,
+        disagreement=found.sample.disagreement if found.sample else 0.0,
+        **per_block,
+    )

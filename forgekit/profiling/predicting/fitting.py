@@ -1,0 +1,110 @@
+"""Choose the constants of a GPU so that predicted times are those measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from forgekit.profiling.predicting.facts import Facts
+from forgekit.profiling.predicting.model import BOUNDS, Constants, bounds, microseconds
+
+HELD_OUT = 3  # every third kernel chooses nothing
+_FIRST_STEP, _SHRINK, _ROUNDS = 0.3, 0.65, 9
+_FAR_OFF = 1.0  # a logarithm of the error beyond which it counts no more
+
+# What the data sheets and the programming guide say is not fitted.
+KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp64", "special",
+         "shuffle", "fmas")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One kernel at one size: its facts, and the microseconds measured."""
+
+    case: str
+    kind: str
+    number: int  # of the case
+    facts: tuple[Facts, ...]
+    us: float
+
+    @property
+    def held_out(self) -> bool:
+        return self.number % HELD_OUT == HELD_OUT - 1
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Errors of predicted times: the median and the 90th percentile, both relative; the part of
+    them within 35 %; the part of pairs, of which one takes 25 % longer, that are in order."""
+
+    count: int
+    median: float
+    p90: float
+    within: float
+    order: float
+
+
+def fit(samples: Sequence[Sample], start: Constants) -> Constants:
+    """Fit what is not KNOWN to the samples, one constant after the other, in steps that shrink."""
+    names = [f for f in start.__dataclass_fields__ if f not in KNOWN]
+    best, least, step = start, _loss(samples, start), _FIRST_STEP
+    for _ in range(_ROUNDS):
+        for name in names:
+            for factor in (math.exp(step), math.exp(-step)):
+                while True:
+                    changed = replace(best, **{name: getattr(best, name) * factor})
+                    loss = _loss(samples, changed)
+                    if loss >= least - 1e-7:
+                        break
+                    best, least = changed, loss
+        step *= _SHRINK
+    return best
+
+
+def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
+    """How far predicted times are from those measured."""
+    found = [(s.us, microseconds(s.facts, gpu)) for s in samples]
+    errors = sorted(relative(us, predicted) for us, predicted in found)
+    pairs = [(a, b) for i, a in enumerate(found) for b in found[:i]
+             if abs(math.log(a[0] / b[0])) > math.log(1.25)]  # fmt: skip
+    right = sum((a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in pairs)
+    return Accuracy(
+        len(errors), quantile(errors, 0.5), quantile(errors, 0.9),
+        sum(e <= 0.35 for e in errors) / len(errors), right / max(len(pairs), 1),
+    )  # fmt: skip
+
+
+def relative(us: float, predicted: float) -> float:
+    """0.25 where one is 1.25 times the other, whichever is larger."""
+    return math.exp(abs(math.log(predicted / us))) - 1
+
+
+def interval(samples: Sequence[Sample], gpu: Constants) -> dict[str, float]:
+    """Bound -> the factor within which nine of ten predictions lie that it bounds; "all": of all.
+
+    Bounds that few samples have are left out.
+    """
+    errors: dict[str, list[float]] = {"all": []}
+    for s in samples:
+        of = bounds(s.facts[0], gpu)
+        off = 1 + relative(s.us, microseconds(s.facts, gpu))
+        errors["all"].append(off)
+        errors.setdefault(max(of, key=of.__getitem__), []).append(off)
+    return {name: round(quantile(sorted(errors[name]), 0.9), 3)
+            for name in ("all", *BOUNDS) if len(errors.get(name, ())) >= 12}  # fmt: skip
+
+
+def quantile(ascending: Sequence[float], part: float) -> float:
+    at = part * (len(ascending) - 1)
+    low = int(at)
+    high = min(low + 1, len(ascending) - 1)
+    return ascending[low] + (at - low) * (ascending[high] - ascending[low])
+
+
+def _loss(samples: Sequence[Sample], gpu: Constants) -> float:
+    total = 0.0
+    for s in samples:
+        off = abs(math.log(microseconds(s.facts, gpu) / s.us))
+        total += min(off, _FAR_OFF) + 0.3 * off * off
+    return total / len(samples)

@@ -1,0 +1,217 @@
+"""How long a launch takes on a GPU, from what was counted of it.
+
+A kernel is bound by what it keeps busy longest: device memory, caches, issue slots, the start of
+blocks, or nothing but waiting. Each bound is a quotient, work by rate. Time is their 3-norm plus
+the start of the launch, so that two bounds of equal length cost more than one (S. Williams,
+A. Waterman, D. Patterson, "Roofline", 2009, has the maximum). Waiting follows Little's law:
+resident blocks, each as long as its warps wait, as in S. Hong and H. Kim, "An analytical model for
+a GPU architecture with memory-level and thread-level parallelism awareness", 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from forgekit.profiling.predicting.facts import Facts
+
+SECTOR, PAIR, LINE_SECTORS = 32, 64, 4
+_NORM = 3.0
+AGAIN_US = 1.0  # of a launch that follows another
+
+# Of a multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
+_WARPS, _BLOCKS, _REGISTERS, _REGISTERS_OF_WARP = 64, 32, 65536, 256
+_RESERVED_SHARED = 1024  # bytes of each block
+
+BOUNDS = {
+    "start": "the launch itself",
+    "launch": "start of blocks",
+    "dram": "device memory",
+    "l2": "L2 cache",
+    "l1": "cache lines through L1",
+    "shared": "shared-memory wavefronts",
+    "issue": "issue slots",
+    "fp32": "float32 arithmetic",
+    "int": "integer arithmetic",
+    "fp64": "float64 arithmetic",
+    "special": "special functions",
+    "shuffle": "shuffles",
+    "barrier": "barriers",
+    "tensor": "tensor cores",
+    "atomics": "atomics on few addresses",
+    "latency": "latency",
+}
+_PIPES = ("fp32", "int", "fp64", "special", "shuffle", "barrier")
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What the model knows of a GPU; files in `forgekit/profiling/predicting/gpus` have it.
+
+    multiprocessors; clock: GHz; shared_kb of a multiprocessor; start_us: of a launch; blocks: that
+    start per ns, cluster_blocks: of clusters. dram, l2: TB/s. l2_mb: of L2 that hit when something
+    is touched again; far, far_stores: bytes moved for each byte that misses then. partial: more for
+    sectors that are stored in part.
+
+    Per clock and multiprocessor: lines through L1, of which a scattered sector is `scattered`;
+    shared wavefronts; issue, fp32, int, fp64, special, shuffle, barrier: instructions of warps;
+    fmas of tensor cores. atomics: per ns on 512 bytes.
+
+    Waiting: latency and l2_latency, of nominal 600 cycles; waits: of what else
+    `forgekit.vgpu.counters.waits` says; serial: cycles of a warp for each line; block_cycles: of a
+    block for each of its warps; uneven: how much of the longest block's excess counts.
+    """
+
+    multiprocessors: int
+    clock: float
+    shared_kb: float
+    start_us: float
+    blocks: float
+    cluster_blocks: float
+    dram: float
+    l2: float
+    l2_mb: float
+    far: float
+    far_stores: float
+    partial: float
+    lines: float
+    scattered: float
+    shared: float
+    issue: float
+    fp32: float
+    int: float
+    fp64: float
+    special: float
+    shuffle: float
+    barrier: float
+    fmas: float
+    atomics: float
+    latency: float
+    l2_latency: float
+    waits: float
+    serial: float
+    block_cycles: float
+    uneven: float
+
+
+def resident_blocks(f: Facts, gpu: Constants) -> int:
+    """Blocks that a multiprocessor holds at once, and at least 1.
+
+    The first limit reached counts: warps, blocks, registers (given to warps in units of 256),
+    shared memory. A kernel whose registers are not known counts as one with 32.
+    """
+    warps = -(-f.threads // 32)
+    registers = -(-(f.registers or 32) * 32 // _REGISTERS_OF_WARP) * _REGISTERS_OF_WARP * warps
+    by_shared = int(gpu.shared_kb * 1024) // (f.shared_bytes + _RESERVED_SHARED)
+    return max(1, min(_BLOCKS, _WARPS // warps, _REGISTERS // registers, by_shared))
+
+
+def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
+    """Microseconds of each bound of BOUNDS, by its name."""
+    clock = gpu.clock * 1e3  # cycles per us
+    room = gpu.multiprocessors * resident_blocks(f, gpu)
+    busy = float(gpu.multiprocessors)
+    if f.blocks <= room:  # some have one block more than others
+        busy = f.blocks / -(-f.blocks // gpu.multiprocessors)
+    stored = f.sectors.get("global_store", 0)
+    whole = f.ideal.get("global_store", 0) / stored if stored else 1.0
+    moved, missed = _device_memory(f, gpu, min(f.blocks, room))
+    lines = sum(
+        f.ideal[kind] / LINE_SECTORS + gpu.scattered * (n - f.ideal[kind])
+        for kind, n in f.sectors.items() if kind.startswith("global")
+    )  # fmt: skip
+    wavefronts = sum(n for kind, n in f.sectors.items() if kind.startswith("shared"))
+    sectors = f.loads + max(stored, f.stores) + f.atomics + gpu.partial * (1 - whole) * stored
+    found = {
+        "launch": f.blocks / (gpu.blocks if f.cluster == 1 else gpu.cluster_blocks) / 1e3,
+        "dram": moved / gpu.dram / 1e6,
+        "l2": (sectors * SECTOR + f.bulk_bytes) / gpu.l2 / 1e6,
+        "l1": lines / (gpu.lines * busy * clock),
+        "shared": wavefronts / (gpu.shared * busy * clock),
+        "issue": f.issued / (gpu.issue * busy * clock),
+        "tensor": f.fmas / (gpu.fmas * busy * clock),
+        "atomics": _atomics(f) / gpu.atomics / 1e3,
+    }
+    for pipe in _PIPES:
+        found[pipe] = f.slots.get(pipe, 0) / (getattr(gpu, pipe) * busy * clock)
+    cycles = _cycles_of_a_warp(f, gpu, missed, lines)
+    cycles *= 1 + gpu.uneven * (f.longest - 1)
+    cycles += gpu.block_cycles * f.warps / f.blocks
+    found["latency"] = max(f.blocks / room, 1.0) * cycles / clock
+    return found
+
+
+def microseconds(facts: Sequence[Facts], gpu: Constants) -> float:
+    """Predict how long launches take that follow each other."""
+    return sum((gpu.start_us if k == 0 else AGAIN_US) + combined(bounds(f, gpu))
+               for k, f in enumerate(facts))  # fmt: skip
+
+
+def combined(of: Mapping[str, float]) -> float:
+    """The time of work that keeps several things busy at once: the 3-norm of their times."""
+    most = max(of.values(), default=0.0)
+    return most * sum((v / most) ** _NORM for v in of.values()) ** (1 / _NORM) if most else 0.0
+
+
+def _device_memory(f: Facts, gpu: Constants, together: int) -> tuple[float, float]:
+    """Bytes moved, and the share of loads that L2 does not have.
+
+    together: blocks that run at once. What they share is moved once; what others touch again later
+    hits as far as L2 can hold it.
+    """
+    read, written = f.read_sectors * SECTOR, f.written_sectors * SECTOR
+    rounds = f.blocks / together * SECTOR
+    loads = _union(f.loads / f.blocks, f.near_loads, f.loads, together) * rounds
+    stores = _union(f.stores / f.blocks, f.near_stores, f.stores, together) * rounds
+    read_again = max(loads - read, 0.0) * _missing(read, gpu) * gpu.far
+    written_again = max(stores - written, 0.0) * _missing(written, gpu) * gpu.far_stores
+    from_memory = f.read_pairs * PAIR + read_again
+    share = min(from_memory / (f.loads * SECTOR), 1.0) if f.loads else 1.0
+    return from_memory + written + written_again, share
+
+
+def _missing(size: float, gpu: Constants) -> float:
+    return max(1 - gpu.l2_mb * 1e6 / size, 0.0) if size else 0.0
+
+
+def _union(each: float, near: float, all_: float, together: int, neighbours: int = 16) -> float:
+    """Distinct sectors of blocks that run together, as if each drew its own from a pool.
+
+    each: of one block. near, all_: in the whole launch, if what 16 neighbours share is counted
+    once, and if nothing is; their ratio says how large the pool is.
+    """
+    if each <= 0 or near >= all_ * (1 - 1e-6):
+        return each * together
+    low, high = 1e-9, 1 - 1e-12  # the part of the pool that one block touches
+    for _ in range(60):
+        part = math.sqrt(low * high)
+        if -math.expm1(neighbours * math.log1p(-part)) / (neighbours * part) > near / all_:
+            low = part
+        else:
+            high = part
+    return each / part * -math.expm1(together * math.log1p(-part))
+
+
+def _atomics(f: Facts) -> float:
+    """Atomic operations that follow each other on one piece of 512 bytes."""
+    kinds = ("global_reduction", "global_atomic")
+    requests, units, ideal = (
+        sum(of.get(kind, 0) for kind in kinds) for of in (f.requests, f.sectors, f.ideal)
+    )
+    if units <= 1.05 * ideal:  # neighbours: a line at a time
+        passes = max(requests, units / LINE_SECTORS)
+    elif ideal <= 1.5 * requests:  # one address: each lane by itself
+        passes = units
+    else:
+        passes = 0.4 * units
+    return passes / max(f.atomic_sectors / 16, 1.0)
+
+
+def _cycles_of_a_warp(f: Facts, gpu: Constants, missed: float, lines: float) -> float:
+    """From its first instruction to its last, alone on its multiprocessor."""
+    asked = f.sectors.get("global_load", 0) + f.sectors.get("global_async", 0)
+    new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # not in L1 already
+    latency = (gpu.latency * missed + gpu.l2_latency * (1 - missed)) * new
+    cycles = sum((latency if what == "global" else gpu.waits) * n for what, n in f.waits.items())
+    return (cycles + f.issued + gpu.serial * lines) / f.warps

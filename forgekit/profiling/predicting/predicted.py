@@ -1,0 +1,200 @@
+"""A predicted time: microseconds with an interval, what bounds them, and where in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import SourceLine
+from forgekit.profiling.predicting.constants import calibration
+from forgekit.profiling.predicting.facts import Facts
+from forgekit.profiling.predicting.model import (
+    AGAIN_US,
+    BOUNDS,
+    bounds,
+    combined,
+    microseconds,
+)
+from forgekit.show import Shown
+from forgekit.text import plural
+
+if TYPE_CHECKING:
+    from forgekit.profiling.gpus import Gpu
+
+DISAGREEMENT = 0.1  # of two halves of a sample, beyond which nothing is predicted
+_LEAST_SHARE = 0.02  # of the longest bound; shorter ones are not shown
+_BAR, _LINES = 24, 3
+
+
+@dataclass(eq=False, repr=False)
+class PredictedTime(Shown):
+    """How long the launches of a profile would take on a GPU: predicted, not measured.
+
+    Attributes:
+        name: of the host function. gpu: where. measured: what the constants were fitted to, "" if
+            they follow from a data sheet alone.
+        us: microseconds; None where the prediction is known to be unreliable, for `reasons`.
+        low, high: nine of ten predictions that have the same bound lie so near; None with us.
+        bounds: name -> microseconds that it would take alone, the longest first.
+        without: microseconds if nothing were left of the longest bound; None with us.
+        lines: (source line, its share of the longest bound), the largest first.
+        sampled: what of the launches was counted, in words; "" if all.
+    """
+
+    name: str
+    gpu: str
+    measured: str
+    us: float | None
+    low: float | None
+    high: float | None
+    bounds: dict[str, float]
+    without: float | None
+    lines: tuple[tuple[SourceLine | None, float], ...]
+    reasons: tuple[str, ...]
+    sampled: str = ""
+
+    @property
+    def bound(self) -> str:
+        """The name of the longest bound, such as "dram"; "" where nothing was launched."""
+        return next(iter(self.bounds), "")
+
+    @property
+    def bound_text(self) -> str:
+        """The longest bound in words."""
+        return BOUNDS.get(self.bound, "")
+
+    @property
+    def headline(self) -> str:
+        """`scale: predicted 12.3 µs on an H200 (9.9 to 15.3), bound by device memory`"""
+        if self.us is None:
+            return f"{self.name}: no time is predicted, because {' and '.join(self.reasons)}"
+        between = f"{_us(self.low)} to {_us(self.high)}"
+        a = "an" if self.gpu[:1] in "AEFHILMNORSX" else "a"
+        return (f"{self.name}: predicted {_us(self.us)} µs on {a} {self.gpu} ({between}), "
+                f"bound by {self.bound_text}")  # fmt: skip
+
+    @property
+    def shown(self) -> list[tuple[str, float]]:
+        """The bounds that a picture shows."""
+        most = self.bounds.get(self.bound, 0.0)
+        return [(k, v) for k, v in self.bounds.items() if v >= _LEAST_SHARE * most]
+
+    @property
+    def notes(self) -> list[str]:
+        """What else is to be said."""
+        if self.us is None:
+            return [self.sampled] if self.sampled else []
+        found = [f"without this bound: {_us(self.without)} µs"]
+        found += [f"{share:.0%} of it at {source.where}: {source.text}"
+                  for source, share in self.lines[:_LINES] if source is not None]  # fmt: skip
+        if not self.measured:
+            found.append(
+                f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
+            )
+        return [*found, *([self.sampled] if self.sampled else [])]
+
+    @property
+    def summary(self) -> str:
+        """All of it in plain text."""
+        if self.us is None:
+            return "\n".join([self.headline, *self.notes])
+        most = self.bounds.get(self.bound, 1.0)
+        width = max((len(BOUNDS[name]) for name, _ in self.shown), default=0)
+        bars = [f"  {BOUNDS[name]:<{width}}  {_us(us):>8}  {'▒' * max(round(_BAR * us / most), 1)}"
+                for name, us in self.shown]  # fmt: skip
+        return "\n".join([self.headline, *bars, *(f"  {note}" for note in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as dicts, lists, numbers and strings."""
+        return {"gpu": self.gpu, "predicted_us": self.us, "low_us": self.low, "high_us": self.high,
+                "bound": self.bound, "bounds_us": self.bounds, "without_bound_us": self.without,
+                "calibrated": self.measured, "reasons": list(self.reasons),
+                "sampled": self.sampled}  # fmt: skip
+
+
+def predicted_time(
+    name: str, launches: Sequence[tuple[Facts, Any]], gpu: str | Gpu | None
+) -> PredictedTime:
+    """The time of launches that follow each other.
+
+    launches: each with its facts and its counts (`forgekit.vgpu`), for the shares of lines.
+    """
+    found = calibration(gpu)
+    facts = [f for f, _ in launches]
+    each = [bounds(f, found.constants) for f in facts]
+    whole = dict.fromkeys(BOUNDS, 0.0)
+    for k, of in enumerate(each):
+        for bound, alone in of.items():
+            whole[bound] += alone
+        whole["start"] += found.constants.start_us if k == 0 else AGAIN_US
+    ordered = dict(sorted(whole.items(), key=lambda item: -item[1]))
+    first = next(iter(ordered), "")
+    reasons = _reasons(facts)
+    us = low = high = without = None
+    if not reasons and facts:
+        us = microseconds(facts, found.constants)
+        factor = found.factors.get(first, found.factors["all"])
+        low, high = us / factor, us * factor
+        saved = sum(combined(of) - combined({**of, first: 0.0}) for of in each)
+        without = us - (whole["start"] if first == "start" else saved)
+    return PredictedTime(name, found.gpu, found.measured, us, low, high, ordered, without,
+                         _lines(first, launches), reasons, _sampled(facts))  # fmt: skip
+
+
+def _reasons(facts: Sequence[Facts]) -> tuple[str, ...]:
+    if not facts:
+        return ("nothing was launched",)
+    found = dict.fromkeys(said for f in facts for said in f.beyond)
+    far = max(f.disagreement for f in facts)
+    if far > DISAGREEMENT:
+        found[f"two halves of the sample differ by {far:.0%}: take more blocks"] = None
+    return tuple(found)
+
+
+def _sampled(facts: Sequence[Facts]) -> str:
+    parts = [f for f in facts if f.sample < 1]
+    if not parts:
+        return ""
+    blocks, ran = sum(f.blocks for f in parts), sum(round(f.blocks * f.sample) for f in parts)
+    return (f"counted from {ran:,} of {plural(blocks, 'block')}, halves of which differ by "
+            f"{max(f.disagreement for f in parts):.1%}")  # fmt: skip
+
+
+def _lines(
+    bound: str, launches: Sequence[tuple[Facts, Any]]
+) -> tuple[tuple[SourceLine | None, float], ...]:
+    """Each source line's share of what a bound is about."""
+    found: dict[SourceLine | None, float] = {}
+    for _, counts in launches:
+        for pc, times in enumerate(counts.warp_instructions):
+            if times and (weight := _weight(bound, counts, pc, times)):
+                line = counts.program.line_at(pc)
+                found[line] = found.get(line, 0.0) + weight
+    whole = sum(found.values())
+    return tuple(sorted(((line, n / whole) for line, n in found.items()), key=lambda x: -x[1]))
+
+
+_ACCESSES = {"dram": "global_", "l2": "global_", "l1": "global_", "shared": "shared_"}
+
+
+def _weight(bound: str, counts: Any, pc: int, times: int) -> float:
+    """How much of a bound an instruction holds, in any unit."""
+    step = counts.steps[pc]
+    if bound == "latency":
+        return float(times * step.cycles)
+    if bound == "issue":
+        return float(times * step.slots)
+    here = [a for (at, _), a in counts.accesses.items() if at == pc]
+    if bound in _ACCESSES:
+        return float(sum(a.units for a in here if a.kind.startswith(_ACCESSES[bound])))
+    if bound == "atomics":
+        kinds = ("global_atomic", "global_reduction")
+        return float(sum(a.units for a in here if a.kind in kinds))
+    return float(times) if step.pipe == bound else 0.0
+
+
+def _us(value: float | None) -> str:
+    """Three digits."""
+    assert value is not None
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
