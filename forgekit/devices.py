@@ -196,16 +196,8 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
 
 @dataclass(frozen=True)
 class GpuReport:
-    """What `forgekit doctor` tells of this machine; None for what is not there.
-
-    Attributes:
-        gpu: name of the first GPU.
-        driver: version of NVIDIA's driver.
-        torch, torch_cuda: versions of PyTorch and of the CUDA it was built for.
-        dsl: version of nvidia-cutlass-dsl.
-        target: where kernels run now; None if that is not clear, then `target_problem` says why.
-        disassembler: path of nvdisasm.
-    """
+    """What `forgekit doctor` tells of this machine: names, versions, the path of nvdisasm; None for
+    what is not there. target_problem: why it is not clear where kernels run."""
 
     gpu: str | None
     driver: str | None

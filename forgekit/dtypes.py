@@ -22,13 +22,7 @@ from forgekit.errors import usage_error
 
 @dataclass(frozen=True)
 class DType:
-    """One element type.
-
-    Attributes:
-        torch_dtype: the torch dtype.
-        cute_name: name of the type in the `cutlass` module, such as `Float32`.
-        rtol, atol: tolerances; 0 for exact types.
-    """
+    """One element type. cute_name: in the `cutlass` module. rtol, atol: 0 for exact types."""
 
     torch_dtype: torch.dtype
     cute_name: str

@@ -211,13 +211,4 @@ def bars(caption: str, drawn: Sequence[Bar], *, most: float | None = None) -> st
 
 
 def _folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    heads = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return (
-        f"<details><summary>{html.escape(title)}</summary>"
-        f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(title)}">'
-        f'<table class="table"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-        "</div></details>"
-    )
+    return operators.folded(title, head, ([html.escape(cell) for cell in row] for row in rows))

@@ -13,7 +13,7 @@ from typing import Any
 
 from forgebook.course import ROOT, anchor
 
-__all__ = ["asked", "described", "linked", "prepared"]
+__all__ = ["asked", "described", "linked", "named", "prepared"]
 
 _MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
 _PAGE = re.compile(r"(?<![\[`])`book/(\w+)\.md`(?![\]`])")
@@ -132,7 +132,7 @@ def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
     if words.startswith("<Figure") or not words:
         words = f"Figure, of what the section “{section}” says"
     if "image/svg+xml" in data:  # in the page itself, where its colours follow the page's
-        picture = _named("".join(data["image/svg+xml"]), words)
+        picture = named("".join(data["image/svg+xml"]), words)
     else:
         kind = next(k for k in ("image/png", "image/jpeg") if k in data)
         content = "".join(data[kind]).replace("\n", "")
@@ -141,7 +141,7 @@ def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
     return {**output, "data": shown}
 
 
-def _named(svg: str, words: str) -> str:
+def named(svg: str, words: str) -> str:
     """The SVG with a name for those who cannot see it."""
     svg = svg[svg.index("<svg") :]
     head, _, rest = svg.partition(">")

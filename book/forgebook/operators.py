@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from forgebook.charts import pictures
 from forgebook.groups import Group, groups
-from forgekit.benching.suites.report import geometric_means
+from forgekit.benching.suites.report import geometric_means, spread
 from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import DTYPES, Case, load_suite
 from forgekit.errors import UsageError
 from forgekit.profiling.gpus import gpu_of
 
-__all__ = ["behind", "markdown", "running_text"]
+__all__ = ["behind", "folded", "markdown", "running_text"]
 
 LARGE_BYTES = 128e6  # from here on bandwidth alone should decide
 REACHED = 95.0  # percent of the ceiling that such sizes are meant to reach
@@ -161,10 +161,10 @@ def _rows(group: Group) -> str:
     for case, rows in group.cases().items():
         cells = [f"{case.shape[0]:,} × {case.shape[1]:,}", case.dtype]
         cells += [_rate(group.results, rows.get(name), marks) for name in names]
-        body.append([*cells, _spread(rows.get("forgekit"))])
+        body.append([*cells, spread(rows.get("forgekit"))])
     title = f"All sizes and types: {group.title[:1].lower()}{group.title[1:]}, GB/s and percent"
     under = "".join(f"<li>{html.escape(text)}</li>" for text in notes.values())
-    return _folded(title, head, body, f'<ol class="notes">{under}</ol>' if under else "")
+    return folded(title, head, body, f'<ol class="notes">{under}</ol>' if under else "")
 
 
 def _rate(results: SuiteResults, row: SuiteRow | None, marks: dict[tuple[str, str], str]) -> str:
@@ -176,13 +176,6 @@ def _rate(results: SuiteResults, row: SuiteRow | None, marks: dict[tuple[str, st
     percent = results.percent(row)
     share = "" if percent is None else f" ({percent:.0f} %)"
     return (f"{row.gbps:,.0f}" if row.gbps >= 10 else f"{row.gbps:.2g}") + share
-
-
-def _spread(row: SuiteRow | None) -> str:
-    if row is None or row.timing is None:
-        return "–"
-    t = row.timing
-    return f"{t.median_ms * 1e3:,.1f} ({t.p20_ms * 1e3:,.1f} to {t.p80_ms * 1e3:,.1f})"
 
 
 _MEANING = {
@@ -220,8 +213,8 @@ def _host(results: SuiteResults) -> str:
     ])  # fmt: skip
 
 
-def _folded(title: str, head: Iterable[str], rows: Sequence[Sequence[str]], under: str) -> str:
-    """The cells are HTML."""
+def folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]], under: str = "") -> str:
+    """A table that opens at its title, and what stands under it. Cells and under are HTML."""
     heads = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (

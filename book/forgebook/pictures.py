@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import re
 from pathlib import Path
@@ -13,6 +12,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 
 from forgebook.course import ROOT
+from forgebook.notebooks import named
 
 __all__ = ["InlinePictures"]
 
@@ -43,8 +43,6 @@ class InlinePictures(SphinxTransform):
 def _named(svg: str, alt: str, number: int) -> str:
     """The SVG with its name, and with ids that are its own on a page of several."""
     svg = re.sub(r'\b(id="|url\(#|href="#)([\w-]+)', rf"\g<1>\g<2>-{number}", svg)
-    head, _, rest = svg[svg.index("<svg") :].partition(">")
-    head = re.sub(r'\s(role|aria-label)="[^"]*"', "", head)
-    drawn = f'{head} role="img" aria-label="{html.escape(alt)}">{rest}'
-    wide = int(re.findall(r'width="(\d+)"', head)[0]) > _FITS_PX
+    drawn = named(svg, alt)
+    wide = int(re.findall(r'width="(\d+)"', drawn)[0]) > _FITS_PX
     return f'<span class="wide picture">{drawn}</span>' if wide else drawn

@@ -133,7 +133,8 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
     if elsewhere and (chosen.scheduler or chosen.host_times):
         got, remedy = "--scheduler or --host-times", "leave it out"
         raise usage_error("modal", got, "neither", remedy)
-    check_names(chosen.op, chosen.dtype)
+    check_names("--op", chosen.op, OPERATORS)
+    check_names("--dtype", chosen.dtype, DTYPES)
     if chosen.plot:
         check_plot_file(chosen.plot)
     report = None if chosen.markdown == "-" else chosen.markdown

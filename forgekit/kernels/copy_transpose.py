@@ -201,8 +201,10 @@ class FlatTranspose:
     vector_loads: columns of X are contiguous, and begin at 16-byte boundaries, as rows of Y do.
     """
 
-    def __init__(self, bits: int, vector_loads: bool, threads: int = 256) -> None:
-        self.word, self.vector_loads, self.threads = word_of(bits), vector_loads, threads
+    threads = 256
+
+    def __init__(self, bits: int, vector_loads: bool) -> None:
+        self.word, self.vector_loads = word_of(bits), vector_loads
         self.vector = VECTOR_BYTES * 8 // bits
 
     @cute.jit

@@ -20,8 +20,7 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 class NaiveRowSum:
     """A thread reads a whole row: 32 sectors for each request of a warp."""
 
-    def __init__(self, threads: int = 128) -> None:
-        self.threads = threads
+    threads = 128
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
@@ -41,13 +40,9 @@ class NaiveRowSum:
 
 
 class SharedRowSum:
-    """A block reads a row, side by side; then half of the threads add what the others have.
+    """A block reads a row, side by side; then half of the threads add what the others have."""
 
-    threads: a power of two, so that there is a half.
-    """
-
-    def __init__(self, threads: int = 256) -> None:
-        self.threads = threads
+    threads = 256  # a power of two, so that there is a half
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
@@ -78,10 +73,7 @@ class SharedRowSum:
 
 
 class ShuffleRowSum(SharedRowSum):
-    """The same with sums handed over directly by lanes of a warp; warps meet in shared memory.
-
-    threads: whole warps.
-    """
+    """The same with sums handed over directly by lanes of a warp; warps meet in shared memory."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -22,7 +22,7 @@ from cuda.bindings.driver import CUstream
 from cutlass import Float32, const_expr
 
 from forgekit.kernels import VECTOR_BYTES
-from forgekit.kernels.rows import RowKernel, RowTile
+from forgekit.kernels.rows import RowKernel
 
 LOG2_E = math.log2(math.e)
 LINE_BYTES = 128  # asynchronous copies of a warp that begin elsewhere take twice as long
@@ -174,11 +174,8 @@ class StagedSoftmax(Softmax):
                 cute.autovec_copy(tXrY, tXgY[None, None, k])
 
 
-class SoftmaxBackward:
+class SoftmaxBackward(RowKernel):
     """mdX (M, N) = (mdY - sum of mdY·mY over the row) · mY, computed in float32."""
-
-    def __init__(self, tile: RowTile) -> None:
-        self.tile = tile
 
     @cute.jit
     def __call__(

@@ -66,11 +66,8 @@ def merge(rM: cute.Tensor, rS: cute.Tensor, below_m: cute.Tensor, below_s: cute.
         rM[v] = m
 
 
-class ColumnSoftmaxBackward:
+class ColumnSoftmaxBackward(ColumnSoftmax):
     """mdX (O, M, N) = (mdY - sum over M of mdY·mY) · mY, computed in float32."""
-
-    def __init__(self, tile: ColumnTile) -> None:
-        self.tile = tile
 
     @cute.jit
     def __call__(

@@ -52,9 +52,3 @@ def test_only_what_changes_is_packed():
     x = torch.empty(3, 5, 7)
     packed = pack(x, fk.spec(x, static=(1,)))
     assert struct.unpack_from("<Qiiq", packed._buffer) == (x.data_ptr(), 3, 7, 35)
-
-
-@pytest.mark.parametrize("other", [torch.empty(3), torch.empty(3, 5, 7)])
-def test_a_tensor_of_another_rank_is_never_packed(other):
-    with pytest.raises(ValueError, match="zip"):
-        pack(other, fk.spec(torch.empty(3, 5)))

@@ -27,38 +27,39 @@ def test_a_tensor_leaves_sizes_dynamic_and_fixes_its_unit_stride():
     assert str(s) == "float32 (?, ?):(?, 1) align 16"
 
 
-def test_a_transposed_tensor_has_its_unit_stride_elsewhere():
-    assert spec(torch.empty(3, 5).T).strides == (1, None)
-    assert spec(torch.empty(10)[::2]).strides == (None,)
+X = torch.empty(3, 5, 7)
 
 
-def test_a_matrix_of_one_column_is_row_major():
-    assert spec(torch.empty(5, 1)).strides == (None, 1)
-    assert spec(torch.empty(5, 3)[:, :1]).strides == (None, 1)
-
-
-def test_static_modes_decide_strides():
-    x = torch.empty(3, 5, 7)
-    assert spec(x, static=True).strides == (35, 7, 1)
-    assert spec(x, static=(2,)).strides == (None, 7, 1)
-    assert spec(x, static=(1, 2)).strides == (35, 7, 1)
-    assert spec(x, static=(0,)).strides == (None, None, 1)
-    assert spec(x, static=(0,)).shape == (3, None, None)
+@pytest.mark.parametrize(
+    ("made", "strides"),
+    [
+        (spec(torch.empty(3, 5).T), (1, None)),
+        (spec(torch.empty(10)[::2]), (None,)),
+        (spec(torch.empty(5, 1)), (None, 1)),  # a matrix of one column is row-major
+        (spec(torch.empty(5, 3)[:, :1]), (None, 1)),
+        (spec(X, static=True), (35, 7, 1)),
+        (spec(X, static=(2,)), (None, 7, 1)),
+        (spec(X, static=(1, 2)), (35, 7, 1)),
+        (spec(X, static=(0,)), (None, None, 1)),
+        (TensorSpec(torch.float32, (None, 4, 8)), (32, 8, 1)),
+        (TensorSpec(torch.float32, (4, None, 8)), (None, 8, 1)),
+    ],
+    ids=str,
+)
+def test_strides(made, strides):
+    assert made.strides == strides
 
 
 def test_alignment_is_the_tensors_own_up_to_16_bytes():
     base = torch.empty(64)
-    assert spec(base[1:]).align == 4
-    assert spec(base[2:]).align == 8
-    assert spec(base[4:]).align == 16
+    assert [spec(base[k:]).align for k in (1, 2, 4)] == [4, 8, 16]
     assert spec(base, align=4).align == 4
 
 
 def test_a_fitting_tensor_passes():
     s = spec(torch.empty(3, 5))
-    fits(s, torch.empty(1, 1))
-    fits(s, torch.empty(100, 7))
-    fits(s, torch.empty(0, 4))
+    for shape in ((1, 1), (100, 7), (0, 4)):
+        fits(s, torch.empty(shape))
     fits(s, torch.empty(8, 16)[:, :5])
 
 
@@ -140,11 +141,13 @@ def test_what_is_no_whole_number_or_names_no_mode_is_refused(facts, says):
         spec(torch.empty(4, 8), **facts)
 
 
-def test_a_spec_made_by_hand_is_checked_alike():
-    with pytest.raises(UsageError, match=r"got 2\.0 for mode 0, needed a whole number"):
-        TensorSpec(torch.float32, (None,), divisible={0: 2.0})  # type: ignore[dict-item]
-    with pytest.raises(UsageError, match=r"divisible: got 4, needed {mode: number}"):
-        TensorSpec(torch.float32, (None,), divisible=4)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("divisible", "says"),
+    [({0: 2.0}, r"got 2\.0 for mode 0, needed a whole"), (4, "got 4, needed {mode: number}")],
+)
+def test_a_spec_made_by_hand_is_checked_alike(divisible, says):
+    with pytest.raises(UsageError, match=says):
+        TensorSpec(torch.float32, (None,), divisible=divisible)
 
 
 def test_numbers_of_other_libraries_become_plain_ones():
@@ -160,8 +163,3 @@ def test_all_that_a_spec_says_is_in_its_key():
              {"names": ["M", None]}, {"read_only": True}]  # fmt: skip
     keys = [spec(x, **one).key() for one in facts] + [spec(x.T).key(), spec(x.int()).key()]
     assert len(set(keys)) == len(keys)
-
-
-def test_row_major_strides_of_a_spec_made_by_hand():
-    assert TensorSpec(torch.float32, (None, 4, 8)).strides == (32, 8, 1)
-    assert TensorSpec(torch.float32, (4, None, 8)).strides == (None, 8, 1)

@@ -10,6 +10,8 @@ import math
 import pytest
 import torch
 
+from forgekit.ops.launching import clusters_of
+
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 WHERE = [
     pytest.param("sm_90a", id="virtual"),
@@ -18,6 +20,12 @@ WHERE = [
 
 MARGIN = 64  # elements before and behind an output, which nobody is to write
 NAN, INF = math.nan, math.inf
+
+
+def need_clusters(blocks: int, arch: str | None) -> None:
+    """Skip the test where a cluster cannot have so many blocks."""
+    if blocks > clusters_of(arch):
+        pytest.skip("no such clusters here")
 
 
 # -- tensors --------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from tests.kernels.rowwise import (
     Output,
     assert_sums,
     device_of,
+    need_clusters,
     normal,
     placed,
     same_bits,
@@ -41,6 +42,7 @@ def row_choices(dtype: torch.dtype) -> dict[str, RowChoice]:
         "unaligned": RowChoice("sum", 64, 2, 2, V, unaligned=True),
         "cluster": RowChoice("sum", 64, 1, 2, V, cluster=4),
         "cluster, unaligned": RowChoice("sum", 32, 1, 1, V, cluster=8, unaligned=True),
+        "cluster, many warps": RowChoice("sum", 544, 1, 1, V, cluster=2),
         "split": RowChoice("sum", 64, 1, 2, V, split=3),
         "short": RowChoice("short", 128, 2, 3, V),
         "short, in turn": RowChoice("short", 32, 2, 3, V, turns=3),
@@ -78,11 +80,6 @@ def step_sums(variant: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
     return y.read()
 
 
-def need(clusters: int, arch: str | None) -> None:
-    if clusters > clusters_of(arch):
-        pytest.skip("no such clusters here")
-
-
 # -- values ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize(
@@ -94,7 +91,7 @@ def need(clusters: int, arch: str | None) -> None:
 )  # fmt: skip
 def test_rows(name: str, dtype: torch.dtype, arch: str | None) -> None:
     choice = row_choices(dtype)[name]
-    need(choice.cluster, arch)
+    need_clusters(choice.cluster, arch)
     V = choice.vector
     sizes = (1, 3, 5, 33, 1000, 1031) if choice.unaligned or V == 1 else (V, 3 * V, 128 * V, 1032)
     if choice.kernel == "short":
@@ -140,7 +137,7 @@ def test_only_loads_of_whole_lines_pass_l1_by() -> None:
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns(name: str, arch: str | None) -> None:
     choice = COLUMNS[name]
-    need(choice.cluster, arch)
+    need_clusters(choice.cluster, arch)
     dtype = torch.float16 if choice.vector == 2 else torch.float32
     for (outer, M), vectors in itertools.product(((1, 1), (3, 37), (1, 300)), (1, 3, 19)):
         x = normal(outer, M, vectors * choice.vector, dtype=dtype, arch=arch)
@@ -246,6 +243,7 @@ def kernel_and_tensors(name: str) -> tuple[Any, torch.Tensor, torch.Tensor]:
         y = torch.empty((choice.split, 2, 8), dtype=torch.float32 if choice.split > 1 else dtype)
         return compile_columns("sum", choice, dtype, "sm_90a"), x, y
     row = row_choices(dtype)[name]
+    x = placed(x, 3, 331) if row.unaligned else x
     return compile_rows("sum", row, dtype, "sm_90a"), x, torch.empty(3 * row.split)
 
 
@@ -281,7 +279,7 @@ def test_blocks_see_what_others_stored_for_them() -> None:
 def test_gpu_and_virtual_gpu_agree(name: str) -> None:
     """In the same order of additions; and twice the same bits on the GPU."""
     choice = row_choices(torch.float32).get(name) or COLUMN_NAMES.get(name)
-    need(choice.cluster if choice else 1, None)
+    need_clusters(choice.cluster if choice else 1, None)
     dtype = torch.float16 if name == "columns, pairs" else torch.float32
     x = normal(8, 328, dtype=dtype)
     virtual, first = sums(name, x, "sm_90a"), sums(name, x.to(device_of(None)), None)

@@ -9,12 +9,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-import forgekit as fk
 from forgekit.kernels.rows import RowTile, group_of
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_launch import compile_rows
 from forgekit.ops.tile_choice import RowChoice
-from tests.kernels.rowwise import WHERE, Output, integers, placed
+from tests.kernels.rowwise import WHERE, Output, integers, need_clusters, placed
 from tests.ops.row_limits import capacity as capacity_of
 
 TILES = {
@@ -39,11 +38,6 @@ EDGES = {
 }
 
 
-def tile_of(choice: RowChoice) -> RowTile:
-    return RowTile(choice.threads, choice.rows, choice.loads, choice.vector, choice.cluster,
-                   choice.split, choice.whole, choice.unaligned)  # fmt: skip
-
-
 def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
     """Sums of integers, so nothing but the right number will do."""
     y = Output((x.shape[0] * choice.split,), torch.float32, arch)
@@ -56,8 +50,7 @@ def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
 @pytest.mark.parametrize("name", TILES)
 def test_every_element_counts_once(name: str, arch: str | None) -> None:
     choice, capacity = TILES[name], capacity_of(TILES[name])
-    if choice.cluster > clusters_of(arch):
-        pytest.skip("no such clusters here")
+    need_clusters(choice.cluster, arch)
     V = choice.vector
     sizes = {V, capacity - V, capacity, capacity + V, 2 * capacity + 3 * V} - {0}
     for N, M in itertools.product(sorted(sizes), (1, 2 * choice.rows + 1)):
@@ -68,8 +61,7 @@ def test_every_element_counts_once(name: str, arch: str | None) -> None:
 @pytest.mark.parametrize("name", EDGES)
 def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
     choice, capacity = EDGES[name], capacity_of(EDGES[name])
-    if choice.cluster > clusters_of(arch):
-        pytest.skip("no such clusters here")
+    need_clusters(choice.cluster, arch)
     for N, offset in itertools.product((1, 3, 16, 21, capacity + 1), range(4)):
         apart = N + (N + offset) % 5
         check(choice, placed(integers(5, N, arch=arch), offset, apart), arch)
@@ -104,44 +96,7 @@ def test_the_order_in_which_blocks_of_a_cluster_meet() -> None:
     ]
 
 
-def test_what_a_tile_amounts_to() -> None:
-    tile = RowTile(96, loads=2, vector=4, cluster=4, split=3)
-    assert (tile.block, tile.blocks, tile.step) == (96, 12, 96 * 12)
-    assert (tile.parts, tile.rounds) == (12, 1)
-    assert RowTile(1024, cluster=16).rounds == 16
+def test_no_more_lanes_combine_parts_than_have_some() -> None:
+    sizes = [group_of(parts) for parts in (1, 2, 3, 5, 17, 32, 33, 512)]
+    assert sizes == [1, 2, 4, 8, 32, 32, 32, 32]
     assert RowTile(8, 16).parts == 1  # part of a warp: nothing to exchange
-    assert [group_of(n) for n in (1, 2, 3, 4, 5, 17, 32, 33, 512)] == [
-        1,
-        2,
-        4,
-        4,
-        8,
-        32,
-        32,
-        32,
-        32,
-    ]
-
-
-def test_launch_shape() -> None:
-    assert RowTile(32, 4).launch_shape(9) == {"grid": (3, 1, 1), "block": (128, 1, 1)}
-    assert RowTile(64, cluster=4, split=2).launch_shape(3) == {
-        "grid": (24, 1, 1), "block": (64, 1, 1), "cluster": (4, 1, 1),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["three warps, two rows", "cluster of 16, 128 warps"])
-def test_no_order_of_threads_matters(name: str) -> None:
-    kernel = compile_rows("sum", TILES[name], torch.float32, "sm_90a")
-    report = fk.sanitize(
-        kernel, integers(3, 4 * 137), torch.empty(3), schedule="adversarial", seeds=2
-    )
-    assert report and not report.findings, str(report)
-
-
-def test_unaligned_rows_in_no_order_of_threads() -> None:
-    for name in ("two warps, two rows", "cluster of 2"):
-        x = placed(integers(3, 150), 3, 151)
-        kernel = compile_rows("sum", EDGES[name], torch.float32, "sm_90a")
-        report = fk.sanitize(kernel, x, torch.empty(3), schedule="adversarial")
-        assert report and not report.findings, str(report)

@@ -12,7 +12,6 @@ import torch
 import forgekit as fk
 from forgekit.ops import row_launch
 from forgekit.ops.columns import ColumnChoice, compile_columns
-from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_launch import compile_rows, compile_step
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice
 from tests.kernels.rowwise import (
@@ -23,6 +22,7 @@ from tests.kernels.rowwise import (
     assert_softmax,
     device_of,
     extremes,
+    need_clusters,
     normal,
     placed,
     same_bits,
@@ -87,23 +87,25 @@ def run(op: Op, name: str, *tensors: torch.Tensor, arch: str | None = "sm_90a") 
     dtype = tensors[0].dtype
     kernel = kernel_of(op, name, dtype, arch)
     if name not in COLUMNS:
-        y = Output(tuple(tensors[0].shape), dtype, arch)
-        kernel(*tensors, y.tensor)
-        return y.read()
+        return result(kernel, *tensors, arch=arch)
     M, N = tensors[0].shape
     vector = vector_of(name, dtype)
     wide = -(-M // vector) * vector  # columns come in vectors
     padded = [torch.ones(1, N, wide, dtype=dtype, device=t.device) for t in tensors]
     for t, p in zip(tensors, padded, strict=True):
         p[0, :, :M] = t.t()
-    y = Output((1, N, wide), dtype, arch)
-    kernel(*padded, y.tensor)
-    return y.read()[0, :, :M].t()
+    return result(kernel, *padded, arch=arch)[0, :, :M].t()
+
+
+def result(kernel: Any, *tensors: torch.Tensor, arch: str | None) -> torch.Tensor:
+    """What a kernel makes of tensors of one shape."""
+    y = Output(tuple(tensors[0].shape), tensors[0].dtype, arch)
+    kernel(*tensors, y.tensor)
+    return y.read()
 
 
 def need(name: str, arch: str | None) -> None:
-    if name in ROWS and ROWS[name][5] > clusters_of(arch):
-        pytest.skip("no such clusters here")
+    need_clusters(ROWS[name][5] if name in ROWS else 1, arch)
 
 
 def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
@@ -183,41 +185,31 @@ def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("cluster", [8, 16])
 def test_large_clusters(cluster: int, arch: str | None) -> None:
-    if cluster > clusters_of(arch):
-        pytest.skip("no such clusters here")
+    need_clusters(cluster, arch)
     x, dy = (normal(3, 128 * cluster - 4, arch=arch, scale=s) for s in (3, 1))
     for kernel in ("registers", "shared", "streaming"):
-        y = Output((3, x.shape[1]), x.dtype, arch)
         choice = RowChoice(kernel, 32, 1, 1, 4, cluster)
-        compile_rows("softmax", choice, x.dtype, arch)(x, y.tensor)
-        assert_softmax(y.read(), x, 1)
-    dx = Output((3, x.shape[1]), x.dtype, arch)
-    compile_rows("softmax_backward", RowChoice("registers", 32, 1, 1, 4, cluster), x.dtype, arch)(
-        dy, y.tensor, dx.tensor
-    )
-    assert_gradient(dx.read(), dy, y.tensor, 1)
+        run = compile_rows("softmax", choice, x.dtype, arch)
+        assert_softmax(result(run, x, arch=arch), x, 1)
+    y, choice = x.softmax(1), RowChoice("registers", 32, 1, 1, 4, cluster)
+    run = compile_rows("softmax_backward", choice, x.dtype, arch)
+    assert_gradient(result(run, dy, y, arch=arch), dy, y, 1)
 
 
 @pytest.mark.parametrize("arch", WHERE)
 def test_many_warps(arch: str | None) -> None:
     """More parts than a warp has lanes: two rounds of reading them; and a row of exact length."""
-    if clusters_of(arch) < 2:
-        pytest.skip("no clusters here")
+    need_clusters(2, arch)
     x = normal(2, 4092, arch=arch, scale=3)
     hard = extremes(4092, arch=arch, vector=4)  # the largest element also in the second round
     kernels: tuple[Kernel, ...] = ("registers", "shared", "streaming")
     for kernel in kernels:
         given, check = (hard, assert_like_torch) if kernel == "registers" else (x, assert_softmax)
-        y = Output(tuple(given.shape), x.dtype, arch)
         run = compile_rows("softmax", RowChoice(kernel, 544, 1, 1, 4, 2), x.dtype, arch)
-        run(given, y.tensor)
-        check(y.read(), given, 1)
+        check(result(run, given, arch=arch), given, 1)
     x = normal(3, 256, arch=arch)
-    y = Output((3, 256), x.dtype, arch)
-    compile_rows("softmax", RowChoice("registers", 64, 1, 1, 4, whole=1), x.dtype, arch)(
-        x, y.tensor
-    )
-    assert_softmax(y.read(), x, 1)
+    run = compile_rows("softmax", RowChoice("registers", 64, 1, 1, 4, whole=1), x.dtype, arch)
+    assert_softmax(result(run, x, arch=arch), x, 1)
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100a"])

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from forgekit.errors import UsageError
-from forgekit.ops.launching import clusters_of
 from forgekit.ops.reductions import VARIANTS
 from tests.kernels.rowwise import (
     WHERE,
@@ -21,6 +20,7 @@ from tests.kernels.rowwise import (
     assert_gradient,
     assert_softmax,
     assert_sums,
+    need_clusters,
     normal,
 )
 from tests.ops.launched import Launched, launcher, small_pieces
@@ -253,8 +253,7 @@ SERVING = {
     ("op", "variant"), [(op, v) for op in ("reduce_sum", "softmax") for v in VARIANTS[op]]
 )
 def test_variants(op: str, variant: str, arch: str | None, launched: Launched) -> None:
-    if variant == "cluster" and clusters_of(arch) == 1:
-        pytest.skip("no clusters here")
+    need_clusters(2 if variant == "cluster" else 1, arch)
     x = normal(2, 9, 40, arch=arch, scale=3)
     for tensor in (x[0, :, ::3], x[0, 1:2].expand(4, 40), x[0].t()):
         check(op, tensor, 1, arch, variant)
@@ -270,8 +269,7 @@ def test_variants(op: str, variant: str, arch: str | None, launched: Launched) -
 def test_variants_of_the_gradient(
     variant: str, cluster: int, arch: str | None, launched: Launched
 ) -> None:
-    if cluster > clusters_of(arch):
-        pytest.skip("no clusters here")
+    need_clusters(cluster, arch)
     x = normal(2, 9, 40, arch=arch, scale=3)
     for dim in (1, 2):
         check("softmax_backward", x, dim, arch, variant)
@@ -291,7 +289,7 @@ def test_variants_of_long_rows(launched: Launched) -> None:
     assert words(launched, "reduce_sum", columns, 0, variant="split") == "ColumnSum, ColumnSum"
 
 
-# -- refusals, nothing to do ----------------------------------------------------------------------
+# -- refusals -------------------------------------------------------------------------------------
 def refused(op: str, x: torch.Tensor, dim: int, match: str, **call: Any) -> None:
     operands = [x] * (1 + op.endswith("backward"))
     with pytest.raises(UsageError, match=match):
@@ -305,21 +303,6 @@ def test_refusals() -> None:
         refused(op, x, 1, "three_pass", variant="fastest")
         refused(op, x, 1, "sm_90", variant="cluster", arch="sm_80")
     assert launcher("softmax", x, dim=1, arch="sm_80", variant="vectorized") is not None
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0, 3), (4, 0, 2)], ids=str)
-def test_empty(shape: tuple[int, ...]) -> None:
-    for dim in range(len(shape)):
-        x = torch.empty(shape)
-        kept = shape[:dim] + shape[dim + 1 :]
-        run = launcher("reduce_sum", x, dim=dim, arch="sm_90a")
-        assert (run is None) == (0 in kept)
-        if run is not None:
-            y = Output(kept, F32, "sm_90a")
-            run(x, y.tensor)
-            assert torch.equal(y.read(), torch.zeros(kept))
-        assert launcher("softmax", x, dim=dim, arch="sm_90a") is None
-        assert launcher("softmax_backward", x, x, dim=dim, arch="sm_90a") is None
 
 
 # -- longer than a kernel counts ------------------------------------------------------------------

@@ -127,6 +127,7 @@ OPCHECKS: list[tuple[str, tuple[Any, ...]]] = [
     ("reduce_sum", (0,)),
     ("reduce_sum", (-2, True)),
     ("softmax", (0,)),
+    ("softmax", (0, None, "ref")),
     ("softmax_backward", (-1,)),
 ]
 
@@ -214,6 +215,7 @@ def test_the_operators_check_too() -> None:
         (lambda: OPS.copy_transpose(x[0]), "2 dimensions"),
         (lambda: OPS.copy_transpose(x, 5), "tile: got 5"),
         (lambda: softmax(x.double().requires_grad_()), "float64"),
+        (lambda: reduce_sum(torch.zeros(3, requires_grad=True), 5), "dim: got 5"),
         (lambda: softmax(torch.zeros(3, 4, device="meta"), 2), "dim: got 2"),
         (lambda: reduce_sum(torch.zeros(3, 4, device="meta"), 2), "dim: got 2"),
     ]

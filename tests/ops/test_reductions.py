@@ -250,13 +250,6 @@ def test_errors_between_grad_and_y(grad: Any, y: Any, words: tuple[str, ...]) ->
         assert word in str(caught.value)
 
 
-def test_errors_where_a_gradient_is_wanted() -> None:
-    with pytest.raises(fk.UsageError, match="float64"):
-        reduce_sum(torch.zeros(2, 3, dtype=torch.float64, requires_grad=True))
-    with pytest.raises(fk.UsageError, match="dim: got 5"):
-        reduce_sum(torch.zeros(2, 3, requires_grad=True), 5)
-
-
 # -- on a GPU --------------------------------------------------------------------------------
 gpu = pytest.mark.gpu
 

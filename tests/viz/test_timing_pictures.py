@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from forgekit.benching.measuring import Counters, Measured
-from forgekit.benching.notebook.outcomes import VariantOutcome
-from forgekit.benching.notebook.results import Benchmark, Sweep
+from forgekit.benching.notebook.results import Benchmark, Sweep, VariantOutcome
 from forgekit.benching.recorded import recorded
 from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError

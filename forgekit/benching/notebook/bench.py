@@ -19,8 +19,7 @@ import torch
 
 from forgekit.arguments import checked, dense
 from forgekit.benching.measuring import Measured
-from forgekit.benching.notebook.outcomes import Size, VariantOutcome
-from forgekit.benching.notebook.results import Benchmark, Sweep
+from forgekit.benching.notebook.results import Benchmark, Size, Sweep, VariantOutcome
 from forgekit.benching.notebook.variants import (
     Plan,
     check_places,

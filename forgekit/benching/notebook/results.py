@@ -1,18 +1,91 @@
-"""What `fk.bench` and `fk.sweep` return: what they found, in words and as pictures."""
+"""What `fk.bench` and `fk.sweep` return: data, and its quantities, tables and words."""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from forgekit.benching.notebook import tables
-from forgekit.benching.notebook.outcomes import BenchmarkData, Size, SweepData
+from forgekit.benching.measuring import Measured
+from forgekit.benching.recorded import Recorded, RecordedRow
+from forgekit.benching.timing import Timing
 from forgekit.errors import brief, usage_error
 from forgekit.show import Picture, Shown, draw
+from forgekit.text import Cell, Table, plural, size
+
+Size = int | tuple[int, ...]
+
+NOT_COUNTED = "not counted here"
+_NONE = "–"
+_SHORT, _SHORT_NAME = 44, 28  # letters of a reason in the table itself, of a name in one line
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a variant.
+
+    title: with its unit. value: of what was measured and the ceiling in GB/s; None where there is
+    none. digits: after the point.
+    """
+
+    name: str
+    title: str
+    value: Callable[[Measured, float | None], float | None]
+    digits: int = 1
+
+    def text(self, value: float | None) -> str:
+        """`1,160` or `–`"""
+        return _NONE if value is None else f"{value:,.{self.digits}f}"
+
+
+def _ratio(
+    above: str, below: str, factor: int = 1
+) -> Callable[[Measured, float | None], float | None]:
+    """One count for each of another, or for each byte to be moved; None where there is none."""
+
+    def value(m: Measured, ceiling: float | None) -> float | None:
+        if m.counters is None:
+            return None
+        whole = m.moved_bytes if below == "moved_bytes" else getattr(m.counters, below)
+        return factor * getattr(m.counters, above) / whole if whole else None
+
+    return value
+
+
+COUNTED = (
+    Quantity("bytes", "bytes moved for each byte needed", _ratio("global_bytes", "moved_bytes"), 2),
+    Quantity("loads", "sectors a load (32 bytes each)", _ratio("load_sectors", "load_requests")),
+    Quantity("stores", "sectors a store (32 bytes each)",
+             _ratio("store_sectors", "store_requests")),
+    Quantity("conflicts", "bank conflicts, % of wavefronts",
+             _ratio("bank_conflicts", "shared_wavefronts", 100)),
+    Quantity("instructions", "PTX instructions for each byte needed",
+             _ratio("thread_instructions", "moved_bytes"), 2),
+)  # fmt: skip
+PERCENT = Quantity("percent", "% of the ceiling", lambda m, top: m.percent(top) if top else None, 0)
+TIMED = (PERCENT, Quantity("gbps", "GB/s", lambda m, top: m.gbps(), 0))
+
+
+def at_percentile(m: Measured, which: str) -> Measured:
+    """The same with the 20th ("low") or 80th ("high") percentile of the times as its median."""
+    assert m.timing is not None
+    time = m.timing.p20_ms if which == "low" else m.timing.p80_ms
+    return Measured(m.moved_bytes, Timing(time, time, time))
+
+
+# -- results --------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class VariantOutcome:
+    """A variant: what it costs, or why that was not measured (measured is None then)."""
+
+    name: str
+    measured: Measured | None
+    failed: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Benchmark(BenchmarkData, Shown):
+class Benchmark(Shown):
     """Variants of one computation, measured in one run; a notebook shows it as a table.
 
     Attributes:
@@ -26,15 +99,77 @@ class Benchmark(BenchmarkData, Shown):
         date: of the run.
     """
 
+    outcomes: tuple[VariantOutcome, ...]
+    kind: str
+    where: str
+    arguments: str
+    shape: tuple[int, ...]
+    dtype: str
+    moved_bytes: int
+    moved_given: bool
+    ceiling_gbps: float | None
+    checked: bool
+    recorded: Recorded | None
+    date: str
+
+    def __getitem__(self, name: str) -> Measured:
+        """What a variant costs.
+
+        Raises:
+            UsageError: there is none of that name, or it failed.
+        """
+        by_name = {o.name: o for o in self.outcomes}
+        found = by_name.get(name) if isinstance(name, str) else None
+        if found is None:
+            known = ", ".join(map(repr, by_name))
+            raise usage_error("variant", brief(name), f"one of {known}", "choose one")
+        if found.measured is None:
+            raise usage_error(name, found.failed, "a variant that runs", "fix it")
+        return found.measured
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Variants that were not measured -> why."""
+        return {o.name: o.failed for o in self.outcomes if o.failed}
+
+    # -- recorded times -------------------------------------------------------------------------
+    @property
+    def recorded_shape(self) -> tuple[int, ...] | None:
+        """The recorded shape shown: that of the first tensor, or the largest of its dtype."""
+        names = {o.name for o in self.outcomes}
+        rows = self.recorded.rows if self.recorded is not None else ()
+        shapes = {r.shape for r in rows if r.step in names and r.dtype == self.dtype}
+        if self.shape in shapes:
+            return self.shape
+        return max(shapes, key=lambda s: (math.prod(s), s), default=None)
+
+    def recorded_row(self, name: str) -> RecordedRow | None:
+        """The recorded time of a variant: of the step of the same name and dtype."""
+        rows = self.recorded.rows if self.recorded is not None else ()
+        wanted = name, self.dtype, self.recorded_shape
+        return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
+
+    # -- words ------------------------------------------------------------------------------------
+    @property
+    def headline(self) -> str:
+        """Where, when, and of what."""
+        return f"{self.place}: {self.arguments}"
+
+    @property
+    def place(self) -> str:
+        """Where it ran; on a GPU also when. (Counts are the same on every day.)"""
+        timed = self.kind == "gpu"
+        return f"{self.where}, {self.date}" if timed else f"Counted on the {self.where}"
+
     @property
     def notes(self) -> list[str]:
         """What the numbers mean, and what is missing."""
-        return tables.notes([self])
+        return notes([self])
 
     @property
     def summary(self) -> str:
         """Headline, table and notes in plain text."""
-        return "\n".join([self.headline, "", *tables.columns(self).lines(), "", *self.notes])
+        return "\n".join([self.headline, "", *columns(self).lines(), "", *self.notes])
 
     # -- pictures -------------------------------------------------------------------------------
     def plot(self) -> Picture:
@@ -57,14 +192,32 @@ class Benchmark(BenchmarkData, Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep(SweepData, Shown):
+class Sweep(Shown):
     """Variants over sizes; a notebook shows it as tables.
 
     Attributes:
         sizes: as given. benchmarks: the Benchmark of each. axis: what a size is, for the axis.
     """
 
+    sizes: tuple[Size, ...]
     benchmarks: tuple[Benchmark, ...]
+    axis: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the variants of any size, in their order."""
+        return tuple(dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes))
+
+    @property
+    def kind(self) -> str:
+        return self.benchmarks[0].kind
+
+    @property
+    def headline(self) -> str:
+        b = self.benchmarks[0]
+        ends = (size(x.moved_bytes) for x in (b, self.benchmarks[-1]))
+        moved = " to ".join(dict.fromkeys(ends))
+        return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"
 
     def __getitem__(self, length: Size) -> Benchmark:
         """The Benchmark of a size. Raises UsageError if it was not swept."""
@@ -73,18 +226,159 @@ class Sweep(SweepData, Shown):
         known = ", ".join(map(str, self.sizes))
         raise usage_error("size", brief(length), f"one of {known}", "choose one")
 
+    def measured(self, name: str) -> list[Measured | None]:
+        """Of each size what a variant costs; None where it was not measured."""
+        found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
+        return [by_name.get(name) for by_name in found]
+
     @property
     def notes(self) -> list[str]:
         """What the numbers mean, and what is missing."""
-        return tables.notes(self.benchmarks, self.sizes)
+        return notes(self.benchmarks, self.sizes)
 
     @property
     def summary(self) -> str:
         """Headline, a table for each quantity, and notes in plain text."""
-        found = [[title, *table.lines(), ""] for title, table in tables.sweep_columns(self)]
+        found = [[title, *table.lines(), ""] for title, table in sweep_columns(self)]
         return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
     def plot(self) -> Picture:
         """Lines over sizes, one a variant: on a GPU the percentage of the ceiling, with a band from
         the 20th to the 80th percentile; on the virtual GPU all that it counted."""
         return draw(self, "lines")
+
+
+# -- cells --------------------------------------------------------------------------------------
+_HEADS = {
+    "gpu": ("ms", "20th to 80th", "GB/s", "% of the ceiling"),
+    "virtual": ("bytes moved", "of needed", "sectors a load", "sectors a store", "bank conflicts",
+                "instructions a byte", "kernels"),
+}  # fmt: skip
+
+
+def columns(b: Benchmark) -> Table:
+    """The table of a benchmark of one size; beside it, where given, the recorded times."""
+    cells_of = _timed if b.kind == "gpu" else _counted
+    there = b.recorded if b.recorded_shape is not None else None
+    heads, rows = _HEADS[b.kind], []
+    for o in b.outcomes:
+        style = "white-space:nowrap" if len(o.name) <= _SHORT_NAME else ""
+        none = Cell(reason(o), span=len(heads), style="opacity:.75")
+        row = [Cell(o.name, style=style), *(cells_of(o, b) or [none])]
+        if there is not None:
+            r = b.recorded_row(o.name)
+            row.append(f"{r.gbps:,.0f} GB/s, {there.percent(r):.0f} %" if r else _NONE)
+        rows.append(row)
+    title = [f"recorded: {there.gpu.removeprefix('NVIDIA ')}, {there.date}"] if there else []
+    return Table(("", *heads, *title), rows)
+
+
+def reason(o: VariantOutcome) -> str:
+    """Why a variant has no numbers, in a few words."""
+    if not o.failed:
+        return NOT_COUNTED
+    return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}, see below"
+
+
+def _timed(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
+    if o.measured is None or o.measured.timing is None:
+        return ()
+    t = o.measured.timing
+    percent, gbps = (q.text(q.value(o.measured, b.ceiling_gbps)) for q in TIMED)
+    return f"{t.median_ms:.4f}", f"{t.p20_ms:.4f} to {t.p80_ms:.4f}", gbps, f"{percent} %"
+
+
+def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
+    if o.measured is None or o.measured.counters is None:
+        return ()
+    c = o.measured.counters
+    ratio, loads, stores, _, instructions = (q.text(q.value(o.measured, None)) for q in COUNTED)
+    return (size(c.global_bytes), ratio if ratio == _NONE else f"{ratio}×", loads, stores,
+            f"{c.bank_conflicts:,}", instructions, f"{c.kernels}")  # fmt: skip
+
+
+def recorded_title(b: Benchmark) -> str:
+    """`Recorded on an NVIDIA H200, 2026-11-21: 8192×8192 float32`"""
+    if b.recorded is None or b.recorded_shape is None:
+        return ""
+    shape = size_text(b.recorded_shape)
+    return f"Recorded on an {b.recorded.gpu}, {b.recorded.date}: {shape} {b.dtype}"
+
+
+def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
+    """Of each quantity its title and its table: sizes down, variants across."""
+    here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
+    return [(q.title, _sweep_table(s, q)) for q in here]
+
+
+def _sweep_table(s: Sweep, q: Quantity) -> Table:
+    rows = []
+    for k, (length, b) in enumerate(zip(s.sizes, s.benchmarks, strict=True)):
+        found: list[Measured | None] = [s.measured(name)[k] for name in s.names]
+        values = [q.value(m, b.ceiling_gbps) if m is not None else None for m in found]
+        rows.append([size_text(length), *(q.text(v) for v in values)])
+    return Table((s.axis, *s.names), rows)
+
+
+def size_text(size: Size) -> str:
+    """`4,096`, or `8192×8192`"""
+    return f"{size:,}" if isinstance(size, int) else "×".join(map(str, size))
+
+
+# -- what stands below --------------------------------------------------------------------------
+def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
+    """What the numbers of a benchmark, or of a sweep over sizes, mean, and what is missing."""
+    b = benchmarks[0]
+    source = "as given" if b.moved_given else "each tensor once, read or written"
+    needed = "of the bytes needed" if sizes else f"of {size(b.moved_bytes)}"
+    if b.kind == "gpu":
+        found = [
+            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes a second {needed}, {source}.",
+            f"Ceiling: {b.ceiling_gbps or 0:,.0f} GB/s, a device-to-device copy in the same run, "
+            "bytes read plus written.",
+        ]
+    elif sizes:
+        found = [f"Counted, not timed. Bytes needed: {source}; a sector is 32 bytes."]
+    else:
+        found = [
+            f"Counted, not timed. Needed: {size(b.moved_bytes)}, {source}. Bytes moved: 32 a "
+            "sector, as asked of L1 (and bulk copies); instructions are PTX's, of threads, for "
+            "each byte needed."
+        ]
+    if all(one.checked for one in benchmarks):
+        found.append("Results were compared with a reference.")
+    return [*found, *_missing(benchmarks, sizes), *_of_recorded(benchmarks[-1])]
+
+
+def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:
+    """Which variants have no numbers, and why; of a sweep the first reason of each."""
+    failed: dict[str, tuple[str, list[str]]] = {}
+    uncounted: dict[str, None] = {}
+    for k, b in enumerate(benchmarks):
+        for o in b.outcomes:
+            if o.failed:
+                where = size_text(sizes[k]) if sizes else ""
+                failed.setdefault(o.name, (o.failed, []))[1].append(where)
+            elif b.kind != "gpu" and o.measured is not None and o.measured.counters is None:
+                uncounted[o.name] = None
+    found = []
+    for name, (why, places) in failed.items():
+        more = f", {len(places) - 1} more" if len(places) > 1 else ""
+        found.append(f"{name}{f' (at {places[0]}{more})' if sizes else ''}: {why}")
+    if uncounted:
+        they = "they" if len(uncounted) > 1 else "it"
+        found.append(
+            f"{', '.join(uncounted)}: {NOT_COUNTED}, {they} launched nothing on the virtual GPU."
+        )
+    return found
+
+
+def _of_recorded(b: Benchmark) -> list[str]:
+    if b.recorded is None:
+        return []
+    if b.recorded_shape is None:
+        steps = ", ".join(map(repr, dict.fromkeys(r.step for r in b.recorded.rows)))
+        return [f"Recorded on an {b.recorded.gpu}, but no variant here is among the steps {steps} "
+                f"in {b.dtype}."]  # fmt: skip
+    ceiling = f"{b.recorded.ceiling_gbps:,.0f} GB/s"
+    return [f"{recorded_title(b)}; percent of a copy of 1 GB there, {ceiling}."]

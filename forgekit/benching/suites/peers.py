@@ -14,8 +14,7 @@ from torch import Tensor
 
 from forgekit import ops
 from forgekit.benching.suites.operations import BENCHED_OPS
-from forgekit.benching.suites.suite import OPERATORS, Case
-from forgekit.errors import brief, usage_error
+from forgekit.benching.suites.suite import OPERATORS, Case, check_names
 from forgekit.ops.backends import backend_names
 from forgekit.ops.reductions import VARIANTS
 
@@ -92,15 +91,9 @@ def contenders(
     """
     known = list(dict.fromkeys(name for op in OPERATORS for name in backend_names(op)))
     their_own = dict.fromkeys(name for names in VARIANTS.values() for name in names)
-    for option, names, those in (
-        ("--peers", peers, PEERS),
-        ("--backend", backends, known),
-        ("--variant", variants, ("best", *their_own)),
-    ):
-        for name in names:
-            if name not in those:
-                needed = f"some of {', '.join(those)}"
-                raise usage_error(option, brief(name), needed, "separate by commas")
+    check_names("--peers", peers, PEERS)
+    check_names("--backend", backends, known)
+    check_names("--variant", variants, ("best", *their_own))
     chosen = [None if v == "best" else v for v in variants] or [None]
     own = []
     for backend, variant in itertools.product(backends, chosen):

@@ -78,7 +78,7 @@ def _times(results: SuiteResults, rows: Sequence[SuiteRow]) -> str:
         rates = (_rate(results, found.get(name)) for name in (*own, *peers))
         cells = [_shape(case), case.dtype, *rates]
         if own:
-            cells.append(_spread(found.get(own[0])))
+            cells.append(spread(found.get(own[0])))
         if own and peers:
             ratios = [r for name in peers if (r := _ratio(found.get(own[0]), found.get(name)))]
             cells.append(f"{min(ratios):.2f}×" if ratios else "–")
@@ -100,7 +100,8 @@ def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
 
-def _spread(row: SuiteRow | None) -> str:
+def spread(row: SuiteRow | None) -> str:
+    """Microseconds: the median, and the 20th and 80th percentile."""
     if row is None or row.timing is None:
         return "–"
     t = row.timing

@@ -29,7 +29,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import UnionType
@@ -135,21 +135,14 @@ class SuiteResults:
         }
 
     def _row(self, row: SuiteRow) -> dict[str, Any]:
-        timing = row.timing and {k: _rounded(v) for k, v in asdict(row.timing).items()}
+        data = asdict(row)
         return {
-            "op": row.case.op,
+            **data.pop("case"),
             "shape": list(row.case.shape),
-            "dtype": row.case.dtype,
-            "dim": row.case.dim,
-            "contender": row.contender,
-            "status": row.status,
-            "error": row.error,
-            "moved_bytes": row.moved_bytes,
-            "timing": timing,
-            "counters": row.counters and asdict(row.counters),
+            **data,
+            "timing": row.timing and {k: _rounded(v) for k, v in data["timing"].items()},
             "gbps": _rounded(row.gbps),
             "percent_of_ceiling": _rounded(self.percent(row)),
-            "machine": row.machine,
         }
 
     @classmethod
@@ -187,9 +180,7 @@ _KNOWN: dict[str, Sequence[Any]] = {
     "status": STATUSES,
 }
 _LEAST = {"shape": 1, "moved_bytes": 1}
-_fields: Callable[[type], dict[str, Any]] = functools.cache(
-    get_type_hints
-)  # of a dataclass: name -> type
+_fields = functools.cache(get_type_hints)  # of a dataclass: name -> type
 
 
 def _read(kind: Any, value: Any, name: str) -> Any:

@@ -101,26 +101,19 @@ def _can_be(case: Case) -> bool:
     return sizes and case.op in OPERATORS and case.dtype in DTYPES
 
 
-def check_names(
-    ops: Sequence[str], dtypes: Sequence[str], known_ops: Sequence[str] = OPERATORS
-) -> None:
-    """Raise UsageError for what is no operator, or no type."""
-    for option, wanted, known in (("--op", ops, known_ops), ("--dtype", dtypes, DTYPES)):
-        for name in wanted:
-            if name not in known:
-                needed = f"some of {', '.join(known)}"
-                raise usage_error(option, brief(name), needed, "separate by commas")
+def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Raise UsageError for a name, given to an option, that is none of `known`."""
+    for name in names:
+        if name not in known:
+            needed = f"some of {', '.join(known)}"
+            raise usage_error(option, brief(name), needed, "separate by commas")
 
 
 def select(
     cases: Iterable[Case], *, ops: Sequence[str] = (), dtypes: Sequence[str] = ()
 ) -> list[Case]:
-    """The cases of some operators and types; of all where none is named.
-
-    Raises:
-        UsageError: no such operator or type, or no case is left.
-    """
-    check_names(ops, dtypes)
+    """The cases of some operators and types; of all where none is named. Raises UsageError if no
+    case is left."""
     chosen = [c for c in cases if c.op in (ops or OPERATORS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:
         got = f"--op {','.join(ops) or 'all'} --dtype {','.join(dtypes) or 'all'}"

@@ -9,8 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forgekit.benching.notebook.results import Benchmark
-from forgekit.benching.notebook.tables import COUNTED, reason
+from forgekit.benching.notebook.results import COUNTED, Benchmark, reason
 from forgekit.viz.timing.chart import MARK, SMALL_LINE, beside, look, page, tidy, wrapped
 from forgekit.viz.timing.style import TEXT, WIDTH, TimingPicture, styled
 

@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forgekit.benching.notebook.results import Sweep
-from forgekit.benching.notebook.tables import (
+from forgekit.benching.notebook.results import (
     COUNTED,
     PERCENT,
     Quantity,
+    Sweep,
     at_percentile,
     recorded_title,
     size_text,

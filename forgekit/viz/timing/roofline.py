@@ -15,9 +15,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forgekit.benching.notebook.outcomes import VariantOutcome
-from forgekit.benching.notebook.results import Benchmark
-from forgekit.benching.notebook.tables import recorded_title
+from forgekit.benching.notebook.results import Benchmark, VariantOutcome, recorded_title
 from forgekit.errors import usage_error
 from forgekit.profiling.gpus import DEFAULT, GPUS, Gpu
 from forgekit.viz.timing import chart

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from forgekit.benching.notebook import tables
+from forgekit.benching.notebook.results import Benchmark, Sweep, columns, sweep_columns
+from forgekit.benching.recorded import Recorded
 from forgekit.text import Table
-
-if TYPE_CHECKING:
-    from forgekit.benching.notebook.results import Benchmark, Sweep
-    from forgekit.benching.recorded import Recorded
 
 
 def benchmark_html(b: Benchmark) -> str:
     """One table."""
-    return _tables(b.headline, [("", tables.columns(b))], b.notes)
+    return _tables(b.headline, [("", columns(b))], b.notes)
 
 
 def sweep_html(s: Sweep) -> str:
     """A table for each quantity, side by side."""
-    return _tables(s.headline, tables.sweep_columns(s), s.notes)
+    return _tables(s.headline, sweep_columns(s), s.notes)
 
 
 def recorded_html(r: Recorded) -> str:

@@ -10,6 +10,7 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
 
 GPU = MachineInfo("gpu", "NVIDIA H200", "570.1", {"torch": "2.13"}, 4000.0)
+VIRTUAL = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
 CASES = [
     Case("softmax", (1024, 1000), "float16"),
     Case("softmax", (8, 8192), "float16"),

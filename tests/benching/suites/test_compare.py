@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from forgekit.benching.suites.compare import check_baseline, compare
-from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
+from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.commands.bench import bench
 from forgekit.errors import UsageError
-from tests.benching.suites.suite_made import CASES, GPU, results
+from tests.benching.suites.suite_made import CASES, GPU, VIRTUAL, results
 from tests.benching.suites.test_results import COUNTERS
 
 BEFORE = {"forgekit": (1.0, 1.0, 1.0), "torch": (2.0, 2.0, 2.0)}
@@ -64,8 +64,7 @@ def test_a_row_that_fails_now_is_slower() -> None:
 def counted(**changes: int) -> SuiteResults:
     made = SuiteResults("mine", "2026-01-02")
     counters = dataclasses.replace(COUNTERS, **changes)
-    virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
-    made.add([SuiteRow(CASES[0], "forgekit", "ok", 5, counters=counters)], virtual)
+    made.add([SuiteRow(CASES[0], "forgekit", "ok", 5, counters=counters)], VIRTUAL)
     return made
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
+from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.viz.timing.suite import draw, save
-from tests.benching.suites.suite_made import CASES, GPU, results
+from tests.benching.suites.suite_made import CASES, GPU, VIRTUAL, results
 from tests.benching.suites.test_results import COUNTERS
 
 TIMES = {"forgekit": (0.002, 0.001, 1.0), "torch": (0.004, 0.002, 0)}
@@ -52,8 +52,7 @@ def test_a_contender_looks_alike_in_every_picture() -> None:
 
 def test_counters_are_bytes_of_the_least() -> None:
     made = SuiteResults("smoke", "2026-01-02")
-    virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
-    made.add([SuiteRow(CASES[0], "forgekit", "ok", 1920, counters=COUNTERS)], virtual)
+    made.add([SuiteRow(CASES[0], "forgekit", "ok", 1920, counters=COUNTERS)], VIRTUAL)
     figure = draw(made)
     assert figure is not None
     [axes] = figure.axes

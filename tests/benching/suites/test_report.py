@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from forgekit.benching.suites.report import geometric_means, markdown
-from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
-from tests.benching.suites.suite_made import CASES, GPU, results
+from forgekit.benching.suites.results import SuiteResults, SuiteRow
+from tests.benching.suites.suite_made import CASES, GPU, VIRTUAL, results
 from tests.benching.suites.test_results import COUNTERS
 
 TIMES = {"forgekit": (0.002, 0.001, 1.0), "torch": (0.004, 0.002, 0), "quack": (0.001, 0.004, 0)}
@@ -55,13 +55,12 @@ def test_trouble_is_listed() -> None:
 
 def test_counters_of_the_virtual_gpu() -> None:
     made = SuiteResults("smoke", "2026-01-02")
-    virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
     rows = [
         SuiteRow(CASES[0], "forgekit", "ok", 3840, counters=COUNTERS),
         SuiteRow(CASES[1], "forgekit", "error", 5, error="no"),
         SuiteRow(CASES[2], "forgekit", "ok", 5),
     ]
-    made.add(rows, virtual)
+    made.add(rows, VIRTUAL)
     text = markdown(made)
     assert "There is no GPU here" in text and "virtual GPU (sm_90a), 2026-01-02" in text
     cells = line(text, "1024×1000")

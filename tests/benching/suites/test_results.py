@@ -11,14 +11,13 @@ import pytest
 
 from forgekit.benching.measuring import Counters
 from forgekit.benching.suites.results import (
-    MachineInfo,
     SuiteResults,
     SuiteRow,
     read_results,
     write_results,
 )
 from forgekit.errors import UsageError
-from tests.benching.suites.suite_made import CASES, GPU, results
+from tests.benching.suites.suite_made import CASES, GPU, VIRTUAL, results
 
 COUNTERS = Counters(1, 10, 80, 5, 40, 0, 0, 0, 3840, 7, 2, 900, 28000)
 
@@ -27,8 +26,7 @@ def sample() -> SuiteResults:
     made = results({"forgekit": (0.1, 0.2, 0.3), "torch": (0.2, 0.3, 0)})
     made.add([SuiteRow(CASES[2], "torch", "error", 5, error="MemoryError: no")], GPU)
     made.add([SuiteRow(CASES[2], "quack", "skipped", 5, error="lost")], None)
-    virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
-    made.add([SuiteRow(CASES[2], "forgekit", "ok", 5, counters=COUNTERS)], virtual, ["a", "a"])
+    made.add([SuiteRow(CASES[2], "forgekit", "ok", 5, counters=COUNTERS)], VIRTUAL, ["a", "a"])
     made.host_us = {"softmax": {"forgekit": 7.1}}
     made.interrupted = True
     return made
@@ -99,10 +97,8 @@ def test_what_does_not_fit_is_refused(path: tuple[Any, ...], value: Any, said: s
 
 def test_no_file_and_no_json(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
-        read_results(tmp_path / "none.json")
-    (tmp_path / "x.json").write_text("{")
-    with pytest.raises(UsageError, match="needed JSON"):
         read_results(tmp_path / "x.json")
-    (tmp_path / "x.json").write_text("[]")
-    with pytest.raises(UsageError, match="something else"):
-        read_results(tmp_path / "x.json")
+    for text, said in (("{", "needed JSON"), ("[]", "something else")):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(UsageError, match=said):
+            read_results(tmp_path / "x.json")
