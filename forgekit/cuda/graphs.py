@@ -69,9 +69,8 @@ class Event:
 class _Here(threading.local):
     """Per thread: torch's current stream, the graph that is being captured."""
 
-    def __init__(self) -> None:
-        self.stream = LEGACY_STREAM
-        self.capture: Graph | None = None
+    stream = LEGACY_STREAM
+    capture: Graph | None = None
 
 
 _here = _Here()

@@ -100,7 +100,6 @@ def _run_batches(
     memory: GlobalMemory,
     listeners: Sequence[Listener],
 ) -> None:
-    """Run the blocks of a launch, batch by batch."""
     chosen = current()
     n_blocks = math.prod(record.grid)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
