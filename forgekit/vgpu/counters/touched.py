@@ -41,7 +41,6 @@ class Touched:
         self._bytes: dict[tuple[int, str], Array] = {}  # (allocation's address, way) -> booleans
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
-        """Mark what an access touches."""
         for target in targets:
             if target.allocation is None:
                 continue
