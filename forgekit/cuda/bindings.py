@@ -7,7 +7,7 @@ pointer is an address of this process: of what was allocated here, or of a live 
 from __future__ import annotations
 
 import ctypes
-import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +15,8 @@ import numpy as np
 
 from forgekit.cuda import device, graphs
 from forgekit.cuda.patches import Patches
-from forgekit.vgpu.errors import UsageError
+from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.host import arguments, limits
-from forgekit.vgpu.wording import got_needed
 
 _objects: dict[int, Any] = {}  # events and graphs, by handle
 
@@ -34,20 +33,18 @@ def patch_bindings(patches: Patches) -> None:
     ):
         offered = _calls(module, prefix)
         for name, value in list(vars(module).items()):
-            if not name.startswith(prefix) or isinstance(value, type) or not callable(value):
-                continue
-            if not name.removeprefix(prefix)[:1].isupper():
-                continue
-            call = offered.get(name.removeprefix(prefix))
-            patches.put(module, name, _answering(call, ok) if call else _refusing(name, prefix))
+            if re.match(prefix + "[A-Z]", name) and callable(value) and not isinstance(value, type):
+                call = offered.get(name.removeprefix(prefix)) or _refusing(name, prefix)
+                patches.put(module, name, _answering(call, ok))
 
 
 def _answering(call: Callable, ok: Any) -> Callable:
     def answer(*args: Any, **kwargs: Any) -> tuple:
         device.say_once()
         result = call(*args, **kwargs)
-        return (ok, *result) if isinstance(result, tuple) else (ok,) if result is None else (
-            ok, result)  # fmt: skip
+        if result is None:
+            return (ok,)
+        return (ok, *result) if isinstance(result, tuple) else (ok, result)
 
     return answer
 
@@ -56,20 +53,15 @@ def _refusing(name: str, prefix: str) -> Callable:
     which = "driver" if prefix == "cu" else "runtime"
 
     def refuse(*_: Any, **__: Any) -> Any:
-        raise UsageError(
-            got_needed(f"the CUDA {which}", f"a call of {name}", "one that the virtual GPU offers",
-                       "leave it out, or run the script on a GPU")
-        )  # fmt: skip
+        needed = "one that the virtual GPU offers"
+        remedy = "leave it out, or run the script on a GPU"
+        raise usage_error(f"the CUDA {which}", f"a call of {name}", needed, remedy)
 
     return refuse
 
 
 def _calls(module: Any, prefix: str) -> dict[str, Callable]:
     """What is offered, by name without prefix; a tuple of results, one, or None."""
-    runtime = prefix == "cuda"
-    kind = functools.partial(getattr, module)
-    stream = kind("cudaStream_t" if runtime else "CUstream")
-    event = kind("cudaEvent_t" if runtime else "CUevent")
 
     def nothing(*_: Any, **__: Any) -> None:
         """Nothing is left to be done: everything runs at once."""
@@ -81,11 +73,10 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
         **dict.fromkeys(
             ("Init", "CtxDestroy", "CtxSetCurrent", "CtxPushCurrent", "CtxSynchronize",
              "DevicePrimaryCtxRelease", "DevicePrimaryCtxReset", "StreamDestroy",
-             "StreamSynchronize", "StreamQuery", "EventSynchronize", "EventQuery", "EventDestroy",
-             "GraphUpload", "SetDevice", "DeviceSynchronize", "DeviceReset", "ProfilerStart",
+             "StreamSynchronize", "StreamQuery", "EventSynchronize", "EventQuery", "GraphUpload",
+             "SetDevice", "DeviceSynchronize", "DeviceReset", "ProfilerStart",
              "ProfilerStop", "FuncSetAttribute", "GetLastError", "PeekAtLastError"), nothing),
-        "DriverGetVersion": always(device.CUDA_VERSION),
-        "RuntimeGetVersion": always(device.CUDA_VERSION),
+        **dict.fromkeys(("DriverGetVersion", "RuntimeGetVersion"), always(device.CUDA_VERSION)),
         "DeviceGetCount": always(1), "GetDeviceCount": always(1), "GetDevice": always(0),
         "DeviceGet": lambda index: _device(module, index),
         "CtxGetDevice": lambda *_: _device(module, 0),
@@ -95,20 +86,22 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
         "GetDeviceProperties": lambda index=0: _properties(),
         "MemGetInfo": lambda *_: device.memory_bytes(),
         **dict.fromkeys(("CtxCreate", "CtxGetCurrent", "DevicePrimaryCtxRetain", "CtxPopCurrent"),
-                        lambda *_: kind("CUcontext")(1)),
-        "GetErrorName": lambda error: str(getattr(error, "name", error)).encode(),
-        "GetErrorString": lambda error: str(getattr(error, "name", error)).encode(),
+                        lambda *_: module.CUcontext(1)),
+        **dict.fromkeys(("GetErrorName", "GetErrorString"),
+                        lambda error: str(getattr(error, "name", error)).encode()),
         "OccupancyAvailableDynamicSMemPerBlock":
             lambda *_: limits.max_shared_bytes(device.arch()),
         "OccupancyMaxActiveBlocksPerMultiprocessor": always(1),
-        "OccupancyMaxActiveClusters": _max_clusters,
-        **_streams(stream, event), **_graphs(module, prefix), **_memory(module, prefix),
+        # Where each block takes a multiprocessor.
+        "OccupancyMaxActiveClusters":
+            lambda function, config: int(limits.MULTIPROCESSORS // config.gridDimX),
+        **_streams(module, prefix), **_memory(module, prefix),
     }  # fmt: skip
 
 
 def _device(module: Any, index: int) -> Any:
     if index:
-        raise UsageError(got_needed("device", index, "0: one virtual GPU is there", "use device 0"))
+        raise usage_error("device", index, "0: one virtual GPU is there", "use device 0")
     return module.CUdevice(index)
 
 
@@ -117,7 +110,7 @@ def _attribute(which: Any) -> int:
     value = device.attribute(name.replace("_", "").upper())
     if value is None:
         needed = "one that the virtual GPU knows"
-        raise UsageError(got_needed("device attribute", which.name, needed, "leave it out"))
+        raise usage_error("device attribute", which.name, needed, "leave it out")
     return value
 
 
@@ -130,61 +123,43 @@ def _properties() -> Any:
     return p
 
 
-def _max_clusters(function: Any, config: Any) -> int:
-    """Clusters that run at once where each block takes a multiprocessor."""
-    return int(limits.MULTIPROCESSORS // config.gridDimX)
-
-
 # -- streams, events, graphs ----------------------------------------------------------------------
-def _streams(stream: Any, event: Any) -> dict[str, Callable]:
-    def new_event(*_: Any) -> Any:
-        handle = graphs.new_handle()
-        _objects[handle] = graphs.Event()
-        return event(handle)
+def _streams(module: Any, prefix: str) -> dict[str, Callable]:
+    names = ("CUstream", "CUevent", "CUgraph", "CUgraphExec", "CUstreamCaptureStatus")
+    if prefix == "cuda":
+        names = ("cudaStream_t", "cudaEvent_t", "cudaGraph_t", "cudaGraphExec_t",
+                 "cudaStreamCaptureStatus")  # fmt: skip
+    stream, event, graph, executable, statuses = (getattr(module, name) for name in names)
+    idle, active = list(statuses)[:2]
 
-    def record(which: Any, stream: Any = 0, *_: Any) -> None:
-        _objects[int(which)].record(int(stream))
+    def keep(kind: Any, value: Any) -> Any:
+        handle = graphs.new_handle()
+        _objects[handle] = value
+        return kind(handle)
+
+    def of(handle: Any) -> Any:
+        return _objects[int(handle)]
+
+    def forget(handle: Any) -> None:
+        _objects.pop(int(handle), None)
 
     return {
         **dict.fromkeys(("StreamCreate", "StreamCreateWithFlags", "StreamCreateWithPriority"),
                         lambda *_: stream(graphs.new_handle())),
-        "StreamWaitEvent": lambda stream, which, *_: _objects[int(which)].let_wait(int(stream)),
-        **dict.fromkeys(("EventCreate", "EventCreateWithFlags"), new_event),
-        **dict.fromkeys(("EventRecord", "EventRecordWithFlags"), record),
-        "EventElapsedTime":
-            lambda start, end: _objects[int(start)].elapsed_ms(_objects[int(end)]),
-    }  # fmt: skip
-
-
-def _graphs(module: Any, prefix: str) -> dict[str, Callable]:
-    runtime = prefix == "cuda"
-    graph = getattr(module, "cudaGraph_t" if runtime else "CUgraph")
-    executable = getattr(module, "cudaGraphExec_t" if runtime else "CUgraphExec")
-
-    def captured(*_: Any) -> Any:
-        handle = graphs.new_handle()
-        _objects[handle] = graphs.end_capture()
-        return graph(handle)
-
-    def forget(which: Any) -> None:
-        _objects.pop(int(which), None)
-
-    def instantiate(which: Any, *_: Any) -> Any:
-        handle = graphs.new_handle()
-        _objects[handle] = _objects[int(which)]
-        return executable(handle)
-
-    statuses = getattr(module, "cudaStreamCaptureStatus" if runtime else "CUstreamCaptureStatus")
-    idle, active = list(statuses)[:2]
-    return {
+        "StreamWaitEvent": lambda stream, which, *_: of(which).let_wait(int(stream)),
         "StreamBeginCapture": lambda stream, *_: graphs.begin_capture(int(stream)),
-        "StreamEndCapture": captured,
+        "StreamEndCapture": lambda *_: keep(graph, graphs.end_capture()),
         "StreamIsCapturing": lambda stream: active if graphs.is_capturing(int(stream)) else idle,
-        "GraphGetNodes":
-            lambda which, count=0: (list(range(count)), len(_objects[int(which)].nodes)),
-        **dict.fromkeys(("GraphInstantiate", "GraphInstantiateWithFlags"), instantiate),
-        "GraphLaunch": lambda which, stream=0: _objects[int(which)].replay(),
-        **dict.fromkeys(("GraphDestroy", "GraphExecDestroy"), forget),
+        **dict.fromkeys(("EventCreate", "EventCreateWithFlags"),
+                        lambda *_: keep(event, graphs.Event())),
+        **dict.fromkeys(("EventRecord", "EventRecordWithFlags"),
+                        lambda which, stream=0, *_: of(which).record(int(stream))),
+        "EventElapsedTime": lambda start, end: of(start).elapsed_ms(of(end)),
+        "GraphGetNodes": lambda which, count=0: (list(range(count)), len(of(which).nodes)),
+        **dict.fromkeys(("GraphInstantiate", "GraphInstantiateWithFlags"),
+                        lambda which, *_: keep(executable, of(which))),
+        "GraphLaunch": lambda which, stream=0: of(which).replay(),
+        **dict.fromkeys(("EventDestroy", "GraphDestroy", "GraphExecDestroy"), forget),
     }  # fmt: skip
 
 
@@ -194,11 +169,8 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
     def copying(to_device: bool, from_device: bool) -> Callable:
         def copy(to: Any, source: Any, size: int, stream: Any = 0, *_: Any) -> None:
-            work = functools.partial(
-                _copy, int(to), int(source), size,
-                to_device=to_device, from_device=from_device,
-            )  # fmt: skip
-            graphs.submit(int(stream), work)
+            ends = (int(to), to_device), (int(source), from_device)
+            graphs.submit(int(stream), lambda: _copy(*ends, size))
 
         return copy
 
@@ -208,8 +180,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
     def setting(item_bytes: int) -> Callable:
         def fill(to: Any, value: int, count: int, stream: Any = 0) -> None:
-            work = functools.partial(_fill, int(to), value, item_bytes, count)
-            graphs.submit(int(stream), work)
+            graphs.submit(int(stream), lambda: _fill(int(to), value, item_bytes, count))
 
         return fill
 
@@ -219,21 +190,14 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
     if prefix == "cuda":
         calls = {"Memcpy": by_kind, "Memset": setting(1)}
     calls |= {f"{name}Async": call for name, call in calls.items()}
-
-    def new(size: int, *_: Any) -> Any:
-        return pointer(_allocate(size))
-
-    def free(address: Any, *_: Any) -> None:
-        _free(int(address))
-
-    news = ("MemAlloc", "MemAllocAsync", "MemAllocManaged", "Malloc", "MallocAsync",
-            "MallocManaged")  # fmt: skip
-    hosts = ("MemAllocHost", "MemHostAlloc", "MallocHost", "HostAlloc")
     return {
-        **calls, **dict.fromkeys(news, new),
-        **dict.fromkeys(hosts, lambda size, *_: _allocate(size)),
+        **calls,
+        **dict.fromkeys(("MemAlloc", "MemAllocAsync", "MemAllocManaged", "Malloc", "MallocAsync",
+                         "MallocManaged"), lambda size, *_: pointer(_allocate(size))),
+        **dict.fromkeys(("MemAllocHost", "MemHostAlloc", "MallocHost", "HostAlloc"),
+                        lambda size, *_: _allocate(size)),
         **dict.fromkeys(("MemFree", "MemFreeAsync", "MemFreeHost", "Free", "FreeAsync",
-                         "FreeHost"), free),
+                         "FreeHost"), lambda address, *_: _free(int(address))),
     }  # fmt: skip
 
 
@@ -258,15 +222,19 @@ def _free(address: int) -> None:
     """Raises UsageError: nothing was allocated there, or it is free already."""
     if address and _allocated.pop(address, None) is None:
         needed = "what an allocation returned, once"
-        raise UsageError(got_needed("free", f"{address:#x}", needed, "free each pointer once"))
+        raise usage_error("free", f"{address:#x}", needed, "free each pointer once")
 
 
-def _copy(to: int, source: int, size_bytes: int, *, to_device: bool, from_device: bool) -> None:
-    """Copy bytes; raises UsageError where a device pointer's memory does not hold so many."""
-    for address, on_device in ((to, to_device), (source, from_device)):
+def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> None:
+    """Copy bytes; to, source: (address, whether it is a device pointer).
+
+    Raises:
+        UsageError: a device pointer's memory does not hold so many.
+    """
+    for address, on_device in (to, source):
         if on_device:
             _check_holds(address, size_bytes, "memcpy")
-    ctypes.memmove(to, source, size_bytes)
+    ctypes.memmove(to[0], source[0], size_bytes)
 
 
 def _fill(address: int, value: int, item_bytes: int, count: int) -> None:
@@ -283,6 +251,4 @@ def _check_holds(address: int, size_bytes: int, what: str) -> None:
         got = f"{size_bytes:,} bytes at {address:#x}, where "
         got += "nothing is allocated" if found is None else (
             f"{found[0] + found[1] - address:,} are left")  # fmt: skip
-        raise UsageError(
-            got_needed(what, got, "device memory of that size", "check the pointer and the size")
-        )
+        raise usage_error(what, got, "device memory of that size", "check the pointer and the size")

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forgekit.cuda.patches import Patches
-from forgekit.vgpu.errors import LaunchError, UsageError
-from forgekit.vgpu.wording import got_needed
+from forgekit.vgpu.errors import LaunchError, usage_error
 
 KDL_CPU, KDL_CUDA = 1, 2  # of DLPack's DLDeviceType
 
@@ -61,10 +60,9 @@ def _once(measure: Callable) -> Callable:
 
 
 def _refuse_export(*_: Any, **__: Any) -> Any:
-    raise UsageError(
-        got_needed("export_to_c", "a function of the virtual GPU", "one compiled for a real GPU",
-                   "export it on a machine with a GPU; here call the compiled function itself")
-    )  # fmt: skip
+    remedy = "export it on a machine with a GPU; here call the compiled function itself"
+    needed = "one compiled for a real GPU"
+    raise usage_error("export_to_c", "a function of the virtual GPU", needed, remedy)
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:

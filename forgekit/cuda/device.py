@@ -66,23 +66,17 @@ def attribute(which: str) -> int | None:
     """A device attribute by the last part of its name, in capitals and without underscores; None
     for one that is not known."""
     p = properties()
-    (bx, by, bz), (gx, gy, gz) = limits.MAX_BLOCK, limits.MAX_GRID
-    return {
+    known = {name.replace("_", "").upper(): value for name, value in vars(p).items()}
+    known |= {f"MAX{name}": value for name, value in known.items() if "SHAREDMEMORY" in name}
+    known |= {f"MAXBLOCKDIM{axis}": n for axis, n in zip("XYZ", limits.MAX_BLOCK, strict=True)}
+    known |= {f"MAXGRIDDIM{axis}": n for axis, n in zip("XYZ", limits.MAX_GRID, strict=True)}
+    known |= {
         "COMPUTECAPABILITYMAJOR": p.major, "COMPUTECAPABILITYMINOR": p.minor,
-        "MULTIPROCESSORCOUNT": p.multi_processor_count, "WARPSIZE": 32,
-        "MAXTHREADSPERBLOCK": p.max_threads_per_block,
-        "MAXTHREADSPERMULTIPROCESSOR": p.max_threads_per_multi_processor,
         "MAXBLOCKSPERMULTIPROCESSOR": limits.BLOCKS_A_MULTIPROCESSOR,
-        "MAXBLOCKDIMX": bx, "MAXBLOCKDIMY": by, "MAXBLOCKDIMZ": bz,
-        "MAXGRIDDIMX": gx, "MAXGRIDDIMY": gy, "MAXGRIDDIMZ": gz,
-        "MAXSHAREDMEMORYPERBLOCK": p.shared_memory_per_block,
-        "MAXSHAREDMEMORYPERBLOCKOPTIN": p.shared_memory_per_block_optin,
-        "MAXSHAREDMEMORYPERMULTIPROCESSOR": p.shared_memory_per_multiprocessor,
-        "RESERVEDSHAREDMEMORYPERBLOCK": 1024,
+        "RESERVEDSHAREDMEMORYPERBLOCK": 1024, "GLOBALMEMORYBUSWIDTH": MEMORY_BUS_BITS,
         "MAXREGISTERSPERBLOCK": 65536, "MAXREGISTERSPERMULTIPROCESSOR": 65536,
-        "L2CACHESIZE": L2_BYTES, "UNIFIEDADDRESSING": 1, "COOPERATIVELAUNCH": 1,
-        "CLUSTERLAUNCH": int(p.major >= 9), "MEMORYPOOLSSUPPORTED": 1,
-        "CLOCKRATE": CLOCK_KHZ, "MEMORYCLOCKRATE": MEMORY_CLOCK_KHZ,
-        "GLOBALMEMORYBUSWIDTH": MEMORY_BUS_BITS, "PCIBUSID": 0, "PCIDEVICEID": 0, "PCIDOMAINID": 0,
-        "CONCURRENTKERNELS": 1, "ASYNCENGINECOUNT": 3, "MULTICASTSUPPORTED": 0,
-    }.get(which)  # fmt: skip
+        "UNIFIEDADDRESSING": 1, "COOPERATIVELAUNCH": 1, "CLUSTERLAUNCH": int(p.major >= 9),
+        "MEMORYPOOLSSUPPORTED": 1, "CONCURRENTKERNELS": 1, "ASYNCENGINECOUNT": 3,
+        "MULTICASTSUPPORTED": 0,
+    }  # fmt: skip
+    return known.get(which)

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from forgekit.vgpu.errors import UsageError
-from forgekit.vgpu.wording import got_needed
+from forgekit.vgpu.errors import usage_error
 
 NOT_CAPTURED = object()
 LEGACY_STREAM = 0
@@ -63,18 +62,15 @@ class Event:
         """
         if self.recorded_s is None or end.recorded_s is None:
             needed = "two events that have been recorded"
-            raise UsageError(
-                got_needed("elapsed time", "an event without record()", needed, "record both")
-            )
+            raise usage_error("elapsed time", "an event without record()", needed, "record both")
         return (end.recorded_s - self.recorded_s) * 1e3
 
 
 class _Here(threading.local):
     """Per thread: torch's current stream, the graph that is being captured."""
 
-    def __init__(self) -> None:
-        self.stream = LEGACY_STREAM
-        self.capture: Graph | None = None
+    stream = LEGACY_STREAM
+    capture: Graph | None = None
 
 
 _here = _Here()
@@ -101,7 +97,7 @@ def begin_capture(stream: int) -> None:
     if _here.capture is not None or stream == LEGACY_STREAM:
         got = "a second one inside the first" if _here.capture else "one of the default stream"
         needed = "one at a time, of a stream that was made"
-        raise UsageError(got_needed("graph capture", got, needed, "capture a torch.cuda.Stream()"))
+        raise usage_error("graph capture", got, needed, "capture a torch.cuda.Stream()")
     _here.capture = Graph({stream})
 
 
@@ -110,7 +106,7 @@ def end_capture() -> Graph:
     capture, _here.capture = _here.capture, None
     if capture is None:
         needed = "one that has begun"
-        raise UsageError(got_needed("the end of a graph capture", "none", needed, "begin one"))
+        raise usage_error("the end of a graph capture", "none", needed, "begin one")
     return capture
 
 
@@ -148,7 +144,7 @@ def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         changed = [given.get(a.name) for a in func._schema.arguments if _is_written(a)]
         if len(returns) > len(changed) or not all(_is_written(r) for r in returns):
             needed = "operations that change tensors or make new ones"
-            raise UsageError(got_needed("graph capture", str(func), needed, "do it before"))
+            raise usage_error("graph capture", str(func), needed, "do it before")
         keep(current_stream(), lambda: _run(func, args, kwargs))
         return changed[0] if len(returns) == 1 else tuple(changed[: len(returns)]) or None
     result = func(*args, **kwargs)

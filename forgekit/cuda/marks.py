@@ -68,21 +68,12 @@ def is_cuda(device: Any) -> bool:
     """
     if device is None:
         return False
-    device = torch.device(device) if isinstance(device, str) else device
-    index = device if isinstance(device, int) else device.index
-    if not isinstance(device, int) and device.type != "cuda":
-        return False
-    if index not in (None, 0):
-        why = got_needed(
-            "device", f"cuda:{index}", "cuda:0: one virtual GPU is there", 'write "cuda"'
-        )
-        raise _device_error()(f"CUDA error: invalid device ordinal ({why})")
-    return True
-
-
-def _device_error() -> type[RuntimeError]:
-    """torch's class for an error of CUDA, which is of torch 2.8."""
-    return getattr(torch, "AcceleratorError", RuntimeError)
+    device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+    if device.type == "cuda" and device.index:
+        needed = "cuda:0: one virtual GPU is there"
+        why = got_needed("device", str(device), needed, 'write "cuda"')
+        raise torch.AcceleratorError(f"CUDA error: invalid device ordinal ({why})")
+    return device.type == "cuda"
 
 
 class Marking(TorchDispatchMode):

@@ -49,7 +49,7 @@ class Cuda(Plugin):
         marks.Marking.active = False
         if self._mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
             self._mode.__exit__(None, None, None)
-        self._patches.undo()
+        self._patches.close()
 
     def on_gpu(self, tensor: Any) -> bool:
         return marks.on_gpu(tensor)

@@ -13,15 +13,7 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
 from forgekit.cuda.cute_dsl import KDL_CPU, KDL_CUDA, GlobalTensor, device_of_capsule
-from forgekit.cuda.marks import (
-    CPU,
-    CUDA,
-    CUDA_ATTRIBUTE,
-    PINNED_ATTRIBUTE,
-    is_cuda,
-    mark,
-    on_gpu,
-)
+from forgekit.cuda.marks import CPU, CUDA, CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, is_cuda, mark, on_gpu
 from forgekit.cuda.patches import Patches
 
 
@@ -61,11 +53,8 @@ def patch_tensors(patches: Patches) -> None:
         ("__dlpack_device__", (KDL_CUDA, 0)),
     ):  # fmt: skip
         asks(name, of_marked)
-    put(
-        tensor,
-        "is_pinned",
-        lambda self, device=None: getattr(self.untyped_storage(), PINNED_ATTRIBUTE, False),
-    )
+    put(tensor, "is_pinned", lambda self, device=None: getattr(
+        self.untyped_storage(), PINNED_ATTRIBUTE, False))  # fmt: skip
     put(tensor, "record_stream", lambda self, stream: None)
     to = tensor.to
 
@@ -86,7 +75,6 @@ def patch_tensors(patches: Patches) -> None:
         return _moved(to(self, *args, **kwargs), cuda)
 
     put(tensor, "to", move)
-    _patch_types(patches, tensor.type, move)
     put(tensor, "cpu", lambda self, **kwargs: move(self, "cpu", **kwargs))
     put(tensor, "cuda", lambda self, device=None, non_blocking=False, **kwargs: move(
         self, "cuda" if device is None else device, **kwargs))  # fmt: skip
@@ -115,49 +103,12 @@ def patch_tensors(patches: Patches) -> None:
             else to_dlpack(x))  # fmt: skip
 
 
-def _patch_types(patches: Patches, of_cpu: Callable, move: Callable) -> None:
-    """The names of types that say where a tensor is too, such as torch.cuda.FloatTensor.
-
-    of_cpu: the original `Tensor.type`.
-    """
-
-    def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-        if dtype is None:
-            name = of_cpu(self)
-            return name.replace("torch.", "torch.cuda.", 1) if on_gpu(self) else name
-        if isinstance(dtype, torch.dtype):
-            return of_cpu(self, dtype)
-        name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
-        plain = name.replace("torch.cuda.", "torch.", 1)
-        return move(of_cpu(self, plain), "cuda" if plain != name else "cpu")
-
-    patches.put(torch.Tensor, "type", type_)
-    for kind in filter(lambda kind: kind.__module__ == "torch.cuda", torch._tensor_classes):
-        plain = getattr(torch, kind.__name__)
-        patches.put(torch.cuda, kind.__name__, _TensorType(
-            kind.__name__, (), {"__module__": "torch.cuda", "plain": plain, "dtype": kind.dtype}
-        ))  # fmt: skip
-
-
-class _TensorType(type):
-    """A class such as torch.cuda.FloatTensor: makes tensors, and says of which ones they are."""
-
-    plain: Any
-    dtype: torch.dtype
-
-    def __call__(cls, *args: Any) -> torch.Tensor:
-        return cls.plain(*args).cuda()
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, torch.Tensor) and on_gpu(value) and value.dtype == cls.dtype
-
-
 def patch_files(patches: Patches) -> None:
     """Files of `torch.save` say "cuda:0" of what is there, and `torch.load` brings it back."""
     tag, restore = torch.serialization.location_tag, torch.serialization.default_restore_location
 
     def restored(storage: Any, location: str) -> Any:
-        cuda = is_cuda(str(location)) if str(location).startswith("cuda") else False
+        cuda = str(location).startswith("cuda") and is_cuda(str(location))
         storage = restore(storage, "cpu" if cuda else location)
         if cuda:
             setattr(storage, CUDA_ATTRIBUTE, True)

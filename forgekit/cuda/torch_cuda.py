@@ -18,7 +18,17 @@ from forgekit.cuda.patches import Patches
 from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
-class Event:
+class _Done:
+    """Everything has run already."""
+
+    def synchronize(self) -> None:
+        """There is nothing to wait for."""
+
+    def query(self) -> bool:
+        return True
+
+
+class Event(_Done):
     """`torch.cuda.Event`; `elapsed_time` is that of this machine's clock."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
@@ -30,17 +40,11 @@ class Event:
     def wait(self, stream: Stream | None = None) -> None:
         self.event.let_wait((stream or current_stream()).cuda_stream)
 
-    def synchronize(self) -> None:
-        """Everything has run already."""
-
-    def query(self) -> bool:
-        return True
-
     def elapsed_time(self, end_event: Event) -> float:
         return self.event.elapsed_ms(end_event.event)
 
 
-class Stream:
+class Stream(_Done):
     """`torch.cuda.Stream`: a number."""
 
     def __init__(
@@ -57,12 +61,6 @@ class Stream:
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.cuda_stream
-
-    def synchronize(self) -> None:
-        """Everything has run already."""
-
-    def query(self) -> bool:
-        return True
 
     def is_capturing(self) -> bool:
         return graphs.is_capturing(self.cuda_stream)

@@ -272,20 +272,13 @@ class _Recorder(Listener):
         self._batch = _PastBatch(m)
         self._add(m, "on_batch")
 
-    def on_access(self, m: Batch, access: Access) -> None:
-        self._add(m, "on_access", access)
-
-    def on_async_done(self, m: Batch, access: Access) -> None:
-        self._add(m, "on_async_done", access)
-
-    def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
-        self._add(m, "on_run", start, stop, mask)
-
-    def on_divergence(self, m: Batch, taken: Array, rest: Array) -> None:
-        self._add(m, "on_divergence", taken, rest)
-
-    def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
-        self._add(m, "on_barrier_done", mask, number)
-
     def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
         self._add(m, "on_async_start", replace(operation, values=None, token=None, held={}))
+
+
+def _kept(name: str) -> Callable[..., None]:
+    return lambda self, m, *rest: self._add(m, name, *rest)
+
+
+for _name in ("on_access", "on_async_done", "on_run", "on_divergence", "on_barrier_done"):
+    setattr(_Recorder, _name, _kept(_name))

@@ -104,7 +104,8 @@ class Planted:
 _HOST = """\
 @cute.jit
 def {name}({tensors}, bug: cutlass.Constexpr = None):
-    kernel({arguments}).launch(grid=size(grid, {names}), block=size(block, {names}), **more)
+    how = dict(grid=size(grid, bug, {names}), block=size(block, bug, {names}), **more)
+    kernel({arguments}).launch(**how)
 """
 
 
@@ -112,8 +113,9 @@ def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any
     """The host function that launches a kernel, with its tensors and `bug`.
 
     The kernel needs no annotations. block, grid: threads and blocks, a number or (x, y, z), or a
-    function of the tensors that says so; name: of the host function, where it is not the kernel's;
-    more: of `launch`, such as cluster, and constants for parameters of the kernel.
+    function of the tensors, and perhaps `bug`, that says so; name: of the host function, where it
+    is not the kernel's; more: of `launch`, such as cluster, and constants for parameters of the
+    kernel.
     """
     plain = inspect.unwrap(kernel)
     name = name or plain.__name__
@@ -149,9 +151,11 @@ def family(
     return make
 
 
-def _size(value: Any, *tensors: Any) -> tuple[Any, Any, Any]:
-    found = value(*tensors) if callable(value) else value
-    return found if isinstance(found, tuple) else (found, 1, 1)
+def _size(value: Any, bug: str | None, *tensors: Any) -> tuple[Any, Any, Any]:
+    if callable(value):
+        asks = "bug" in inspect.signature(value).parameters
+        value = value(*tensors, bug=bug) if asks else value(*tensors)
+    return value if isinstance(value, tuple) else (value, 1, 1)
 
 
 def compile_correct(family: Family, args: tuple[Any, ...]) -> fk.CompiledKernel:

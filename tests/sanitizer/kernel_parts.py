@@ -24,10 +24,12 @@ def indices() -> tuple[Any, Any]:
     return cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
 
 
-def sync_if(wanted: bool, barrier: Callable[[], Any] = cute.arch.sync_threads) -> None:
-    """The block's barrier, or another, but for a mutant without it."""
+def sync_if(
+    wanted: bool, sync: Callable[..., Any] = cute.arch.sync_threads, *args: Any, **options: Any
+) -> None:
+    """The block's barrier, or what else orders accesses, but for a mutant without it."""
     if wanted:
-        barrier()
+        sync(*args, **options)
 
 
 def acquire(flag: Any) -> Any:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 import cutlass
-from cutlass import Float32, Int32, cute
+from cutlass import Int32, cute
 
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.vgpu.sanitizer.listener import Sanitizer
 from tests.sanitizer import bank
 from tests.sanitizer.judge import describe
+from tests.sanitizer.kernel_parts import smem
 from tests.sanitizer.planted import leftovers
 
 pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
@@ -23,12 +26,13 @@ pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 THREADS = 64
 
 
+@partial(bank.launched, block=THREADS)
 @cute.kernel
-def in_place_kernel(mX: cute.Tensor, mCount: cute.Tensor, bug: cutlass.Constexpr):
+def in_place(mX, mCount, bug):
     """x *= 2, and a counter; the tail of the buffer is read as well."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
-    sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(THREADS), 16)
+    sX = smem(THREADS)
     if tidx < n:
         sX[tidx] = mX[tidx]
         cute.arch.atomic_add(mCount.iterator, Int32(1))
@@ -47,11 +51,6 @@ def in_place_kernel(mX: cute.Tensor, mCount: cute.Tensor, bug: cutlass.Constexpr
     if cutlass.const_expr(bug == "beyond"):
         if x != 0.0:
             mX[n + tidx] = x
-
-
-@cute.jit
-def in_place(mX: cute.Tensor, mCount: cute.Tensor, bug: cutlass.Constexpr = None):
-    in_place_kernel(mX, mCount, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 @pytest.mark.parametrize("schedule", ["default", "adversarial"])
@@ -105,39 +104,27 @@ def test_a_finding_tells_both_places():
 
 
 # -- what a leftover has to be, to show -----------------------------------------------------------
+SPECIAL = {
+    "zero": lambda x, y: x == 0,
+    "constant": lambda x, y: x == 4711,
+    "other": lambda x, y: x != y,
+    "large": lambda x, y: x > 1000,
+    "small": lambda x, y: x < -1000,
+    "near one": lambda x, y: Int32(x > 0.5) & Int32(x < 2.0),
+    "nan": lambda x, y: x != x,
+}
+PICKY = [(torch.int32, bug) for bug in ("zero", "constant", "other", "large", "small")]
+PICKY += [(torch.float32, bug) for bug in SPECIAL if bug != "constant"]
+
+
+@partial(bank.launched, block=32)
 @cute.kernel
-def picky_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def picky(mX, mY, bug):
     """y[0] = 0, unless a leftover of shared memory is what `bug` says."""
     tidx, _, _ = cute.arch.thread_idx()
-    sX = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, cute.make_layout(8), 16)
+    sX = smem(8, mX.element_type)
     if tidx == 0:
-        x, y, found = sX[2], sX[3], Int32(0)
-        if cutlass.const_expr(bug == "zero"):
-            found = Int32(x == 0)
-        if cutlass.const_expr(bug == "constant"):
-            found = Int32(x == 4711)
-        if cutlass.const_expr(bug == "other"):
-            found = Int32(x != y)
-        if cutlass.const_expr(bug == "large"):
-            found = Int32(x > 1000)
-        if cutlass.const_expr(bug == "small"):
-            found = Int32(x < -1000)
-        if cutlass.const_expr(bug == "near one"):
-            found = Int32(x > 0.5) & Int32(x < 2.0)
-        if cutlass.const_expr(bug == "nan"):
-            found = Int32(x != x)
-        mY[0] = found
-
-
-@cute.jit
-def picky(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
-    picky_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
-INTEGERS = ("zero", "constant", "other", "large", "small")
-PICKY = [(torch.int32, bug) for bug in INTEGERS] + [
-    (torch.float32, bug) for bug in ("zero", "other", "large", "small", "near one", "nan")
-]
+        mY[0] = Int32(SPECIAL[bug](sX[2], sX[3]))
 
 
 @pytest.mark.parametrize("schedule", ["default", "adversarial"])

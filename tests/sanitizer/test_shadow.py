@@ -131,23 +131,17 @@ def test_random_histories(seeds, n_values, found_at_least):
     assert total - missed >= found_at_least * total, f"{missed} of {total} races were missed"
 
 
-def test_writing_the_same_value_is_no_race():
-    clocks = WarpClocks(1, 2)
-    who = np.array([0, 40], np.int32)
-    for values, races in (([7, 7], 0), ([7, 8], 1)):
-        shadow = Shadow(1, lambda *_: np.zeros(1, bool))
-        touch = Touch(WRITE, np.zeros(2, int), who, 0, clocks.now, 0, np.array(values))
-        assert len(list(shadow.add(touch))) == races
-
-
-def test_vectors_of_the_same_values_are_no_race():
-    """Two threads write two neighbouring units each, one vector a thread."""
-    clocks = WarpClocks(1, 2)
-    who, units = np.array([0, 0, 40, 40], np.int32), np.array([0, 1, 0, 1])
-    for values, races in (([1, 2, 1, 2], 0), ([1, 2, 2, 1], 1)):
-        shadow = Shadow(2, lambda *_: np.zeros(1, bool))
-        touch = Touch(WRITE, units, who, 0, clocks.now, 0, np.array(values), each=2)
-        assert len(list(shadow.add(touch))) == races
+@pytest.mark.parametrize(
+    ("each", "values", "races"),
+    [(1, [7, 7], 0), (1, [7, 8], 1), (2, [1, 2, 1, 2], 0), (2, [1, 2, 2, 1], 1)],
+)
+def test_writing_the_same_values_is_no_race(each, values, races):
+    """Two threads write the same neighbouring units, `each` of them."""
+    who, units = np.repeat(np.array([0, 40], np.int32), each), np.tile(np.arange(each), 2)
+    shadow = Shadow(each, lambda *_: np.zeros(1, bool))
+    clock = WarpClocks(1, 2).now
+    touch = Touch(WRITE, units, who, 0, clock, 0, np.array(values), each=each)
+    assert len(list(shadow.add(touch))) == races
 
 
 @pytest.mark.parametrize("writer", [0, 3])

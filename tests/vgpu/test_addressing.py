@@ -39,65 +39,43 @@ def test_one_past_the_end():
     assert "look at how the ind" in message and "predicate" not in message
 
 
-def test_a_thread_without_an_element_is_told_of_predicates():
-    message = stopped(load(0), np.zeros(20, np.float32))
-    assert "thread (20, 0, 0) of block (0, 0, 0) reads x[20]" in message
-    assert "`if i < x.shape[0]:`" in message and "thread number 20" in message
+STORE = AT.format(step=4) + "st.global.b32 [%rd11], %r0; ret;"
+UPDATE = AT.format(step=4) + "red.global.add.s32 [%rd11], 1; ret;"
+FAR = "ld.global.b32 %r5, [%rd0+8727373545472]; ret;"
+TO_THE_SECOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; "
 
 
-def test_a_negative_index_is_told_so():
-    message = stopped(load(-4), np.zeros(64, np.float32))
-    assert "does not count from the end" in message
-
-
-def test_before_the_start():
-    message = stopped(load(-8), np.zeros((8, 4), np.float32))
-    assert "of block (0, 0, 0) reads x[0, -2], 8 bytes before its start." in message
-    assert "1 more thread had done so when the kernel was stopped." in message
+@pytest.mark.parametrize(
+    ("body", "shapes", "said"),
+    [
+        (load(0), [20], "thread (20, 0, 0) of block (0, 0, 0) reads x[20]"),
+        (load(0), [20], "this is thread number 20, counted over all blocks."),
+        (load(0), [20], "`if i < x.shape[0]:`"),  # a thread without an element
+        (load(-4), [64], "does not count from the end"),  # a negative index
+        (load(-8), [(8, 4)], "of block (0, 0, 0) reads x[0, -2], 8 bytes before its start."),
+        (load(-8), [(8, 4)], "1 more thread had done so when the kernel was stopped."),
+        (STORE, [16], "writes x[16]"),
+        (UPDATE, [16], "updates x[16]"),
+        (TO_THE_SECOND + "ld.global.b32 %r5, [%rd6+16]; ret;", [4, 4],
+         "reads y[4], 4 bytes past its end"),
+        (FAR, [4], "which belongs to no tensor of this launch"),
+        (FAR, [4], "Tensors: x: float32 (4,)."),
+        ("mov.b64 %rd5, 0; ld.global.b32 %r5, [%rd5]; ret;", [4], "address 0x0 (a null pointer)"),
+        ("mov.b64 %rd5, 4096; ld.global.b32 %r5, [%rd5]; ret;", [], "Tensors: none."),
+        ("mov.b64 %rd5, 0x4000000000000000; ld.b32 %r5, [%rd5]; ret;", [1],  # in no window
+         "which belongs to no tensor"),
+        ("ld.global.b32 %r5, [%rd0]; ret;", [(0, 4)], "reads x[0, 0], 4 bytes past its end."),
+        ("ld.global.b32 %r5, [%rd0]; ret;", [(0, 4)],
+         "x: float32 (0, 4) has 0 bytes. An empty tensor has no element to access."),
+        (load(2), [64], "not a multiple of 4 (it is 2 beyond one)"),
+    ],
+)  # fmt: skip
+def test_messages(body, shapes, said):
+    assert said in stopped(body, *(np.zeros(shape, np.float32) for shape in shapes))
 
 
 def test_the_last_and_first_element_are_in_bounds():
     launch(load(0), np.zeros(32, np.float32))
-
-
-def test_writing_and_updating_are_told_apart():
-    x = np.zeros(16, np.int32)
-    assert "writes x[16]" in stopped(
-        load(0).replace("ld.global.b32 %r5, [%rd11+0]", "st.global.b32 [%rd11], %r0"), x
-    )
-    assert "updates x[16]" in stopped(AT.format(step=4) + "red.global.add.s32 [%rd11], 1; ret;", x)
-    assert not x[:16].any() or x[0] == 0
-
-
-def test_into_another_tensor():
-    x, y = np.zeros(4, np.float32), np.zeros(4, np.float32)
-    body = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5, [%rd6+16]; ret;"
-    message = stopped(body, x, y)
-    assert "reads y[4], 4 bytes past its end" in message
-
-
-def test_far_away():
-    body = "ld.global.b32 %r5, [%rd0+8727373545472]; ret;"
-    message = stopped(body, np.zeros(4, np.float32))
-    assert "which belongs to no tensor of this launch" in message
-    assert "Tensors: x: float32 (4,)." in message
-
-
-def test_a_null_pointer():
-    message = stopped("mov.b64 %rd5, 0; ld.global.b32 %r5, [%rd5]; ret;", np.zeros(4, np.float32))
-    assert "at address 0x0 (a null pointer)" in message
-
-
-def test_an_empty_tensor():
-    x = np.zeros((0, 4), np.float32)
-    message = stopped("ld.global.b32 %r5, [%rd0]; ret;", x)
-    assert "reads x[0, 0], 4 bytes past its end." in message
-    assert "x: float32 (0, 4) has 0 bytes. An empty tensor has no element to access." in message
-
-
-def test_no_tensor_at_all():
-    message = stopped("mov.b64 %rd5, 4096; ld.global.b32 %r5, [%rd5]; ret;")
-    assert "Tensors: none." in message
 
 
 def test_bytes():
@@ -163,10 +141,6 @@ def test_a_tensor_that_starts_between_two_vectors(start):
     launch(body, x)
     assert np.array_equal(x, want[start:])
     assert "past its end" in stopped(body.replace("18", "19"), x)
-
-
-def test_misaligned_words():
-    assert "not a multiple of 4 (it is 2 beyond one)" in stopped(load(2), np.zeros(64, np.float32))
 
 
 # -- shared memory ---------------------------------------------------------------------------------
@@ -235,13 +209,6 @@ def test_generic_addresses_reach_every_space():
     x = np.zeros(32, np.int32)
     launch(body, x)
     assert x.tolist() == [i + 100 for i in range(32)]
-
-
-def test_a_generic_address_outside_every_window():
-    message = stopped(
-        "mov.b64 %rd5, 0x4000000000000000; ld.b32 %r5, [%rd5]; ret;", np.zeros(1, np.int32)
-    )
-    assert "which belongs to no tensor" in message
 
 
 # -- masks -----------------------------------------------------------------------------------------

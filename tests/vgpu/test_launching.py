@@ -12,6 +12,7 @@ from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 
 COUNT = "red.global.add.s32 [%rd0], 1; ret;"
+OF_THE_BLOCK = "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd0, %rd2; "
 
 
 def counted(**how: object) -> int:
@@ -77,11 +78,13 @@ def test_clusters_that_cannot_be(target, grid, cluster, match):
 @pytest.mark.parametrize("batch_threads", [1, 64, 100, 1024, 32768])
 def test_every_block_runs_once_whatever_the_batch(batch_threads):
     x = np.zeros(37, np.int32)
-    body = (
-        "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd0, %rd2; "
-        "red.global.add.s32 [%rd3], 1; ret;"
+    launch(
+        OF_THE_BLOCK + "red.global.add.s32 [%rd3], 1; ret;",
+        x,
+        grid=37,
+        block=40,
+        batch_threads=batch_threads,
     )
-    launch(body, x, grid=37, block=40, batch_threads=batch_threads)
     assert x.tolist() == [40] * 37
 
 
@@ -129,12 +132,8 @@ def test_long_launches_show_their_progress(bars, monkeypatch):
     assert (bar.total, bar.at, bar.closed) == (10, 10, True)
 
 
-def test_short_launches_show_nothing(bars):
+def test_short_launches_show_nothing_nor_does_one_without_progress(bars, monkeypatch):
     counted(grid=10, batch_threads=32)
-    assert not bars
-
-
-def test_progress_can_be_switched_off(bars, monkeypatch):
     monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", 0)
     counted(grid=10, batch_threads=32, progress=False)
     assert not bars
@@ -142,10 +141,7 @@ def test_progress_can_be_switched_off(bars, monkeypatch):
 
 def test_the_bar_is_closed_after_an_error(bars, monkeypatch):
     monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", 0)
-    body = (
-        "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd0, %rd2; "
-        "st.global.b32 [%rd3], %r1; ret;"
-    )
+    body = OF_THE_BLOCK + "st.global.b32 [%rd3], %r1; ret;"
     with pytest.raises(Exception, match="Out of bounds"):
         launch(body, np.zeros(5, np.int32), grid=10, batch_threads=32)
     assert bars[0].closed and bars[0].at == 5
@@ -198,16 +194,7 @@ def test_listeners_hear_of_everything():
     setp.lt.u32 %p1, %r0, 3; @%p1 bra L; st.global.b16 [%rd0], %rs1;
     L: red.global.add.s32 [%rd0], 1; ret;"""
     launch(body, np.zeros(2, np.int32), grid=2, batch_threads=32, listeners=(ear,))
-    once = [
-        "load global 8",
-        "barrier 0 None",
-        "open 0",
-        "warp",
-        "warp",
-        "shuffle [1, 1] 0xffffffff",
-        "split 3:29",
-        "store global 2",
-        "atomic global 4",
-        "end",
-    ]
+    once = ["load global 8", "barrier 0 None", "open 0", "warp", "warp",
+            "shuffle [1, 1] 0xffffffff", "split 3:29", "store global 2", "atomic global 4",
+            "end"]  # fmt: skip
     assert ear.heard == ["batch range(0, 1)", *once, "batch range(1, 2)", *once]

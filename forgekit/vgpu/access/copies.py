@@ -63,7 +63,6 @@ class End:
         return int(self.start[i]) + np.arange(size)
 
     def take(self, i: int, size: int, shared: Array) -> Array:
-        """The bytes of operation i."""
         start = int(self.start[i])
         memory = shared if self.allocations is None else self.allocations[i].data
         return memory[start : start + size]

@@ -43,7 +43,6 @@ class Touched:
         self._parts: dict[tuple[int, str], Array] = {}  # whether there may be any in each _PART
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
-        """Mark what an access touches."""
         for target in targets:
             if target.allocation is None:
                 continue

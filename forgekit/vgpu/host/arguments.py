@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forgekit.vgpu import plugins
-from forgekit.vgpu.errors import UsageError
+from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
-from forgekit.vgpu.wording import got_needed
 
 # Set on the DSL's runtime tensors by the hooks: the object that from_dlpack was given.
 SOURCE_ATTRIBUTE = "_forgekit_source"
@@ -142,12 +141,9 @@ def describe(name: str, tensor: Any) -> TensorView:
 
 def _describe_torch(name: str, tensor: Any) -> TensorView:
     if real_device(tensor) != "cpu":
-        raise UsageError(
-            got_needed(
-                f"argument `{name}`", f"a tensor on {tensor.device}", "a CPU tensor",
-                "the virtual GPU works in the CPU's memory: pass x.cpu()",
-            )
-        )  # fmt: skip
+        remedy = "the virtual GPU works in the CPU's memory: pass x.cpu()"
+        got = f"a tensor on {tensor.device}"
+        raise usage_error(f"argument `{name}`", got, "a CPU tensor", remedy)
     pointer = tensor.data_ptr()
     offset = pointer - tensor.untyped_storage().data_ptr() if pointer else 0
     return TensorView(
@@ -171,14 +167,12 @@ def _region_around(name: str, address: int, pointer: Any) -> Region:
     """
     found = storage_at(address)
     if found is None:
-        raise UsageError(
-            got_needed(
-                f"argument `{name}`",
-                f"a pointer to {address:#x}, of which nobody knows how much memory belongs to it",
-                "a pointer into a tensor that is still alive",
-                "keep the tensor in a variable while the kernel runs, or pass the tensor itself "
-                "(from_dlpack(x)) instead of make_ptr(…)",
-            )
+        raise usage_error(
+            f"argument `{name}`",
+            f"a pointer to {address:#x}, of which nobody knows how much memory belongs to it",
+            "a pointer into a tensor that is still alive",
+            "keep the tensor in a variable while the kernel runs, or pass the tensor itself "
+            "(from_dlpack(x)) instead of make_ptr(…)",
         )
     start, size, owner = found
     itemsize = max(pointer._dtype.width // 8, 1)

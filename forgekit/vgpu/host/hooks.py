@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,8 @@ class _Compilation:
 class _Local(threading.local):
     """Per thread: the arguments of the running call, the running compilation."""
 
-    def __init__(self) -> None:
-        self.arguments: list[tuple[str, object]] = []
-        self.compiling: _Compilation | None = None
+    arguments: Sequence[tuple[str, object]] = ()
+    compiling: _Compilation | None = None
 
 
 _local = _Local()
@@ -75,7 +74,6 @@ def import_dsl() -> Any:
 
 @functools.cache
 def replace_methods() -> None:
-    """Replace the DSL's methods (once a process)."""
     import_dsl()
     for replace in (
         _one_at_a_time, _compiling, _naming, _launching, _building, _calling, _loading, _tensors,
@@ -239,7 +237,7 @@ def _calling() -> None:
 
     @_replaces(jit_executor.JitExecutor, "run_compiled_program")
     def run(original: Any, self: Any, exe_args: list[Any]) -> Any:
-        named, _local.arguments = _local.arguments, []
+        named, _local.arguments = _local.arguments, ()
         if not cuda_runtime.is_virtual(self.jit_module.engine):
             return original(self, exe_args)
         with lock:

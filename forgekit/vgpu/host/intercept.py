@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from forgekit.vgpu import plugins
-from forgekit.vgpu.errors import UsageError
+from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.host import hooks
 from forgekit.vgpu.host.cuda_runtime import make_engine
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
-from forgekit.vgpu.wording import brief, got_needed
+from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
 
@@ -36,12 +36,12 @@ def install(arch: str | None = None, *, cuda: bool = False) -> None:
     """
     global _before
     if arch is not None and not isinstance(arch, str):
-        raise UsageError(got_needed("arch", brief(arch), "a text", f"omit it for {DEFAULT_ARCH}"))
+        raise usage_error("arch", brief(arch), "a text", f"omit it for {DEFAULT_ARCH}")
     said_by = "arch" if arch or not os.environ.get("FORGEKIT_ARCH") else "FORGEKIT_ARCH"
     arch = arch or os.environ.get("FORGEKIT_ARCH") or DEFAULT_ARCH
     if arch not in ARCHITECTURES:
         needed = "one of " + ", ".join(ARCHITECTURES)
-        raise UsageError(got_needed(said_by, brief(arch), needed, f"omit it for {DEFAULT_ARCH}"))
+        raise usage_error(said_by, brief(arch), needed, f"omit it for {DEFAULT_ARCH}")
     with hooks.lock:
         prepare()
         env = hooks.import_dsl().envar

@@ -101,7 +101,6 @@ def _run_batches(
     memory: GlobalMemory,
     listeners: Sequence[Listener],
 ) -> None:
-    """Run the blocks of a launch, batch by batch."""
     chosen = current()
     parts = sampling.parts(record, chosen.blocks)
     n_blocks = sum(len(part.blocks) for part in parts)

@@ -9,11 +9,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 
 from forgekit.vgpu import environment
-from forgekit.vgpu.errors import UsageError
+from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.sampling import FEWEST
 from forgekit.vgpu.sanitizer import Finding
-from forgekit.vgpu.wording import brief, got_needed
+from forgekit.vgpu.wording import brief
 
 # Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
 # AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).
@@ -63,10 +63,9 @@ class Options:
                            "leave it out to run all")
             )  # fmt: skip
         if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
-            raise UsageError(
-                got_needed("schedule", brief(self.schedule), f"one of {', '.join(SCHEDULES)}",
-                           "leave it out for the usual order")
-            )  # fmt: skip
+            needed = f"one of {', '.join(SCHEDULES)}"
+            remedy = "leave it out for the usual order"
+            raise usage_error("schedule", brief(self.schedule), needed, remedy)
 
 
 _options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
@@ -107,7 +106,7 @@ def _changed(changes: dict[str, object]) -> Options:
     for name in changes:
         if name not in known:
             needed = f"one of {', '.join(known)}"
-            raise UsageError(got_needed("option", brief(name), needed, "check the name"))
+            raise usage_error("option", brief(name), needed, "check the name")
     before = current()
     if before.findings is not None and not changes.get("sanitize", True):
         del changes["sanitize"]

@@ -85,18 +85,17 @@ class TensorParameter:
                 name, f"{len(view.shape)} dimensions {view.shape}", f"{len(self.shape)}",
                 "reshape the tensor",
             )  # fmt: skip
-        for mode, (got, fixed) in enumerate(zip(view.shape, self.shape, strict=True)):
-            if fixed is not None and got != fixed:
-                raise _mismatch(
-                    name, f"size {got} in mode {mode}", f"{fixed}, which was compiled in",
-                    "compile with mark_layout_dynamic() or sym_int() for sizes that change",
-                )  # fmt: skip
-        for mode, (got, fixed) in enumerate(zip(view.strides, self.strides, strict=True)):
-            if fixed is not None and got != fixed and view.shape[mode] > 1:
-                raise _mismatch(
-                    name, f"stride {got} in mode {mode}", f"{fixed}, which was compiled in",
-                    "pass x.contiguous(), or compile for this layout",
-                )  # fmt: skip
+        for what, numbers, compiled, remedy in (
+            ("size", view.shape, self.shape,
+             "compile with mark_layout_dynamic() or sym_int() for sizes that change"),
+            ("stride", view.strides, self.strides,
+             "pass x.contiguous(), or compile for this layout"),
+        ):  # fmt: skip
+            for mode, (got, fixed) in enumerate(zip(numbers, compiled, strict=True)):
+                counts = what == "size" or view.shape[mode] > 1
+                if fixed is not None and got != fixed and counts:
+                    needed = f"{fixed}, which was compiled in"
+                    raise _mismatch(name, f"{what} {got} in mode {mode}", needed, remedy)
         if view.align_offset % self.align and all(view.shape):
             raise _mismatch(
                 name, f"a start {view.align_offset % self.align} bytes beyond a boundary",

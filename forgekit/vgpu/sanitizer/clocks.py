@@ -125,7 +125,6 @@ class WarpClocks:
         self.replace(vectors)
 
     def open(self, number: int, warps: Array) -> None:
-        """A barrier has opened for these warps."""
         released = self._arrived.get(number)
         vectors = self.now.vectors
         if released is None or vectors is None:
@@ -187,7 +186,6 @@ class SyncClocks:
         self._ended = self._open
 
     def restart(self) -> None:
-        """Everybody has met."""
         self._open = np.zeros_like(self._open)
         self._ended = np.zeros_like(self._ended)
 
@@ -217,7 +215,6 @@ class SyncClocks:
         np.maximum.at(self._open, (at, place), token.epoch[part] + 1)
 
     def end(self, numbers: Array) -> None:
-        """A phase ends."""
         at = self._entries(numbers)
         self._ended[at] = np.maximum(self._ended[at], self._open[at])
         self._open[at] = 0

@@ -45,12 +45,7 @@ class ClusterSync(Listener):
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
         self._untouched = False  # nobody has touched memory since everybody arrived
-        self._unfenced: UnfencedStores | None = None
-        if any(
-            i.opcode[0] == "wgmma" or (i.opcode[0] == "cp" and "bulk_group" in i.opcode)
-            for i in m.program.instructions
-        ):
-            self._unfenced = UnfencedStores(self._clocks, self._unit, self._report)
+        self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Batch) -> None:
         for visits, bad in self._lifetimes.too_late(self._clocks.now):
@@ -84,8 +79,7 @@ class ClusterSync(Listener):
         self._shared.everyone_met(m)
         for part in (self._clocks, self._barrier, self._mbarriers, self._lifetimes):
             part.restart()
-        if self._unfenced is not None:
-            self._unfenced.everyone_met()
+        self._unfenced.everyone_met()
 
     # -- mbarriers --------------------------------------------------------------------------------
     def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
@@ -110,25 +104,19 @@ class ClusterSync(Listener):
             for target in access.targets:
                 if target.space == "shared":
                     self._visit(m, reach(m, access, target, self._unit))
-        if self._unfenced is not None and access.kind in ("store", "atomic"):
-            for target in access.targets:
-                if target.space == "shared":
-                    self._unfenced.store(m, reach(m, access, target, self._unit))
+        if access.kind in ("store", "atomic"):
+            self._unfenced.store(m, access)
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        if self._unfenced is not None:  # cp.async stores as threads do
-            for target in access.targets:
-                self._unfenced.store(m, reach(m, access, target, self._unit))
+        self._unfenced.store(m, access)  # cp.async stores as threads do
 
     def product_reads(self, m: Batch, found: Reach) -> None:
         """A `wgmma` reads shared memory."""
         self._untouched = False
-        if self._unfenced is not None:
-            self._unfenced.read(m, found, found.who & (ENGINE - 1))
+        self._unfenced.read(m, found)
 
     def on_proxy_fence(self, m: Batch, mask: Array | None) -> None:
-        if self._unfenced is not None:
-            self._unfenced.fence(m, mask)
+        self._unfenced.fence(m, mask)
 
     def _visit(self, m: Batch, found: Reach) -> None:
         """Take note of what an access reaches in other blocks."""
@@ -175,9 +163,9 @@ class ClusterSync(Listener):
         """An end in shared memory."""
         found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
-        if self._unfenced is not None and what == READ:
-            self._unfenced.read(m, found, found.who & (ENGINE - 1))
-        elif self._unfenced is not None and what == WRITE:
+        if what == READ:
+            self._unfenced.read(m, found)
+        elif what == WRITE:
             self._unfenced.overwritten(found)
         place = self._clocks.team_warps + token.warp
         self._add(m, Visits(m.pc, operation.who, place, token.epoch, start // m.shared.stride))
@@ -221,7 +209,6 @@ class Lifetimes:
         self._started = team == 1
 
     def restart(self) -> None:
-        """Everybody has met."""
         self._visits.clear()
         self._started = True
 

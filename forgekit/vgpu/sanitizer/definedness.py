@@ -5,10 +5,6 @@ and each constant that the kernel compares with. Such a read then finds the fill
 (`sinks.py`) that differs from the run before depends on it. Runs in which only the reads of one
 line find the fill tell which line it is. Leftovers that are computed on and dropped change nothing.
 A value that has the same effect for every fill is not found.
-
-Rules for undefined bits, one per family of opcodes, did this in 650 more lines. Both ways find all
-55 planted bugs of this kind with their lines, and nothing in 206 correct kernels. For a correct
-kernel that reads such memory, the repeated runs take two to three times as long as the rules did.
 """
 
 from __future__ import annotations
@@ -146,7 +142,6 @@ class Definedness(Listener):
         self._see(sinks.sight(m, "lane", [lanes.reshape(m.shape)], m.mask))
 
     def read_blank(self, m: Batch, found: Reach) -> None:
-        """Threads read unwritten shared memory."""
         self._blank.setdefault((self._batch, m.pc, self._ran[m.pc]), []).append(found)
 
     # -- runs that are compared -------------------------------------------------------------------

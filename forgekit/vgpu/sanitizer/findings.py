@@ -81,7 +81,6 @@ class Report:
         return list(self._found.values())
 
     def move_last(self, place: int) -> None:
-        """Move the finding that was found last to a place among the others."""
         found = list(self._found.items())
         found.insert(place, found.pop())
         self._found = dict(found)

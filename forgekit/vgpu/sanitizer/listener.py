@@ -110,7 +110,6 @@ class Sanitizer(Listener):
             _restore(after)
 
     def finish(self) -> None:
-        """The launch has come to its end."""
         self._global.finish()
 
     # -- batches ----------------------------------------------------------------------------------

@@ -42,7 +42,6 @@ class Order:
         self._history = _SyncHistory(self._n_warps)
 
     def batch(self, m: Batch) -> None:
-        """A batch of blocks starts."""
         self.base = m.blocks[0] * m.n_threads
         self.clocks = WarpClocks(
             m.n_blocks, m.n_threads // WARP, m.cluster_blocks, m.program.is_asynchronous

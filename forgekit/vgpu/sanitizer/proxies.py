@@ -13,11 +13,13 @@ import numpy as np
 
 from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
+from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.findings import Report, shared_byte
 from forgekit.vgpu.sanitizer.messages import UNFENCED
-from forgekit.vgpu.sanitizer.reach import Reach
+from forgekit.vgpu.sanitizer.reach import Reach, reach
+from forgekit.vgpu.sanitizer.shadow import ENGINE
 
 _OVER = -1  # the epoch of what is over for everybody
 
@@ -36,21 +38,27 @@ class _Stores:
 
 
 class UnfencedStores:
-    """Those of a batch. unit: bytes."""
+    """Those of a batch, kept where the kernel reads shared memory asynchronously. unit: bytes."""
 
-    def __init__(self, clocks: WarpClocks, unit: int, report: Report) -> None:
+    def __init__(self, m: Batch, clocks: WarpClocks, unit: int, report: Report) -> None:
         self._clocks, self._unit, self._report = clocks, unit, report
         self._open: list[_Stores] = []
+        self._on = any(
+            i.opcode[0] == "wgmma" or (i.opcode[0] == "cp" and "bulk_group" in i.opcode)
+            for i in m.program.instructions
+        )
 
     def _place(self, who: Array) -> tuple[Array, Array]:
         """Teams and warps of threads."""
         team, warp = np.divmod(who // WARP, self._clocks.team_warps)
         return team, warp
 
-    def store(self, m: Batch, found: Reach) -> None:
-        """Threads store."""
-        epoch = self._clocks.now.epoch[self._place(found.who)]
-        self._open.append(_Stores(m.pc, found.units, found.who, epoch))
+    def store(self, m: Batch, access: Access) -> None:
+        for target in access.targets if self._on else ():
+            if target.space == "shared":
+                found = reach(m, access, target, self._unit)
+                epoch = self._clocks.now.epoch[self._place(found.who)]
+                self._open.append(_Stores(m.pc, found.units, found.who, epoch))
 
     def fence(self, m: Batch, mask: Array | None) -> None:
         """Threads execute a fence: what they have stored and what is over for them is visible."""
@@ -80,9 +88,9 @@ class UnfencedStores:
         for stores in self._open:
             stores.keep(~np.isin(stores.units, found.units))
 
-    def read(self, m: Batch, found: Reach, threads: Array) -> None:
-        """Asynchronous copies or products of `threads` read."""
-        message = UNFENCED
+    def read(self, m: Batch, found: Reach) -> None:
+        """Asynchronous copies or products of threads read."""
+        threads, message = found.who & (ENGINE - 1), UNFENCED
         if m.program.instructions[m.pc].opcode[0] == "wgmma":
             message = UNFENCED._replace(text=UNFENCED.text.replace("copy", "product"))
         for stores in self._open:

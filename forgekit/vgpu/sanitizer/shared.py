@@ -79,7 +79,6 @@ class SharedCheck:
         self._unit, self._order, self._report = unit, order, report
 
     def batch(self, m: Batch) -> None:
-        """A batch of blocks starts."""
         self._n = len(m.shared.data) // self._unit
         # Who wrote each unit last: the number of the phase between barriers, from 1, above the
         # number of the thread. 0: nobody.

@@ -112,7 +112,6 @@ class GlobalCheck:
         )
 
     def batch(self) -> None:
-        """A batch of blocks starts."""
         for tensor in self._watched():
             tensor.sources.clear()
 
@@ -125,7 +124,6 @@ class GlobalCheck:
                 tensor.fresh.mark_written(tensor.known, self._unit, tensor.shift)
 
     def access(self, m: Batch, access: Access, target: Target) -> None:
-        """Threads load, store or update elements."""
         assert target.allocation is not None
         tensor = self._tensor(target.allocation)
         if tensor is None:

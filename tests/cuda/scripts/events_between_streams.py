@@ -23,6 +23,7 @@ def raw(stream: torch.cuda.Stream) -> cuda.CUstream:
 
 
 first, second = torch.cuda.Stream(), torch.cuda.Stream(priority=-1)
+assert torch.cuda.current_stream() == torch.cuda.default_stream() != first
 x, y = torch.zeros(32, device="cuda"), torch.zeros(32, device="cuda")
 x_, y_ = from_dlpack(x), from_dlpack(y)
 add(x_, 1.0, raw(first))

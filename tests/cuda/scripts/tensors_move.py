@@ -29,6 +29,9 @@ results = (
     torch.stack([x]),
     x.unbind()[0],
     x.new_tensor([1.0]),
+    x.new_empty(2),
+    cpu.to("cuda", non_blocking=True),
+    torch.einsum("ij,kj->ik", x, x),
 )
 assert all(t.is_cuda for t in results)
 made = (
@@ -73,6 +76,7 @@ assert all(p.is_cuda for p in copy.deepcopy(net).parameters()) and net(x).is_cud
 with torch.autocast("cuda", dtype=torch.bfloat16):
     assert (x @ x.T).dtype == torch.bfloat16
 assert torch.compile(lambda t: t * 2)(x).is_cuda
+torch.backends.cuda.matmul.allow_tf32 = False
 torch.testing.assert_close(torch.vmap(torch.sum)(x).cpu(), cpu.sum(1))
 
 file = io.BytesIO()

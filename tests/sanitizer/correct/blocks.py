@@ -31,14 +31,6 @@ def by_half(x, y):
     return [(y, (x.view(2, 2, 16).flip(2) * factors).view(-1))]
 
 
-def extremes(x, y):
-    return [(y, torch.stack([x.amax(1), x.amin(1), torch.full_like(x[:, 0], THREADS)], 1))]
-
-
-def flipped(x, y):
-    return [(y, x.flip(0))]
-
-
 @family(block=(16, 4, 1), args=pair(16, 16), want=lambda x, y: x.T)
 @cute.kernel
 def swizzled_transpose(mX, mY):
@@ -79,7 +71,7 @@ def small_elements(mX, mY):
 
 
 SMALL_ELEMENTS = tuple(
-    family(block=THREADS, name=name, want=flipped, args=lambda dtype=dtype: (
+    family(block=THREADS, name=name, want=lambda x, y: x.flip(0), args=lambda dtype=dtype: (
         fk.randint(-9, 9, THREADS, dtype=dtype), fk.empty(THREADS, dtype=dtype)))(small_elements)
     for name, dtype in (("half_elements", torch.float16), ("byte_elements", torch.int8))
 )  # fmt: skip
@@ -122,7 +114,9 @@ def halves_exchange(mX, mY):
         mY[tidx] = sX[tidx - lane + 47 - lane]
 
 
-@family(block=THREADS, grid=by_rows, args=rows_of_integers(3), want=extremes)
+@family(block=THREADS, grid=by_rows, args=rows_of_integers(3),
+        want=lambda x, y: torch.stack([x.amax(1), x.amin(1), torch.full_like(x[:, 0], THREADS)], 1)
+)  # fmt: skip
 @cute.kernel
 def shared_atomics(mX, mY):
     """Largest, smallest and number of values: atomics in shared memory, of shuffled results."""

@@ -37,10 +37,6 @@ def running(x, f, t, y):
     return [(t, sums), (y, x + torch.cat([sums.new_zeros(1), sums[:-1]])[:, None])]
 
 
-def went_round(x, n, y):
-    return [(y[2], x.roll(-2, 0) + 2.0)]
-
-
 def taken_in_turn(x, y):
     total = 0.0
     for value in x[:6].tolist():
@@ -142,7 +138,8 @@ def fix_up(mX, mF, mP, mY):
 
 
 @family(block=THREADS, grid=by_rows, cooperative=True,
-        args=lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), want=went_round)  # fmt: skip
+        args=lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)),
+        want=lambda x, n, y: [(y[2], x.roll(-2, 0) + 2.0)])  # fmt: skip
 @cute.kernel
 def rounds(mX, mN, mY):
     """All blocks meet by a counter, twice: values go to the next block and on."""

@@ -16,10 +16,6 @@ def vector_atom():
     return cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
 
 
-def summed_by_thread(x, y):
-    return [(y, x.view(x.shape[0], -1, THREADS, 4).sum((1, 3)).flip(1))]
-
-
 def reversed_tiles(x, y):
     padded = fk.zeros(y.shape[0])
     padded[: x.shape[0]] = x
@@ -46,8 +42,7 @@ def own_vector(mX, mY, bug):
     gX = cute.zipped_divide(mX, (4,))
     # BUG not_committed, not_awaited, awaited_late, awaited_but_one, overwritten, read_by_another
     cute.copy(vector_atom(), gX[None, tidx], sX[None, tidx])
-    if const_expr(bug != "not_committed"):
-        cute.arch.cp_async_commit_group()
+    sync_if(bug != "not_committed", cute.arch.cp_async_commit_group)
     if const_expr(bug == "overwritten"):
         sX[0, tidx] = Float32(0.0)  # BUG overwritten
     if const_expr(bug not in ("not_awaited", "awaited_late")):
@@ -55,8 +50,7 @@ def own_vector(mX, mY, bug):
     thread = THREADS - 1 - tidx if const_expr(bug == "read_by_another") else tidx
     # BUG not_committed, not_awaited, awaited_late, awaited_but_one, read_by_another
     x = sX[3, thread]
-    if const_expr(bug == "awaited_late"):
-        cute.arch.cp_async_wait_group(0)
+    sync_if(bug == "awaited_late", cute.arch.cp_async_wait_group, 0)
     mY[tidx] = x
 
 
@@ -91,7 +85,8 @@ def reversed_tile(mX, mY, bug):
 
 
 @family(block=THREADS, grid=by_rows, args=lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)),
-        want=summed_by_thread, static=(0,), bugs=(
+        want=lambda x, y: x.view(x.shape[0], -1, THREADS, 4).sum((1, 3)).flip(1),
+        static=(0,), bugs=(
     Bug("weak_wait", ASYNC, "The wait leaves one group more in flight than it may.",
         also=RACE, loose=True),
     Bug("no_wait", ASYNC, "No wait in the loop.", also=RACE, loose=True),
@@ -124,10 +119,8 @@ def pipeline(mX, mY, bug):
             new = sX[None, tidx, stage % STAGES]
             # BUG weak_wait, no_wait, no_barrier, reuses_stage_read, fewer_commits
             cute.copy(vector_atom(), gX[None, ahead * THREADS + tidx], new)
-            if const_expr(bug == "fewer_commits"):
-                cute.arch.cp_async_commit_group()
-        if const_expr(bug != "fewer_commits"):
-            cute.arch.cp_async_commit_group()
+            sync_if(bug == "fewer_commits", cute.arch.cp_async_commit_group)
+        sync_if(bug != "fewer_commits", cute.arch.cp_async_commit_group)
         for k in cutlass.range_constexpr(4):
             # BUG weak_wait, no_wait, no_barrier, reuses_stage_read, fewer_commits
             total += sX[k, THREADS - 1 - tidx, t % STAGES]
@@ -161,5 +154,4 @@ def two_stages(mX, mY, bug):
         for k in cutlass.range_constexpr(4):
             x = sX[k, THREADS - 1 - tidx, stage]  # BUG without_second_barrier, of_one_buffer
             mY[t * TILE + 4 * (THREADS - 1 - tidx) + k] = 2.0 * x
-        if const_expr(bug != "without_second_barrier"):
-            cute.arch.sync_threads()
+        sync_if(bug != "without_second_barrier")

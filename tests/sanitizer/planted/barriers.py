@@ -160,10 +160,6 @@ def per_warp(mY, bug):
     cute.arch.sync_threads()  # BUG asked_in_a_branch
 
 
-def groups_mirrored(x, y):
-    return [(y, x.view(2, THREADS).flip(1).view(-1))]
-
-
 @family(block=THREADS,
         args=lambda: (fk.zeros(1, dtype=torch.int32), fk.empty(THREADS, dtype=torch.int32)),
         want=lambda l, y: torch.full_like(y, 2), bugs=(  # noqa: E741
@@ -214,7 +210,8 @@ def rounds_by_lane(mX, mY, bug):
     mY[tidx] = x
 
 
-@family(block=2 * THREADS, args=pair(2 * THREADS), want=groups_mirrored, bugs=(
+@family(block=2 * THREADS, args=pair(2 * THREADS),
+        want=lambda x, y: x.view(2, THREADS).flip(1).view(-1), bugs=(
     Bug("numbered_by_half_warp", DIVERGENT, "The halves of a warp take different barriers.",
         loose=True, also=("shared-race",)),
     Bug("for_half_the_lanes", DIVERGENT, "A barrier for 64 threads: half of each warp."),

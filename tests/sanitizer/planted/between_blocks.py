@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import by_rows, indices, pair, sync_if
+from tests.sanitizer.kernel_parts import by_parts, by_rows, indices, pair, sync_if
 
 THREADS = 64
 
@@ -157,23 +157,18 @@ def double_and_rotate(
         rotated_kernel(mY, mZ).launch(grid=grid, block=(32, 1, 1))
 
 
+@family(block=32, grid=by_parts(32), args=pair(96), want=lambda x, y: x + x.roll(1), bugs=(
+    Bug("in_place", RACE, "Input and output are one tensor."),
+))  # fmt: skip
 @cute.kernel
-def smooth_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def smooth(mX, mY, bug):
     """y[i] = x[i] + x[i - 1], around the corner; wrong if x and y are one tensor."""
     tidx, bidx = indices()
+    mY = mX if const_expr(bug == "in_place") else mY
     i = bidx * 32 + tidx
     n = mX.shape[0]
     before = mX[(i + n - 1) % n]  # BUG in_place
     mY[i] = mX[i] + before  # BUG in_place
-
-
-@family(args=pair(96), want=lambda x, y: x + x.roll(1), bugs=(
-    Bug("in_place", RACE, "Input and output are one tensor."),
-))  # fmt: skip
-@cute.jit
-def smooth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    mY = mX if const_expr(bug == "in_place") else mY
-    smooth_kernel(mX, mY).launch(grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1))
 
 
 @family(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0] // THREADS,

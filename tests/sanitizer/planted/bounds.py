@@ -1,12 +1,11 @@
 """Elements that do not exist, are not written, or must not be; 128-bit accesses; launches."""
 
-import cutlass
 import torch
 from cutlass import Float32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import by_parts, by_tiles, indices, pair, sync_if
+from tests.sanitizer.kernel_parts import by_parts, by_tiles, indices, pair, smem, sync_if
 
 THREADS = 64
 
@@ -23,11 +22,31 @@ def differences(x):
     return padded[2:] - padded[:-2]
 
 
+def blocks(mX, mY, bug):
+    n = mX.shape[0]
+    return n // THREADS if bug in ("rounded_down", "of_no_block") else cute.ceil_div(n, THREADS)
+
+
+@family(block=THREADS, grid=blocks, args=vectors, want=lambda x, y: 2 * x, bugs=(
+    Bug("without_predicate", OUT, "No predicate for the threads beyond the end."),
+    Bug("with_le", OUT, "The predicate lets one element too many through."),
+    Bug("reading_the_next", OUT, "The index of the load is shifted by one."),
+    Bug("with_twice_the_offset", OUT, "The tile offset counts every block twice."),
+    Bug("in_place", ("read-only-write",), "The result goes to the input.", read_only=(0,)),
+    Bug("with_swapped_tensors", ("read-only-write",), "The kernel takes x for y.",
+        read_only=(0,), also=("uninitialised-global",)),
+    Bug("without_the_last", ("unwritten-output",), "The predicate ends one element early."),
+    Bug("rounded_down", ("unwritten-output",), "The grid is n // 64, not ceil_div(n, 64)."),
+    Bug("of_no_block", LIMITS, "The grid is n // 64 for 40 elements: no block at all.",
+        args=lambda: (fk.randn(40), fk.empty(40))),
+))  # fmt: skip
 @cute.kernel
-def double_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def double(mX, mY, bug):
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
+    if const_expr(bug == "with_swapped_tensors"):
+        mX, mY = mY, mX
     if const_expr(bug == "without_predicate"):
         mY[i] = 2.0 * mX[i]  # BUG without_predicate
     elif const_expr(bug == "with_le"):
@@ -47,31 +66,6 @@ def double_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[i] = 2.0 * mX[i]
     elif i < n:
         mY[i] = 2.0 * mX[i]  # BUG with_swapped_tensors
-
-
-@family(args=vectors, want=lambda x, y: 2 * x, bugs=(
-    Bug("without_predicate", OUT, "No predicate for the threads beyond the end."),
-    Bug("with_le", OUT, "The predicate lets one element too many through."),
-    Bug("reading_the_next", OUT, "The index of the load is shifted by one."),
-    Bug("with_twice_the_offset", OUT, "The tile offset counts every block twice."),
-    Bug("in_place", ("read-only-write",), "The result goes to the input.", read_only=(0,)),
-    Bug("with_swapped_tensors", ("read-only-write",), "The launch swaps x and y.",
-        read_only=(0,), also=("uninitialised-global",)),
-    Bug("without_the_last", ("unwritten-output",), "The predicate ends one element early."),
-    Bug("rounded_down", ("unwritten-output",), "The grid is n // 64, not ceil_div(n, 64)."),
-    Bug("of_no_block", LIMITS, "The grid is n // 64 for 40 elements: no block at all.",
-        args=lambda: (fk.randn(40), fk.empty(40))),
-))  # fmt: skip
-@cute.jit
-def double(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    n = mX.shape[0]
-    grid = (cute.ceil_div(n, THREADS), 1, 1)
-    if const_expr(bug in ("rounded_down", "of_no_block")):
-        grid = (n // THREADS, 1, 1)
-    if const_expr(bug == "with_swapped_tensors"):
-        double_kernel(mY, mX, bug).launch(grid=grid, block=(THREADS, 1, 1))
-    else:
-        double_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
 
 
 @family(block=(8, 8, 1), grid=by_tiles(8), args=lambda: (fk.randn(13, 20), fk.empty(20, 13)),
@@ -152,38 +146,24 @@ def row_softmax(mX, mY, bug):
                 mY[row, c] = cute.math.exp(mX[row, c] - top, fastmath=True) / total
 
 
-@cute.kernel
-def index_kernel(mY: cute.Tensor, elements: cutlass.Constexpr):
-    tidx, _, _ = cute.arch.thread_idx()
-    sY = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(elements), 16)
-    sY[tidx] = Float32(1.0)
-    cute.arch.sync_threads()
-    if tidx < mY.shape[0]:
-        mY[tidx] = sY[63 - tidx]
-
-
-@family(args=lambda: (fk.empty(64),), want=lambda y: torch.ones(64), bugs=(
+@family(args=lambda: (fk.empty(64),), want=lambda y: torch.ones(64),
+        grid=lambda mY, bug: (1, 70000, 1) if bug == "of_70000_blocks_in_y" else 1,
+        block=lambda mY, bug: {"of_2048_threads": (64, 32, 1),
+                               "of_128_threads_in_z": (1, 1, 128)}.get(bug, 64), bugs=(
     Bug("of_232_kib", LIMITS, "232 KiB of shared memory, 5 KiB more than sm_90 has."),
     Bug("of_2048_threads", LIMITS, "A block of 64 x 32 threads."),
     Bug("of_70000_blocks_in_y", LIMITS, "The long direction of the grid is y."),
     Bug("of_128_threads_in_z", LIMITS, "A block with 128 threads in z, 64 are allowed."),
 ))  # fmt: skip
-@cute.jit
-def index(mY: cute.Tensor, bug: cutlass.Constexpr = None):
+@cute.kernel
+def index(mY, bug):
     """Nothing but a launch, to have limits to go beyond."""
-    elements = 58 * 1024 if const_expr(bug == "of_232_kib") else 64
-    block, grid = (64, 1, 1), (1, 1, 1)
-    if const_expr(bug == "of_2048_threads"):
-        block = (64, 32, 1)
-    if const_expr(bug == "of_70000_blocks_in_y"):
-        grid = (1, 70000, 1)
-    if const_expr(bug == "of_128_threads_in_z"):
-        block = (1, 1, 128)
-    index_kernel(mY, elements).launch(grid=grid, block=block)
-
-
-def three_ones():
-    return torch.ones(3), fk.empty(64)
+    tidx, _, _ = cute.arch.thread_idx()
+    sY = smem(58 * 1024 if bug == "of_232_kib" else 64)
+    sY[tidx] = Float32(1.0)
+    cute.arch.sync_threads()
+    if tidx < mY.shape[0]:
+        mY[tidx] = sY[63 - tidx]
 
 
 def rows(columns):
@@ -227,8 +207,7 @@ def shared_vectors(mX, mY, bug):
     """Rows through shared memory: written by the element, read 128 bits at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     stride = 9 if const_expr(bug == "padded_by_one") else 12
-    layout = cute.make_layout((8, 8), stride=(stride, 1))
-    sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, 16)
+    sX = smem((8, 8), stride=(stride, 1))
     sX[tidx // 8, tidx % 8] = mX[tidx // 8, tidx % 8]
     cute.arch.sync_threads()
     if tidx < 8:
@@ -246,8 +225,7 @@ def shared_vectors(mX, mY, bug):
 def async_rows(mX, mY, bug):
     """The first four columns of every row by cp.async; each thread reads what it copied."""
     row, _, _ = cute.arch.thread_idx()
-    layout = cute.make_layout((8, 4), stride=(4, 1))
-    sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, 16)
+    sX = smem((8, 4), stride=(4, 1))
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
     start = cute.assume(row * mX.shape[1], divby=4)
     gX = cute.make_tensor(mX.iterator + start, cute.make_layout(4))
@@ -260,7 +238,7 @@ def async_rows(mX, mY, bug):
     cute.autovec_copy(sX[row, None], mY[row, None])
 
 
-@family(block=64, args=three_ones,
+@family(block=64, args=lambda: (torch.ones(3), fk.empty(64)),
         want=lambda x, y: [(y, torch.full((64,), 3.0)), (x, torch.full((3,), 3.0))], static=(0,),
         bugs=(
     Bug("of_four", OUT, "The sum of four elements, there are three."),

@@ -32,8 +32,7 @@ def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
         elif const_expr(bug != "not_awaited"):
             # BUG expects_more, never_given_back, counts_too_many, without_barrier
             cute.arch.mbarrier_wait(full + s, round % 2)
-        if const_expr(bug == "given_back_early"):
-            cute.arch.mbarrier_arrive(empty + s)
+        sync_if(bug == "given_back_early", cute.arch.mbarrier_arrive, empty + s)
         for k in cutlass.range_constexpr(TILE // THREADS):
             # BUG not_awaited, wrong_parity, overwritten, given_back_early, without_expect_tx
             x = sX[k * THREADS + tidx, s]

@@ -104,16 +104,14 @@ def in_and_out(mX, mY, bug):
             cute.arch.mbarrier_arrive_and_expect_tx(mbar, 4 * THREADS)
             # BUG not_awaited, reloaded_early, read_group
             cute.copy(bulk_load(), gX[None, tile], sX, mbar_ptr=mbar)
-        if const_expr(bug != "not_awaited"):
-            cute.arch.mbarrier_wait(mbar, k % 2)
+        sync_if(bug != "not_awaited", cute.arch.mbarrier_wait, mbar, k % 2)
         sX[tidx] = 2.0 * sX[tidx]  # BUG not_awaited, stored_early
         cute.arch.fence_proxy("async.shared", space="cta")
         sync_if(bug != "stored_early")
         if tidx == 0:
             # BUG stored_early, reloaded_early, read_group, left_early
             cute.copy(bulk_store(), sX, gY[None, tile])
-            if const_expr(bug != "not_committed"):
-                cute.arch.cp_async_bulk_commit_group()
+            sync_if(bug != "not_committed", cute.arch.cp_async_bulk_commit_group)
             if const_expr(bug == "read_group"):
                 cute.arch.cp_async_bulk_wait_group(1, read=True)
             elif const_expr(bug == "left_early" and k == 2):

@@ -218,12 +218,9 @@ def passed_through(mX, mY, bug):
             cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
             # BUG stored_too_early, brought_too_early
             cute.copy(load, gX[None, i], sX, mbar_ptr=full)
-            if const_expr(bug != "stored_too_early"):
-                cute.arch.mbarrier_wait(full, i % 2)
+            sync_if(bug != "stored_too_early", cute.arch.mbarrier_wait, full, i % 2)
             cute.copy(store, sX, gY[None, i])  # BUG stored_too_early, brought_too_early
             cute.arch.cp_async_bulk_commit_group()
-            if const_expr(bug == "stored_too_early"):
-                cute.arch.mbarrier_wait(full, i % 2)
-            if const_expr(bug != "brought_too_early"):
-                cute.arch.cp_async_bulk_wait_group(0, read=True)
+            sync_if(bug == "stored_too_early", cute.arch.mbarrier_wait, full, i % 2)
+            sync_if(bug != "brought_too_early", cute.arch.cp_async_bulk_wait_group, 0, read=True)
         cute.arch.cp_async_bulk_wait_group(0, read=True)

@@ -156,8 +156,7 @@ def grid_rounds(mX, mC, mY, mZ, bug):
         if tidx == 0:
             cute.arch.atomic_add(mC.iterator, Int32(1), sem="acq_rel", scope="gpu")
             wait_for(mC.iterator, target)
-        if const_expr(bug != "leaves_early"):
-            cute.arch.sync_threads()
+        sync_if(bug != "leaves_early")
 
 
 @family(block=128, args=lambda: (integers(128), empty(32)),
@@ -202,10 +201,6 @@ def shared_lock(mX, mY, bug):
         mY[tidx] = sSum[tidx]
 
 
-def chained():
-    return fk.randint(0, 9, 4), fk.zeros(4, dtype=torch.int32), fk.empty(4, dtype=torch.int32)
-
-
 @family(block=32, args=lambda: (fk.randn(32), fk.empty(1)), want=lambda x, y: x.sum()[None], bugs=(
     Bug("down_to_zero", ENDLESS, "The loop runs while half >= 0, and half stays at 0.", loose=True),
     Bug("never_halved", ENDLESS, "The width is not halved.", loose=True),
@@ -229,7 +224,8 @@ def dynamic_tree(mX, mY, bug):
         mY[0] = sP[0]
 
 
-@family(block=32, grid=by_rows, args=chained, want=lambda x, f, y: x.cumsum(0).int(), bugs=(
+@family(block=32, grid=by_rows, args=lambda: (integers(4), zeros(4), empty(4)),
+        want=lambda x, f, y: x.cumsum(0).int(), bugs=(
     Bug("waiting_for_itself", ENDLESS, "Each block waits for its own flag.", loose=True),
     Bug("flag_never_set", ENDLESS, "Nobody sets the flags.", loose=True),
     Bug("flag_too_early", ("global-race",), "The flag is set before the sum is stored.",

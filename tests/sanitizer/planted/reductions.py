@@ -197,5 +197,4 @@ def centre(mX, mY, bug):
             sF[0] = x  # BUG read_at_once, stored_again_early
         sync_if(bug != "read_at_once")
         mY[row, tidx] = x - sF[0]  # BUG read_at_once, stored_again_early
-        if const_expr(bug != "stored_again_early"):
-            cute.arch.sync_threads()
+        sync_if(bug != "stored_again_early")

@@ -318,8 +318,7 @@ def relay(mX, mF, mY, bug):
             release(mF.iterator, 1)
     elif bidx == 1:
         if tidx == 0:
-            if const_expr(bug != "past_the_relay"):
-                wait_for(mF.iterator, Int32(1))
+            sync_if(bug != "past_the_relay", wait_for, mF.iterator, Int32(1))
             release(mF.iterator + 1, 1)
     else:
         if tidx == 0:

@@ -68,8 +68,7 @@ def chained_sum(mX, mF, mP, bug):
                     # BUG own_flag
                     seen = cute.arch.load(mF.iterator + place, Int32, sem="acquire", scope="gpu")
             sBefore[0] = mP[bidx - 1, 0]  # BUG not_awaited, flagged_first, not_synced
-        if const_expr(bug == "flagged_first"):
-            release(mF.iterator + bidx, 1)
+        sync_if(bug == "flagged_first", release, mF.iterator + bidx, 1)
     if const_expr(bug != "not_synced"):
         cute.arch.sync_threads()  # BUG own_flag
     mP[bidx, tidx] = sBefore[0] + total  # BUG not_awaited, flagged_first, not_synced
@@ -98,16 +97,13 @@ def look_back(mX, mF, mA, mP, mY, bug):
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
     if tidx == 0:
-        if const_expr(bug == "sum_after_flag"):
-            release(mF.iterator + bidx, 1)
+        sync_if(bug == "sum_after_flag", release, mF.iterator + bidx, 1)
         mA[bidx] = total  # BUG sum_after_flag, flag_not_read
-        if const_expr(bug != "sum_after_flag"):
-            release(mF.iterator + bidx, 1)
+        sync_if(bug != "sum_after_flag", release, mF.iterator + bidx, 1)
         before = Int32(0)
         b = bidx - 1
         while b >= 0:
-            if const_expr(bug != "flag_not_read"):
-                wait_for(mF.iterator + b, Int32(1))
+            sync_if(bug != "flag_not_read", wait_for, mF.iterator + b, Int32(1))
             if const_expr(bug == "prefix_for_sum"):
                 before += mP[b]  # BUG prefix_for_sum
                 b = Int32(-1)
@@ -117,11 +113,9 @@ def look_back(mX, mF, mA, mP, mY, bug):
             else:
                 before += mA[b]  # BUG sum_after_flag, flag_not_read
                 b -= 1
-        if const_expr(bug == "prefix_after_flag"):
-            release(mF.iterator + bidx, 2)
+        sync_if(bug == "prefix_after_flag", release, mF.iterator + bidx, 2)
         mP[bidx] = before + total  # BUG prefix_for_sum, prefix_after_flag
-        if const_expr(bug != "prefix_after_flag"):
-            release(mF.iterator + bidx, 2)
+        sync_if(bug != "prefix_after_flag", release, mF.iterator + bidx, 2)
         sBefore[0] = before  # BUG read_at_once
     sync_if(bug != "read_at_once")
     mY[bidx, tidx] = sBefore[0] + tidx  # BUG read_at_once

@@ -12,18 +12,11 @@ from tests.sanitizer.kernel_parts import indices, init_mbarriers, pair, smem, sy
 STAGES = 2
 
 
-def exchanged_squares(x, y):
-    return [(y, (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1))]
-
-
-def weighted(x, y):
-    return [(y, (x.view(4, 32) * torch.tensor([8.0, 4.0, 2.0, 1.0])[:, None]).sum(0))]
-
-
 RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
 
 
-@family(block=96, args=pair(5 * 64), want=exchanged_squares, bugs=(
+@family(block=96, args=pair(5 * 64),
+        want=lambda x, y: (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1), bugs=(
     Bug("announced_first", RACE, "The stage is announced before it is written."),
     Bug("given_back_first", RACE, "The stage is given back before it is read."),
     Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, and is full twice."),
@@ -50,8 +43,7 @@ def ring_of_warps(mX, mY, bug):
             parity = round % 2 if const_expr(bug == "starts_full") else (round + 1) % 2
             # BUG starts_full, never_full, counts_half, counts_one_warp, waits_by_stage
             cute.arch.mbarrier_wait(empty + s, parity)
-            if const_expr(bug == "announced_first"):
-                cute.arch.mbarrier_arrive(full + s)
+            sync_if(bug == "announced_first", cute.arch.mbarrier_arrive, full + s)
             for k in cutlass.range_constexpr(2):
                 x = mX[i * 64 + k * 32 + lane]
                 sX[k * 32 + lane, s] = x * x  # BUG announced_first, given_back_first, wrong_stage
@@ -61,13 +53,11 @@ def ring_of_warps(mX, mY, bug):
             i_parity = s if const_expr(bug == "waits_by_stage") else round % 2
             # BUG starts_full, never_full, counts_half, counts_one_warp, waits_by_stage
             cute.arch.mbarrier_wait(full + s, i_parity)
-            if const_expr(bug == "given_back_first"):
-                cute.arch.mbarrier_arrive(empty + s)
+            sync_if(bug == "given_back_first", cute.arch.mbarrier_arrive, empty + s)
             stage = 1 - s if const_expr(bug == "wrong_stage") else s
             # BUG announced_first, given_back_first, wrong_stage
             y = sX[(2 - warp) * 32 + 31 - lane, stage]
-            if const_expr(bug != "given_back_first"):
-                cute.arch.mbarrier_arrive(empty + s)
+            sync_if(bug != "given_back_first", cute.arch.mbarrier_arrive, empty + s)
             mY[i * 64 + (warp - 1) * 32 + lane] = y
 
 
@@ -112,7 +102,9 @@ def bucket_chain(mX, mY, bug):
                 cute.arch.barrier_arrive(barrier_id=4, number_of_threads=64)
 
 
-@family(block=64, args=lambda: (fk.randn(128), fk.empty(32)), want=weighted, bugs=(
+@family(block=64, args=lambda: (fk.randn(128), fk.empty(32)),
+        want=lambda x, y: (x.view(4, 32) * torch.tensor([8.0, 4.0, 2.0, 1.0])[:, None]).sum(0),
+        bugs=(
     Bug("nobody_begins", DEADLOCK, "No warp hands the first turn over."),
     Bug("same_barrier", DEADLOCK, "Both turns use one barrier.", seeds=1,
         also=("uninitialised-shared", *RACE)),
@@ -205,7 +197,6 @@ def one_waits_for_all(mX, mY, bug):
         # BUG others_do_not_wait, nobody_waits
         cute.copy(cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32), gX[None, bidx], sX,
                   mbar_ptr=mbar)  # fmt: skip
-        if const_expr(bug != "nobody_waits"):
-            cute.arch.mbarrier_wait(mbar, 0)
+        sync_if(bug != "nobody_waits", cute.arch.mbarrier_wait, mbar, 0)
     sync_if(bug != "others_do_not_wait")
     mY[bidx * 64 + tidx] = sX[63 - tidx]  # BUG others_do_not_wait, nobody_waits

@@ -7,22 +7,10 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, pair, smem, zeros
+from tests.sanitizer.kernel_parts import by_parts, indices, pair, smem, zeros
 
 THREADS = 64
 TILE = 2 * THREADS
-
-
-def tailed():
-    return fk.randn(2 * TILE - 37), fk.empty(2, TILE)
-
-
-def exponentials(x, y):
-    return [(y.view(-1)[: len(x)], torch.exp(2 * x + 1))]
-
-
-def normed(x, y):
-    return [(y, x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-6))]
 
 
 def in_pairs(x, y):
@@ -39,7 +27,9 @@ def placed():
 EMPTY = ("uninitialised-shared",)
 
 
-@family(block=THREADS, grid=lambda mX, mY: mY.shape[0], args=tailed, want=exponentials, bugs=(
+@family(block=THREADS, grid=lambda mX, mY: mY.shape[0],
+        args=lambda: (fk.randn(2 * TILE - 37), fk.empty(2, TILE)),
+        want=lambda x, y: [(y.view(-1)[: len(x)], torch.exp(2 * x + 1))], bugs=(
     Bug("stored_without_predicate", EMPTY, "The leftover is stored: y has room for it."),
     Bug("from_the_wrong_end", EMPTY, "The tile is read from its end, where the tail lies."),
 ))  # fmt: skip
@@ -67,8 +57,12 @@ def dropped_tail(mX, mY, bug):
             mY[bidx, k * THREADS + tidx] = y  # BUG from_the_wrong_end
 
 
+@family(block=128, grid=by_parts(4), args=pair(5, 128), static=(0, 1),
+        want=lambda x, y: x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-6), bugs=(
+    Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
+))  # fmt: skip
 @cute.kernel
-def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def row_norm(mX, mY, bug):
     """cp.async brings four rows a block; rows past the end are neither loaded nor stored."""
     tidx, bidx = indices()
     M = mX.shape[0]
@@ -95,18 +89,8 @@ def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         scale = sScale[0] + sScale[1] + sScale[2] + sScale[3]
     rX.store(x * scale)
     if row < M:
-        cute.autovec_copy(rX, mY[row, (None, lane)])  # BUG shared_over_warps
-
-
-@family(args=pair(5, 128), want=normed, static=(0, 1), bugs=(
-    Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
-))  # fmt: skip
-@cute.jit
-def row_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    M = mX.shape[0]
-    by_vector = cute.make_layout((M, (4, 32)), stride=(128, (1, 4)))
-    gY = cute.make_tensor(mY.iterator, by_vector)
-    row_norm_kernel(mX, gY, bug).launch(grid=((M + 3) // 4, 1, 1), block=(128, 1, 1))
+        # BUG shared_over_warps
+        cute.autovec_copy(rX, cute.zipped_divide(mY, (1, 4))[(0, None), (row, lane)])
 
 
 @family(block=THREADS, args=lambda: (fk.randn(50), fk.empty(1)), want=lambda x, y: x.max()[None],

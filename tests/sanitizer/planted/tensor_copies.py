@@ -35,10 +35,6 @@ def partition(atom: cute.CopyAtom, sX: cute.Tensor, mX: cute.Tensor) -> tuple[An
     return cpasync.tma_partition(atom, 0, whole, cute.group_modes(sX, 0, 2), gX)
 
 
-def two_tiles():
-    return fk.randn(2 * ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS)
-
-
 def sums():
     return fk.randn(3 * ROWS, COLUMNS), fk.zeros(ROWS, COLUMNS)
 
@@ -55,14 +51,12 @@ def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
         s, round = i % STAGES, i // STAGES
         if const_expr(bug != "not_awaited"):
             cute.arch.mbarrier_wait(full + s, round % 2)  # BUG expects_less, expects_more
-        if const_expr(bug == "given_back_early"):
-            cute.arch.mbarrier_arrive(empty + s)
+        sync_if(bug == "given_back_early", cute.arch.mbarrier_arrive, empty + s)
         for k in cutlass.range_constexpr(TILE // THREADS):
             row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
             # BUG not_awaited, reused_early, given_back_early, into_the_other
             mY[i * ROWS + row, column] = 2.0 * sX[row, column, s]
-        if const_expr(bug != "given_back_early"):
-            cute.arch.mbarrier_arrive(empty + s)
+        sync_if(bug != "given_back_early", cute.arch.mbarrier_arrive, empty + s)
 
 
 @cute.jit
@@ -103,7 +97,8 @@ def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor
 
 
 @family(args=pair(5 * ROWS, COLUMNS), want=lambda x, y: 2 * x, static=(0, 1), bugs=(
-    Bug("not_awaited", COPY, "Consumers do not wait.", also=LIFETIME, args=two_tiles),
+    Bug("not_awaited", COPY, "Consumers do not wait.", also=LIFETIME,
+        args=lambda: (fk.randn(2 * ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS))),
     Bug("reused_early", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
         loose=True),
     Bug("given_back_early", COPY, "A stage is given back before it is read."),
@@ -140,8 +135,7 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
     sA, gY = partition(atom, sX, mY)
     for t in cutlass.range_constexpr(2):
         tile = 2 * bidx + t
-        if const_expr(bug == "fenced_too_soon"):
-            cute.arch.fence_proxy("async.shared", space="cta")
+        sync_if(bug == "fenced_too_soon", cute.arch.fence_proxy, "async.shared", space="cta")
         rounds = TILE // THREADS - (bug == "half_filled")
         for k in cutlass.range_constexpr(rounds):
             row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
@@ -201,14 +195,12 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
         cute.copy(load, gX[None, bidx], sA[None, 0], tma_bar_ptr=full)  # BUG read_too_soon
-    if const_expr(bug != "read_too_soon"):
-        cute.arch.mbarrier_wait(full, 0)
+    sync_if(bug != "read_too_soon", cute.arch.mbarrier_wait, full, 0)
     for k in cutlass.range_constexpr(TILE // THREADS):
         row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
         # BUG unfenced_in_place, read_too_soon, stored_too_soon
         sX[row, column, 0] = 2.0 * sX[row, column, 0]
-    if const_expr(bug != "unfenced_in_place"):
-        cute.arch.fence_proxy("async.shared", space="cta")
+    sync_if(bug != "unfenced_in_place", cute.arch.fence_proxy, "async.shared", space="cta")
     sync_if(bug != "stored_too_soon")
     if warp == 0:
         # BUG unfenced_in_place, stored_too_soon, map_of_the_input

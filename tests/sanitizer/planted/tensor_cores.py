@@ -95,8 +95,7 @@ def staged_product(mA, mB, mC, bug):
             cute.copy(atom, tAgA[None, None, None, s], tAsA[None, None, None, s])
         # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
         cute.copy(atom, tBgB[None, None, None, s], tBsB[None, None, None, s])
-        if const_expr(bug != "not_committed"):
-            cute.arch.cp_async_commit_group()
+        sync_if(bug != "not_committed", cute.arch.cp_async_commit_group)
     for t in cutlass.range(tiles, unroll=1):
         sync_if(bug == "wait_after_barrier")
         if const_expr(bug != "no_wait"):

@@ -66,28 +66,22 @@ def grid_stride(mX, mY, bug):
             mY[i] = 2.0 * mX[i]  # BUG to_a_whole_step, from_one
 
 
-@cute.kernel
-def differences_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, n: Int32):
-    tidx, bidx = indices()
-    i = bidx * THREADS + tidx
-    if i < n:
-        b = mB[i]  # BUG over_its_input, one_too_many
-        mY[i] = b - mA[i]  # BUG over_its_input
-
-
-@family(args=lambda: (fk.randn(130), fk.empty(129)), want=lambda x, y: x[1:] - x[:-1], bugs=(
+@family(block=THREADS, grid=by_parts(THREADS), args=lambda: (fk.randn(130), fk.empty(129)),
+        want=lambda x, y: x[1:] - x[:-1], bugs=(
     Bug("over_its_input", RACE, "The result goes to the tensor that is read."),
     Bug("one_too_many", OUT, "The second view is one element too long."),
 ))  # fmt: skip
-@cute.jit
-def differences(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+@cute.kernel
+def differences(mX, mY, bug):
     """y[i] = x[i + 1] - x[i]: two views of one tensor are read."""
+    tidx, bidx = indices()
+    i = bidx * THREADS + tidx
     n = mX.shape[0] - (0 if bug == "one_too_many" else 1)
     mB = cute.make_tensor(mX.iterator + 1, cute.make_layout(n))
     mY = mX if const_expr(bug == "over_its_input") else mY
-    differences_kernel(mX, mB, mY, n).launch(
-        grid=(cute.ceil_div(n, THREADS), 1, 1), block=(THREADS, 1, 1)
-    )
+    if i < n:
+        b = mB[i]  # BUG over_its_input, one_too_many
+        mY[i] = b - mX[i]  # BUG over_its_input
 
 
 @family(block=THREADS, grid=by_parts(THREADS), args=lambda: (fk.arange(129),),

@@ -95,8 +95,7 @@ def warpgroup_product(mA, mB, mC, bug):
     for t in cutlass.range(tiles, unroll=1):
         free = (t + 1) % (2 if const_expr(bug == "stage_too_few") else STAGES)
         cute.arch.cp_async_wait_group(0)
-        if const_expr(bug != "no_proxy_fence"):
-            cute.arch.fence_proxy("async.shared", space="cta")
+        sync_if(bug != "no_proxy_fence", cute.arch.fence_proxy, "async.shared", space="cta")
         if const_expr(bug not in ("no_barrier", "copied_too_early")):
             cute.arch.sync_threads()  # the tile is there, and the product before the last over
         if t + 1 < tiles and tidx < WARPGROUP:
@@ -107,15 +106,13 @@ def warpgroup_product(mA, mB, mC, bug):
         cute.arch.cp_async_commit_group()
         sync_if(bug == "copied_too_early")
         stage = (t + tidx // 64) % STAGES if const_expr(bug == "stage_of_each_warp") else t % STAGES
-        if const_expr(bug != "no_fence"):
-            warpgroup.fence()
+        sync_if(bug != "no_fence", warpgroup.fence)
         for k in cutlass.range_constexpr(TILE_K // 16):
             at = (None, None, k, stage)
             # BUG no_wait, wait_leaves_one, not_committed, no_fence, no_proxy_fence, no_barrier
             # BUG stage_too_few, copied_too_early, stage_of_each_warp
             cute.gemm(tiled, tCrC, tCrA[at], tCrB[at], tCrC)
-        if const_expr(bug != "not_committed"):
-            warpgroup.commit_group()
+        sync_if(bug != "not_committed", warpgroup.commit_group)
         warpgroup.wait_group(1)
     if const_expr(bug != "no_wait"):
         warpgroup.wait_group(1 if const_expr(bug == "wait_leaves_one") else 0)

@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import smem, sync_if
 
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
 
@@ -157,10 +157,6 @@ def pair():
     return fk.randn(THREADS), fk.empty(THREADS)
 
 
-def mirrored(x, y):
-    return [(y, x.view(2, 32).flip(1).view(-1))]
-
-
 def relayed(x, y):
     rows = y.view(2, 2, 16)
     return [(rows[:, 1], x.view(2, 2, 16)[:, 0])]
@@ -176,7 +172,7 @@ def turned(x, s, y):
 RACE = ("shared-race",)
 
 
-@family(block=THREADS, args=pair, want=mirrored, bugs=(
+@family(block=THREADS, args=pair, want=lambda x, y: x.view(2, 32).flip(1).view(-1), bugs=(
     Bug("lower_half", RACE, "Only the lower half syncs."),
     Bug("each_half", RACE, "Each half syncs for itself, and reads the other."),
     Bug("each_byte", RACE, "Groups of 8 lanes sync, each with its own mask."),
@@ -219,8 +215,7 @@ def lane_relay(mX, mY, bug):
     sX = smem(THREADS)
     if lane < 16:
         sX[tidx] = mX[tidx]  # BUG other_way_round, without_the_link
-        if const_expr(bug != "other_way_round"):
-            cute.arch.sync_warp(LOWER)
+        sync_if(bug != "other_way_round", cute.arch.sync_warp, LOWER)
     if const_expr(bug == "without_the_link"):
         if lane > 15:
             cute.arch.sync_warp(UPPER)
@@ -250,8 +245,7 @@ def turning_quarters(mX, mS, mY, bug):
         cute.arch.sync_warp(group)
         # BUG of_two_groups, without_second_sync
         x = mS[tidx - tidx % width + (tidx + 1 + k) % width] + 1.0
-        if const_expr(bug != "without_second_sync"):
-            cute.arch.sync_warp(group)
+        sync_if(bug != "without_second_sync", cute.arch.sync_warp, group)
     mY[tidx] = x + lane
 
 
