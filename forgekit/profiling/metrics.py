@@ -7,12 +7,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit.errors import UsageError, brief, usage_error
-
-if TYPE_CHECKING:
-    from forgekit.vgpu import AccessCounts
+from forgekit.vgpu import AccessCounts
 
 # kind -> (ncu's op, what it is called in a sentence)
 GLOBAL_KINDS = {

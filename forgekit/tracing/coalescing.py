@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forgekit.arguments import checked
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.text import plural
 from forgekit.tracing.source_lines import LineChoice
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
 from forgekit.vgpu import HARDWARE
-
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
 
 SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 

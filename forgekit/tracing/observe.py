@@ -1,17 +1,19 @@
-"""Blocks of a launch by number or coordinate, and what stopped a kernel, in words."""
+"""What all views of a run need: blocks by number or coordinate, what stopped a kernel, in words."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from forgekit.errors import KernelError, UsageError, brief, got_needed
-from forgekit.vgpu import Listener
+from forgekit.vgpu import HARDWARE, Listener, Moment, Recording
 
-if TYPE_CHECKING:
-    from forgekit.vgpu import Moment, Recording
-
+Array = np.ndarray[Any, np.dtype[Any]]
 Grid = tuple[int, int, int]
+
+LANES = HARDWARE.LANES
 
 
 class Launches(Listener):

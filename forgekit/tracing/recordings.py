@@ -11,14 +11,12 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.replay import copied
 from forgekit.errors import KernelError, MemoryAccessError
 from forgekit.vgpu import HOST, Listener, Recording, options
-
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
 
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from forgekit.errors import SourceLine
-from forgekit.tracing.observe import Launches, linear_block
+from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
-from forgekit.vgpu import HARDWARE, Access
-
-if TYPE_CHECKING:
-    from forgekit.vgpu import Moment
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.vgpu import Access, Moment
 
 # In order of weight: of several kinds merged into one step, the last one names it.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")

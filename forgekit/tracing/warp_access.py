@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from forgekit.errors import SourceLine
+from forgekit.errors import KernelError, SourceLine
 from forgekit.show import Picture
 from forgekit.text import plural, spans
+from forgekit.tracing.observe import LANES, Array
 from forgekit.vgpu import HARDWARE
-
-if TYPE_CHECKING:
-    from forgekit.errors import KernelError
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 WARPS = 32  # of the largest block
 

@@ -5,27 +5,28 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from forgekit.arguments import require_one_of
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.replay import bind
 from forgekit.errors import SourceLine, UsageError, brief, got_needed
 from forgekit.text import spans
-from forgekit.tracing.observe import block_number, largest_grid, linear_block, stop_notes
+from forgekit.tracing.observe import (
+    LANES,
+    Array,
+    block_number,
+    largest_grid,
+    linear_block,
+    stop_notes,
+)
 from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
-from forgekit.vgpu import HARDWARE, Access, Listener
+from forgekit.vgpu import Access, Listener, Moment
 
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu import Moment
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 W = TypeVar("W", bound=WarpAccesses)
 
 MAX_PANELS = 6  # accesses in one picture

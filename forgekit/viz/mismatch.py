@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,7 @@ from forgekit.viz.cells import cell_items, cell_steps, panel, reduced, rings, wr
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import ticks
 from forgekit.viz.palette import UNTOUCHED, WRONG
-from forgekit.viz.scene import Item, Line, Rect, Scene, Swatch
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.viz.scene import Array, Item, Line, Rect, Scene, Swatch
 
 _COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last one for _BEYOND
 _LABELS = ("equal", "wrong value", "0 or never written", "NaN")

@@ -10,10 +10,12 @@ import functools
 import re
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from forgekit.errors import SourceLine
+from forgekit.profiling.profile import Profile
 from forgekit.profiling.table import (
     HEADS,
     LEGEND,
@@ -35,11 +37,7 @@ from forgekit.viz.palette import INK, THEME, WRONG, theme_style, thread_colour, 
 from forgekit.viz.predictions_page import predictions_html
 from forgekit.viz.raster import png_bytes
 
-if TYPE_CHECKING:
-    from forgekit.errors import SourceLine
-    from forgekit.profiling.profile import Profile
-
-Site = tuple["SourceLine | None", str]  # a line, and a kind of access such as global_load
+Site = tuple[SourceLine | None, str]  # a line, and a kind of access such as global_load
 
 _MOST_SITES = 12
 _ELEMENT = re.compile(r"(\w+)\[([\d, ]*)\]")

@@ -15,6 +15,8 @@ import numpy as np
 
 from forgekit.viz.palette import INK
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 
 @dataclass(frozen=True)
 class Rect:
@@ -93,7 +95,7 @@ class Pixels:
     y: float
     width: float
     height: float
-    numbers: np.ndarray[Any, np.dtype[Any]]
+    numbers: Array
     colours: Sequence[str | None]
 
 

@@ -20,10 +20,10 @@ from forgekit.layouts.tuples import text as cute_text
 from forgekit.text import plural
 from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
-from forgekit.viz.layouts.reading import MOST_CELLS, Array, read_table
+from forgekit.viz.layouts.reading import MOST_CELLS, read_table
 from forgekit.viz.palette import PAPER, offset_colour
 from forgekit.viz.picture import LayoutPicture
-from forgekit.viz.scene import Swatch
+from forgekit.viz.scene import Array, Swatch
 
 _NEUTRAL = "#E8F1F8"  # of a cell that shows a coordinate
 MOST_SPELT = 64  # cells that a description lists one by one

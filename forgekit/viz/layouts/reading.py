@@ -17,8 +17,7 @@ from forgekit.errors import brief, usage_error
 from forgekit.layouts import Basis, ComposedLayout, Layout, read
 from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.viz.scene import Array
 
 MOST_CELLS = 65_536  # 256 × 256; an overview of more takes seconds and shows no more
 

@@ -18,10 +18,10 @@ from forgekit.layouts import ComposedLayout, Layout, read
 from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Content, Grid, cell_size, plain_axis
 from forgekit.viz.layouts.offsets import MOST_SPELT, Cells
-from forgekit.viz.layouts.reading import Array, offsets_of, read_layout
+from forgekit.viz.layouts.reading import offsets_of, read_layout
 from forgekit.viz.palette import bank_colour
 from forgekit.viz.picture import LayoutPicture
-from forgekit.viz.scene import Swatch
+from forgekit.viz.scene import Array, Swatch
 
 BANKS, BANK_BITS = 32, 32
 _WARP, _SERVED_BITS = 32, 1024

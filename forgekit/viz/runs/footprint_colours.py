@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forgekit.text import times
-from forgekit.vgpu import HARDWARE
+from forgekit.tracing.footprint import Footprint
+from forgekit.tracing.observe import LANES, Array
 from forgekit.viz.palette import (
     UNTOUCHED,
     WRONG,
@@ -19,13 +19,6 @@ from forgekit.viz.palette import (
     thread_colour,
 )
 from forgekit.viz.scene import Swatch
-
-if TYPE_CHECKING:
-    from forgekit.tracing.footprint import Footprint
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _FEW = 8  # blocks, warps or counts, each with a colour of its own
 _SHADES = 96  # of a scale

@@ -5,21 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.tracing.footprint import Footprint
 from forgekit.viz.cells import cell_items, cell_steps, panel, reduced, rings, wrapped_width
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block, ticks
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.footprint_colours import Colours, keys, meaning, often
-from forgekit.viz.scene import Cell, Item, Label, Line, Rect, Scene, text_width, wrap
-
-if TYPE_CHECKING:
-    from forgekit.tracing.footprint import Footprint
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.viz.scene import Array, Cell, Item, Label, Line, Rect, Scene, text_width, wrap
 
 _MAX_STRIP = 64  # elements of a 1-D tensor whose cells are labelled
 _MAX_SIDE = 16  # rows or columns of a picture with labels

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.errors import SourceLine
+from forgekit.tracing.timeline import Timeline
 from forgekit.tracing.timeline_steps import KINDS
 from forgekit.viz.grid import runs
-
-if TYPE_CHECKING:
-    from forgekit.errors import SourceLine
-    from forgekit.tracing.timeline import Timeline
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.viz.scene import Array
 
 MOST = 60  # columns of a picture
 _FIRST = 2  # iterations shown of a long loop, and its last

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from forgekit.errors import SourceLine
 from forgekit.text import shortened, spans
+from forgekit.tracing.observe import LANES
 from forgekit.tracing.timeline import ORDER, Timeline
-from forgekit.vgpu import HARDWARE
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.timeline_columns import Column, columns_of
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
-
-if TYPE_CHECKING:
-    from forgekit.errors import SourceLine
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # Hues of Okabe and Ito on which dark text reads; a barrier has the page's own ink.
 _COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",

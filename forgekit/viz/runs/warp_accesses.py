@@ -7,25 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forgekit.text import shortened, spans
+from forgekit.tracing.banks import BankConflicts, BankPass, BankUse
 from forgekit.tracing.coalescing import LINE_BYTES, Coalescing
+from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
 from forgekit.vgpu import HARDWARE
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, WRONG, thread_colour
-from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, fitting, moved, wrap
-
-if TYPE_CHECKING:
-    from forgekit.tracing.banks import BankConflicts, BankPass, BankUse
-    from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
+from forgekit.viz.scene import Array, Item, Label, Rect, Scene, Swatch, fitting, moved, wrap
 
 BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWARE.BANK_BYTES
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the lanes that ask for it
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from forgekit.benching.notebook import tables
+from forgekit.benching.notebook.results import Benchmark, Sweep
+from forgekit.benching.recorded import Recorded
 from forgekit.text import Table
-
-if TYPE_CHECKING:
-    from forgekit.benching.notebook.results import Benchmark, Sweep
-    from forgekit.benching.recorded import Recorded
 
 
 def benchmark_html(b: Benchmark) -> str:
