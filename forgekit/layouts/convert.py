@@ -58,10 +58,7 @@ def _read_torch(tensor: Any) -> Described:
 
 
 def _read_cute(value: Any) -> Described:
-    """Read through the text that CuTe prints, after making sure that it can print.
-
-    A value of an ended trace points to freed memory: printing it would kill the process.
-    """
+    """Through the text that CuTe prints; but a value of an ended trace points to freed memory."""
     handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
     if _is_mlir_value(handle):
         from cutlass._mlir import ir

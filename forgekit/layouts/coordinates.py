@@ -101,10 +101,7 @@ def add(a: IntTuple, b: IntTuple) -> IntTuple:
 
 
 def compact_strides(shape: IntTuple, start: int = 1) -> IntTuple:
-    """Column-major strides of a shape: the leftmost mode is contiguous.
-
-    A mode of size 1 gets stride 0 as in CuTe.
-    """
+    """Column-major strides of a shape; a mode of size 1 gets stride 0 as in CuTe."""
     if not isinstance(shape, tuple):
         return 0 if shape == 1 else start
     strides = []

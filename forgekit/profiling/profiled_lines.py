@@ -16,8 +16,6 @@ _PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
 
 
 class _Counted(ByName):
-    """Metrics from `counts`."""
-
     counts: Counts
 
     @property

@@ -55,7 +55,6 @@ class BankUse:
 
 
 def bank_use(access: WarpAccess) -> BankUse:
-    """What an access to shared memory costs."""
     count, ideal = access.cost
     parts = max(access.width // BANK_BYTES, 1)
     if access.kind == "load":
@@ -85,7 +84,6 @@ def _pass(access: WarpAccess, lanes: range) -> BankPass:
 
 
 def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> str:
-    """The reason in a few words."""
     count = len(access.lanes)
     worst = max(passes, key=lambda p: p.wavefronts)
     if conflicts and worst.wavefronts > 1:

@@ -202,7 +202,6 @@ def _columns(found: TensorTouches | None, shape: tuple[int, ...]) -> dict[str, A
 
 
 def _times(counts: Array) -> str:
-    """How often elements were touched, from counts above 0."""
     low, often = int(counts.min()), times(high := int(counts.max()))
     if low == high:
         return often if counts.size == 1 else f"each {often}"

@@ -28,13 +28,11 @@ class Launches(Listener):
 
 
 def largest_grid(recording: Recording) -> Grid:
-    """Return the grid with the most blocks."""
     grids = [launch.grid for launch in recording.launches]
     return max(grids, key=math.prod, default=(1, 1, 1))
 
 
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
-    """What stopped the kernel, in lines for a picture."""
     if error is None:
         return []
     lines = [line.strip() for line in str(error).split("\n")]
@@ -43,11 +41,7 @@ def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
 
 
 def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
-    """A block's linear number, from that or from its coordinate in the grid.
-
-    Raises:
-        UsageError: no such block.
-    """
+    """Linear number of a block, given so or as a coordinate. Raises UsageError: no such block."""
     count = math.prod(grid)
     number = linear_block(block, grid)
     if not 0 <= number < count:

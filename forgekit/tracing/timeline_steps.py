@@ -64,8 +64,6 @@ class Meeting:
 
 
 class Split(NamedTuple):
-    """A branch that parts the lanes of a warp."""
-
     source: SourceLine | None
     warp: int
     taken: tuple[int, ...]
@@ -186,7 +184,6 @@ class BlockTimeline(Launches):
 
 # -- from instructions to steps ----------------------------------------------------------------
 def _append(steps: list[Step], step: Step) -> None:
-    """Add a step, to the last one if it goes on with it."""
     last = steps[-1] if steps else None
     if (
         last is not None and step.kind != "barrier"
@@ -219,8 +216,6 @@ def _kind(parts: tuple[str, ...]) -> tuple[str, str]:
 
 
 class _Iterations:
-    """Which iteration of each loop the threads are in."""
-
     def __init__(self, loops: list[tuple[int, int]], threads: int) -> None:
         self.loops = loops
         self.counts = {first: np.zeros(threads, np.int64) for first, _ in self.loops}

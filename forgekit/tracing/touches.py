@@ -48,7 +48,6 @@ class TensorTouches:
 
     @property
     def threads(self) -> int:
-        """How many threads touched it."""
         return sum(int(np.count_nonzero(seen)) for seen in self._seen.values())
 
     def add(

@@ -61,12 +61,10 @@ class WarpAccess:
 
     @property
     def lanes(self) -> Array:
-        """Numbers of the active lanes."""
         return np.flatnonzero(self.active)
 
     @property
     def asked_bytes(self) -> int:
-        """Distinct bytes asked for."""
         return len(np.unique(self.address[self.active])) * self.width
 
     @property
@@ -148,7 +146,6 @@ class WarpAccesses(Picture):
 
     @property
     def more(self) -> list[str]:
-        """What is missing from the picture."""
         if not self.omitted:
             return []
         these = "access is" if self.omitted == 1 else "accesses are"
@@ -156,7 +153,6 @@ class WarpAccesses(Picture):
 
     @property
     def summary(self) -> str:
-        """All that the picture says with numbers."""
         lines = [f"{self.called} of {self.name}"]
         for access, (title, details) in zip(self.accesses, self.costs, strict=True):
             lines.append(f"  {access.place}: {title}")

@@ -35,8 +35,6 @@ _KINDS = ("any", "load", "store", "atomic")
 
 
 class Site(NamedTuple):
-    """A line, and what is done there."""
-
     space: str
     source: SourceLine | None
     kind: str
@@ -44,8 +42,7 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """One instruction's access by the whole block; other: of an asynchronous copy, the addresses in
-    the other memory."""
+    """An instruction's access by the whole block; other: an asynchronous copy's other addresses."""
 
     site: Site
     width: int
@@ -137,7 +134,6 @@ class BlockTrace(Listener):
         )
 
     def _elements(self, address: Array, active: Array) -> tuple[list[str], str]:
-        """What each lane asks for, and the names of the tensors."""
         element, names = [""] * LANES, []
         for lane in np.flatnonzero(active).tolist():
             found = self._memory.element_at(int(address[lane]))
@@ -159,11 +155,7 @@ def trace_warps(
     index: int,
     warps: int,
 ) -> W:
-    """Run a kernel and pick accesses to the memory of `result` out of it; see `fk.coalescing`.
-
-    Raises:
-        UsageError: wrong arguments, or no access of this sort; it says where there are some.
-    """
+    """Run a kernel, pick accesses to `result`'s memory. Raises UsageError; see `fk.coalescing`."""
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)

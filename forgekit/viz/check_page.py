@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def check_html(report: CheckReport) -> str:
-    """The report, the first wrong elements, and the picture of all of them."""
     colour = RIGHT if report.ok else WRONG
     mark, _, rest = report.headline.partition("  ")
     parts = [f'<div><b style="color:{colour}">{mark}</b> <span>{escape(rest)}</span></div>']

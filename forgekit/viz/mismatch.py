@@ -38,7 +38,6 @@ class Mismatches(Picture):
 
     @property
     def summary(self) -> str:
-        """What is wrong, and where."""
         return "\n".join([self.report.headline, *self.report.hints])
 
 
@@ -73,7 +72,6 @@ def mismatch_map(
 
 
 def draw(shown: Mismatches) -> Scene:
-    """The picture of Mismatches."""
     report, tile = shown.report, shown.tile
     grid, x_label, y_label = _as_grid(report.codes, tile)
     rows, columns = grid.shape
@@ -145,7 +143,6 @@ def _lines(
     lefts: Sequence[int], tops: Sequence[int], size: tuple[float, float],
     cell: tuple[float, float], stroke: str, width: float, sort: str = "",
 ) -> list[Item]:  # fmt: skip
-    """Lines across all cells, before these rows and these columns."""
     return [
         *(Line(0, y * cell[1], size[0], y * cell[1], stroke, width, sort) for y in tops),
         *(Line(x * cell[0], 0, x * cell[0], size[1], stroke, width, sort) for x in lefts),
@@ -153,7 +150,6 @@ def _lines(
 
 
 def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, str]:
-    """The codes as rows and columns, with the labels of both axes."""
     if codes.size == 0:
         return np.full((1, 1), _BEYOND), "no elements", ""
     if codes.ndim >= 2:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def predictions_html(shown: Predictions) -> str:
-    """What was said in green or vermillion beside what it is."""
     if not shown.all:
         return f"<p>{shown.summary}</p>"
     known = any(p.answer is not None for p in shown.all)

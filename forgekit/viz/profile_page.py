@@ -44,7 +44,6 @@ _ELEMENT = re.compile(r"(\w+)\[([\d, ]*)\]")
 
 
 def profile_html(p: Profile) -> str:
-    """The table, and below it what the line chosen asks for."""
     still, sites = _still(p)
     style = "font-size:13px;line-height:1.45;max-width:800px"
     if not sites:
@@ -157,7 +156,6 @@ _TITLES = (
 
 
 def _still(p: Profile) -> tuple[str, dict[int, Site]]:
-    """The table with what stands above and below it, and the rows that have accesses."""
     head, colon, rest = heading(p).partition(": ")
     parts = [f'<div style="margin:4px 0 8px"><b>{escape(head)}</b>{escape(colon + rest)}</div>']
     sites: dict[int, Site] = {}

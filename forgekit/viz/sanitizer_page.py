@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def sanitizer_html(report: SanitizerReport) -> str:
-    """The findings, each with its kind in colour: vermillion for errors, blue for notes."""
     parts = [f"<b>{escape(report.headline)}</b>"]
     for finding in report.findings:
         title, _, rest = counted(finding).partition("\n")

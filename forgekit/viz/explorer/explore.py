@@ -116,12 +116,10 @@ def explore(
 
 
 def explorer_html(explorer: Explorer) -> str:
-    """The HTML of one explorer; equal layouts and steps give equal text."""
     return playground_html(explorer.data, explorer.layout, explorer.summary)
 
 
 def _bits(dtype: Any, own: str | None) -> int:
-    """Width of an element in bits."""
     if dtype is None:
         return element_width(None, own)
     name = (dtype if isinstance(dtype, str) else brief(dtype)).removeprefix("torch.")
@@ -142,7 +140,6 @@ def _space(memory: str | None, own: str | None) -> str | None:
 
 
 def _with_pointer(layout: Any, swizzle: Swizzle, bits: int) -> ComposedLayout:
-    """A swizzle of byte addresses as one of offsets."""
     down = (bits // 8).bit_length() - 1
     if down < 0 or swizzle.base < down or not isinstance(layout, Layout):
         got = f"{swizzle} of bytes behind elements of {bits} bits"

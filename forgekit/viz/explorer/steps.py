@@ -21,7 +21,6 @@ Step = dict[str, Any]
 
 
 def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
-    """The steps, and the coordinate of the first tile."""
     if _is_pair(tv):
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
@@ -79,7 +78,6 @@ def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
 
 
 def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
-    """The tile's layout, the coordinate of the first tile, and the two steps that lead to it."""
     tiler = (tile,) if isinstance(tile, int) and layout.rank == 1 else tile
     tiler = tuple(tiler) if isinstance(tiler, list) else tiler
     divided = zipped_divide(layout, tiler)
@@ -115,7 +113,6 @@ def _entry(entry: Any) -> Any:
 
 
 def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
-    """The two steps that lead to one thread's elements."""
     threads, values, indices = _thread_values(tv, block)
     composed = composition(block, tv)
     if [composed(i) for i in range(len(indices))] != [block(i) for i in indices]:

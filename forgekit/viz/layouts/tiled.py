@@ -102,11 +102,7 @@ def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: An
 def _draw_mma(
     layouts: tuple[Any, Any, Any], tile_mnk: Any, covers: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """B above C, A left of C, so that a row of A and a column of B meet in their element of C.
-
-    layouts: of C (M × N), A (M × K) and B (N × K); covers: the sizes that they cover, of which the
-    tile may be a multiple.
-    """
+    """layouts: of C (M × N), A (M × K), B (N × K); covers: sizes that the tile may repeat."""
     m, n, k = read_tile(tile_mnk, 3, "tile_mnk")
     cm, cn, ck = covers or (m, n, k)
     c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))
@@ -139,7 +135,6 @@ def _cell(columns: int, threads: int) -> tuple[float, float]:
 def _rows(
     named: dict[str, ThreadValues], grids: list[Grid], large: bool
 ) -> list[list[Block | None]]:
-    """B above C, A left of C; corners of large ones in a row of their own."""
     side = min(min(g.dot()) for g in grids)
     b, a, c = (g.overview((side, side)) if large else g.block() for g in grids)
     rows: list[list[Block | None]] = [[_layouts_block(a.width, named), b], [a, c]]

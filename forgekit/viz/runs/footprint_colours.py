@@ -30,7 +30,6 @@ def often(found: dict[str, Array]) -> Array:
 
 
 def keys(fp: Footprint, name: str) -> Array:
-    """What the colours of a tensor's elements tell apart; -1: untouched."""
     found = fp.touched[name]
     return np.where(found["count"] > 0, often(found), -1) if fp.by == "count" else found[fp.by]
 
@@ -79,10 +78,7 @@ class Colours:
         return np.where(keys >= 0, place, len(self.all) - np.where(keys == -1, 2, 1))
 
     def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
-        """What colours mean, and what the numbers in cells do.
-
-        labelled: of `fp.touched` those whose cells are drawn one by one.
-        """
+        """What colours and numbers mean; labelled: of `fp.touched` those drawn cell by cell."""
         found, swatches, note = [*fp.touched.values()], [], ""
         if any(f["count"].any() for f in found) and (
             not self.is_scale or len(labelled) < len(found)):  # fmt: skip
@@ -102,7 +98,6 @@ class Colours:
 
 
 def meaning(fp: Footprint) -> str:
-    """What the numbers of a scale count."""
     if fp.by == "count":
         return "times read or written"
     if fp.by == "warp":

@@ -50,7 +50,6 @@ class _Panel:
         return self.width / self.columns, self.height / self.rows
 
     def spread(self, values: Array, beyond: int) -> Array:
-        """A tensor's values as rows and columns."""
         flat = values.reshape(-1)
         if self.beyond:
             rest = np.full(self.beyond, beyond, np.promote_types(values.dtype, np.int16))
@@ -59,7 +58,6 @@ class _Panel:
 
 
 def draw(fp: Footprint) -> Scene:
-    """The picture of a Footprint."""
     panels = [_panel(name, found["count"].shape) for name, found in fp.touched.items()]
     colours = Colours(fp)
     beside = len(panels) > 1 and sum(p.width + 62 for p in panels) <= _PAGE
@@ -102,7 +100,6 @@ def _panel(name: str, shape: tuple[int, ...]) -> _Panel:
 
 
 def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
-    """Rows, columns and the labels of both axes."""
     total = math.prod(shape)
     if not total:
         return 1, 1, "", ""
@@ -144,7 +141,6 @@ def _block(p: _Panel, fp: Footprint, colours: Colours, heads: list[Label]) -> Bl
 
 
 def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
-    """Each cell as a dot of colour, with borders and numbers of blocks or warps."""
     of_cells = p.spread(keys(fp, p.name), -2)
     steps = cell_steps(p.rows, p.columns)
     cells, share = _in_cells(of_cells, steps)
@@ -221,7 +217,6 @@ def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
 
 
 def _letters(texts: list[tuple[str, ...]], cell: tuple[float, float]) -> float:
-    """The size of letters with which all texts fit into a cell."""
     widest = max((len(line) for text in texts for line in text), default=1)
     most = max(map(len, texts), default=1)
     return min(_LARGEST, 0.92 * cell[0] / (0.62 * widest), 0.88 * cell[1] / (1.22 * most))

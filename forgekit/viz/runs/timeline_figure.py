@@ -36,7 +36,6 @@ _GAP = 2.6  # columns for iterations that are not drawn
 
 
 def draw(shown: Timeline) -> Scene:
-    """The picture of a Timeline."""
     picture = _Picture(shown)
     blocks, notes = picture.blocks(), [ORDER, *picture.left_out] if shown.steps else []
     return compose(
@@ -62,7 +61,6 @@ class _Picture:
         self.top = _LOOP * self.depth + (19 if self.level else 32) + self.signs + 4
 
     def blocks(self) -> list[Block]:
-        """The bars, and the source lines below them."""
         if not self.columns:
             return []
         self._loops()
@@ -109,7 +107,6 @@ class _Picture:
             self._text(_LEFT - 8, at - 7, "loop", anchor="end")
 
     def _lines(self) -> list[tuple[str, float, float]]:
-        """Numbers of source lines, and from where to where they reach."""
         return [(str(source.line), self._x(first), self._x(end))
                 for first, end, source in runs(c.source for c in self.columns)
                 if source is not None]  # fmt: skip
@@ -171,9 +168,8 @@ class _Picture:
                            fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
-        """Where a row has room for the names of lanes, and whether that is on their bars; else 0.
-
-        Best is the larger side on which the other lanes stand by.
+        """Where a row has room for the names of lanes (best the larger side on which others stand
+        by), and whether that is on their bars; else 0.
         """
         above, below = lanes[0], LANES - 1 - lanes[-1]
         if self.row * max(above, below) / LANES >= 11:
@@ -205,7 +201,6 @@ class _Picture:
 
     # -- below the bars -----------------------------------------------------------------------
     def legend(self) -> list[Swatch]:
-        """What colours and signs mean."""
         kinds = {c.kind for c in self.columns if not c.gap}
         entries = [Swatch((colour,), _NAMES.get(kind, kind))
                    for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
@@ -218,7 +213,6 @@ class _Picture:
         return [*entries, *([Swatch((), signs)] if signs else [])]
 
     def _source_lines(self) -> list[str]:
-        """The source lines, with their text."""
         heavy = {c.source for c in self.columns if c.kind not in ("compute", "branch")}
         drawn = {c.source: None for c in self.columns if c.source is not None}
         lines: list[SourceLine] = sorted(drawn, key=lambda s: (s.filename, s.line))

@@ -42,9 +42,7 @@ def check_plot_file(file: Path) -> None:
 
 
 def save(results: SuiteResults, file: Path) -> bool:
-    """Draw into a PNG or SVG file; false where there is nothing to draw. Raises UsageError if the
-    file cannot be written.
-    """
+    """Draw into a PNG or SVG file; False if there is nothing to draw. Raises UsageError."""
     figure = draw(results)
     if figure is not None:
         drawn = io.BytesIO()
@@ -99,7 +97,6 @@ def _value(results: SuiteResults, row: SuiteRow) -> float | None:
 
 
 def _styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Contender -> colour and marker."""
     others = zip(*map(itertools.cycle, _OTHERS), strict=False)
     return {name: _STYLES.get(name) or next(others) for name in names}
 
