@@ -96,8 +96,3 @@ def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
         'fkScroll(root.querySelector(".fk-scroll"));'
     )
     return fragment("fk-figure", img_tag(png, alt, width_px), scripts)
-
-
-def beside_bar(colour: str, parts: list[str]) -> str:
-    style = f"border-left:4px solid {colour};padding:.2em .8em;margin:.3em 0;color:inherit"
-    return f'<div style="{style}">{"".join(parts)}</div>'

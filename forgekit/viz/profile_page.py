@@ -34,8 +34,8 @@ from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import FIRST_TIMES, FIRST_WARPS
 from forgekit.viz.page import fragment, img_tag, in_script, packed, script
 from forgekit.viz.palette import INK, THEME, WRONG, theme_style, thread_colour, variables
-from forgekit.viz.predictions_page import predictions_html
 from forgekit.viz.raster import png_bytes
+from forgekit.viz.report_pages import predictions_html
 
 Site = tuple[SourceLine | None, str]  # a line, and a kind of access such as global_load
 
