@@ -14,14 +14,7 @@ from forgekit.arguments import checked, integer_or_none
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts.layout import Layout, Mode, Shaped, flat_modes, unchecked
 from forgekit.layouts.swizzle import ComposedLayout, outer_of
-from forgekit.layouts.tuples import (
-    Basis,
-    IntTuple,
-    checked_tuple,
-    flat,
-    leaf_map,
-    text,
-)
+from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, leaf_map, text
 
 
 def from_modes(modes: list[Mode]) -> Layout:

@@ -10,14 +10,7 @@ from forgekit.text import plural
 from forgekit.viz.compose import compose, wrap_layout
 from forgekit.viz.grid import Block, Grid
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
-from forgekit.viz.layouts.tv import (
-    describe,
-    draw_copy,
-    spell_out,
-    tile_grid,
-    tv_notes,
-    tv_swatches,
-)
+from forgekit.viz.layouts.tv import describe, draw_copy, spell_out, tile_grid, tv_notes, tv_swatches
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Item, Label, text_width
 

@@ -10,14 +10,7 @@ import numpy as np
 from forgekit.text import times
 from forgekit.tracing.footprint import Footprint
 from forgekit.tracing.observe import LANES, Array
-from forgekit.viz.palette import (
-    UNTOUCHED,
-    WRONG,
-    block_colour,
-    mix,
-    offset_colour,
-    thread_colour,
-)
+from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix, offset_colour, thread_colour
 from forgekit.viz.scene import Swatch
 
 _FEW = 8  # blocks, warps or counts, each with a colour of its own
