@@ -13,6 +13,7 @@ from forgekit.tracing.recordings import recorded
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+from tests.profiling import measure
 from tests.profiling.counter_kernels import KERNELS
 
 _GOLDEN = Path(__file__).parent / "golden" / "h200_counters.json"
@@ -80,3 +81,27 @@ def test_differences_are_few_and_real():
             for counter, (counted, measured) in counters.items():
                 assert counted != measured == GOLDEN[case][counter]
     assert sum(len(c) for cases in DIFFERENCES.values() for c in cases.values()) < 100
+
+
+# -- the measuring, as far as it can be tested without a GPU ----------------------------------
+NCU = {"loads": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "other": "x__y.sum"}
+ROWS = [
+    {"Kernel Name": "kernel_cutlass_copy_kernel_tensorptr_0", NCU["loads"]: "2,560"},
+    {"Kernel Name": "kernel_cutlass_gather_kernel_tensorptr_0", NCU["loads"]: "32",
+     NCU["other"]: "nan"},
+]  # fmt: skip
+
+
+def test_rows_are_matched_with_the_launches():
+    values = measure.match({"one": "copy_kernel", "two": "gather_kernel"}, ROWS, NCU)
+    assert values == {"one": {"loads": 2560}, "two": {"loads": 32}}
+    with pytest.raises(RuntimeError, match="1 launches, but ncu has 2 rows"):
+        measure.match({"one": "copy_kernel"}, ROWS, NCU)
+    with pytest.raises(RuntimeError, match="two launched copy_kernel, but ncu's row is kernel_"):
+        measure.match({"one": "copy_kernel", "two": "copy_kernel"}, ROWS, NCU)
+
+
+def test_file_of_results(tmp_path):
+    record = {"about": "x", "kernels": {"a": {"b": 1}, "c": {}}, "problems": {}}
+    measure.write(tmp_path / "out.json", record)
+    assert json.loads((tmp_path / "out.json").read_text()) == record
