@@ -126,13 +126,21 @@ def test_sanitize(fakes, capfd):
     fakes.behave(
         memcheck="memcheck.txt",
         racecheck="racecheck.txt",
+        initcheck="initcheck.txt",
         record=["FORGEKIT_DEVICE", "PYTORCH_NO_CUDA_MEMORY_CACHING"],
     )
     assert main(["sanitize", "--", *SAYS]) == 1
     out = capfd.readouterr().out
-    assert "memcheck       28  Invalid __global__ read of size 4 bytes\n" in out
-    assert "kernels.py, line 191 in race_shared_kernel\n" in out
-    assert "synccheck       0\n" in out
+    assert (
+        "tool       errors  first error\n"
+        "memcheck       28  Invalid __global__ read of size 4 bytes\n"
+        "                   kernels.py, line 177 in overhang_kernel\n"
+        "racecheck       1  Race reported\n"
+        "                   kernels.py, line 191 in race_shared_kernel\n"
+        "initcheck     256  Uninitialized __global__ memory read of size 4 bytes\n"
+        "                   kernels.py, line 220 in unset_global_0\n"
+        "synccheck       0\n"
+    ) in out
     logs = Path(out.split("all that was said: ")[1].strip())
     assert "ERROR SUMMARY: 28 errors" in (logs / "memcheck.txt").read_text()
     ran = [call["argv"][call["argv"].index("--tool") + 1] for call in fakes.calls]
