@@ -89,14 +89,10 @@ def recorded(
     after, error, recording = _run(kernel, before, *makes, sanitize=findings)
     call = Call(kernel, before, after, error, recording, key)
     if recording.is_complete and not recording.reaches_further:
-        _keep(call)
+        _kept.append(call)
+        while len(_kept) > _MOST_CALLS or sum(c.size_bytes for c in _kept) > MOST_BYTES:
+            _kept.pop(0)
     return call
-
-
-def _keep(call: Call) -> None:
-    _kept.append(call)
-    while len(_kept) > _MOST_CALLS or sum(c.size_bytes for c in _kept) > MOST_BYTES:
-        _kept.pop(0)
 
 
 def _run(

@@ -118,18 +118,11 @@ class Grid:
         return (max(self.rows, self.columns) > _MOST_SIDE
                 or self.rows * self.columns > _MOST_DRAWN)  # fmt: skip
 
-    @property
-    def _top(self) -> float:
-        return _CAPTION * bool(self.caption or self.note) + _LEVEL * len(self.column_axis.levels)
-
-    @property
-    def _left(self) -> float:
-        levels = len(self.row_axis.levels)
-        return text_width("0" * self.row_axis.longest, _TICK) + 8 + _LEVEL * (levels - 1)
-
     def block(self) -> Block:
         width, height = self.cell
-        left, top = self._left, self._top
+        levels = _LEVEL * (len(self.row_axis.levels) - 1)
+        left = text_width("0" * self.row_axis.longest, _TICK) + 8 + levels
+        top = _CAPTION * bool(self.caption or self.note) + _LEVEL * len(self.column_axis.levels)
         contents = [[self.content(r, c) for c in range(self.columns)] for r in range(self.rows)]
         size = _text_size([c for row in contents for c in row], width, height)
         items: list[Item] = [Rect(left, top, self.columns * width, self.rows * height, PAPER)]

@@ -60,13 +60,10 @@ def find(tool: Tool) -> str | None:
     """The tool's path: on PATH, below CUDA_HOME, or the newest in its usual places."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
-    for pattern in tool.places:
-        folders += sorted(glob.glob(pattern), key=_version, reverse=True)
+    for pattern in tool.places:  # versions as numbers, the newest first
+        found = sorted(glob.glob(pattern), key=lambda path: [*map(int, re.findall(r"\d+", path))])
+        folders += reversed(found)
     return shutil.which(tool.name, path=os.pathsep.join(folders))
-
-
-def _version(path: str) -> list[int]:
-    return [int(digits) for digits in re.findall(r"\d+", path)]
 
 
 def gpu_count() -> int:

@@ -41,7 +41,7 @@ class Explorer(Shown):
         for number, step in enumerate(steps, 1):
             first = {"tile": self.data["tile"], "thread": "0", "begin": step["begin"]}
             name = f"{number}. {step['name']}" if len(steps) > 1 else step["name"]
-            code, words = (_filled(step[part], first) for part in ("code", "words"))
+            code, words = (step[part].format(**first) for part in ("code", "words"))
             lines += ["", f"{name}: {code}  # {step['modes']}", f"   {step['result']}"]
             lines.append(f"   {words}")
         return "\n".join(lines)
@@ -63,10 +63,6 @@ class Explorer(Shown):
             f"{self.html}\n</body>\n</html>\n"
         )
         write_output("output file", path, page)
-
-
-def _filled(words: str, values: dict[str, str]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], words)
 
 
 @checked()

@@ -94,22 +94,18 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
     if outside:
         words += f" Tiles reach beyond the tensor ({outside} elements): a kernel needs a predicate."
     spelt = str(tiler).replace(" ", "")
+    ours = leaf_map(lambda x: x if x is None or isinstance(x, int) else of(x), tiler)
     within, over = _modes(inner, "Tile"), _modes(rest, "Rest")
     by = f"({text(kept)},{{tile}})"
     steps = [
         _step("zipped_divide", f"gA = zipped_divide(mA, {spelt})", divided, f"({within},{over})",
-              words, op="zipped_divide", by=text(leaf_map(_entry, tiler))),
+              words, op="zipped_divide", by=text(ours)),
         _step("one tile", f"blkA = gA[{by}]", block, within,
               "A block takes one tile: it keeps mode 0 and fixes mode 1, so every tile has this "
               "layout and only begins elsewhere, here at offset {begin}.", op="slice", by=by,
               begin=block(0)),
     ]  # fmt: skip
     return block, text(leaf_map(lambda _: 0, rest.shape)), steps
-
-
-def _entry(entry: Any) -> Any:
-    """A tiler's entry as the playground reads it: CuTe's layouts as ours."""
-    return entry if entry is None or isinstance(entry, int) else of(entry)
 
 
 def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.errors import usage_error
+from forgekit.layouts.convert import has_ended
 from forgekit.text import plural
 from forgekit.viz.compose import compose, wrap_layout
 from forgekit.viz.grid import Block, Grid
@@ -75,11 +76,7 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
         raise usage_error(what, type(value).__name__, needed, remedy)
     handle = getattr(getattr(value, "_trait", None), "value", None)
-    if handle is None:
-        return
-    from cutlass._mlir import ir
-
-    if ir.Context.current is None or handle.context is not ir.Context.current:
+    if handle is not None and has_ended(handle):
         remedy = "draw it inside the @cute.jit function that makes it"
         got = "one whose @cute.jit function has ended (CuTe has freed it)"
         raise usage_error(what, got, "one that is being traced now", remedy)
@@ -101,7 +98,9 @@ def _draw_mma(
     c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))
     a = read_thread_values(layouts[1], (m, k), "layout of A", (cm, ck))
     b = read_thread_values(layouts[2], (n, k), "layout of B", (cn, ck))
-    cell = _cell(n + k, max(tv.threads for tv in (a, b, c)))
+    side = 36.0 if n + k <= 16 else 32.0 if n + k <= 24 else 30.0
+    threads = max(tv.threads for tv in (a, b, c))
+    cell = max(side, len(f"T{threads - 1}") * 7.0 + 6), side
     grids = [
         tile_grid(b, "B", caption="B", note="k down, n across", cell=cell).transposed(),
         tile_grid(a, "A", caption="A", note="m down, k across", cell=cell),
@@ -118,11 +117,6 @@ def _draw_mma(
         compose(title, lines, _rows(named, grids, large), words=". ".join([title, *lines, *spelt]),
                 swatches=tv_swatches([c, a, b]), notes=tv_notes([c, a, b]), aligned=2)
     )  # fmt: skip
-
-
-def _cell(columns: int, threads: int) -> tuple[float, float]:
-    side = 36.0 if columns <= 16 else 32.0 if columns <= 24 else 30.0
-    return max(side, len(f"T{threads - 1}") * 7.0 + 6), side
 
 
 def _rows(

@@ -143,7 +143,10 @@ def _block(p: _Panel, fp: Footprint, colours: Colours, heads: list[Label]) -> Bl
 def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
     of_cells = p.spread(keys(fp, p.name), -2)
     steps = cell_steps(p.rows, p.columns)
-    cells, share = _in_cells(of_cells, steps)
+    cells = reduced(np.maximum, of_cells, steps)
+    touched = reduced(np.add, of_cells, steps, lambda strip: strip >= 0)
+    there = reduced(np.add, of_cells, steps, lambda strip: strip > -2)
+    share = touched / np.maximum(there, 1)
     items = cell_items(colours.numbers(cells, share), colours.all, steps, p.cell)
     items += rings((share < 1) & (cells > -2), steps, p.cell)
     if fp.by == "warp" or (fp.many_blocks and fp.by != "count"):
@@ -152,13 +155,6 @@ def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
             same = reduced(np.maximum, p.spread(fp.touched[p.name]["block"], -2), steps)
         items += _groups(p, same, steps, numbered=fp.by != "thread")
     return items
-
-
-def _in_cells(keys: Array, steps: tuple[int, int]) -> tuple[Array, Array]:
-    """Each cell's key (-2 beyond the end), and the share of its elements that were touched."""
-    touched = reduced(np.add, keys, steps, lambda strip: strip >= 0)
-    there = reduced(np.add, keys, steps, lambda strip: strip > -2)
-    return reduced(np.maximum, keys, steps), touched / np.maximum(there, 1)
 
 
 def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
