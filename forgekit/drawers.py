@@ -23,13 +23,13 @@ DRAWERS: dict[str, dict[str, str]] = {
         "svg": "viz.picture:picture_svg",
         "png": "viz.picture:picture_png",
     },
-    "forgekit.checking.check_report.CheckReport": {"html": "viz.check_page:check_html"},
-    "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.sanitizer_page:sanitizer_html"},
+    "forgekit.checking.check_report.CheckReport": {"html": "viz.report_pages:check_html"},
+    "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.report_pages:sanitizer_html"},
     "forgekit.profiling.pictures.Pictures": {"html": "viz.picture:pictures_html"},
-    "forgekit.profiling.predictions.Predictions": {"html": "viz.predictions_page:predictions_html"},
     "forgekit.profiling.predicting.predicted.PredictedTime": {
         "html": "viz.predicted_page:predicted_html"
     },
+    "forgekit.profiling.predictions.Predictions": {"html": "viz.report_pages:predictions_html"},
     "forgekit.profiling.profile.Profile": {"html": "viz.profile_page:profile_html"},
     "forgekit.tracing.banks.BankConflicts": {"scene": "viz.runs.warp_accesses:draw_banks"},
     "forgekit.tracing.coalescing.Coalescing": {"scene": "viz.runs.warp_accesses:draw_coalescing"},

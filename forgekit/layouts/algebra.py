@@ -14,14 +14,7 @@ from forgekit.arguments import checked, integer_or_none
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts.layout import Layout, Mode, Shaped, flat_modes, unchecked
 from forgekit.layouts.swizzle import ComposedLayout, outer_of
-from forgekit.layouts.tuples import (
-    Basis,
-    IntTuple,
-    checked_tuple,
-    flat,
-    leaf_map,
-    text,
-)
+from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, leaf_map, text
 
 
 def from_modes(modes: list[Mode]) -> Layout:
@@ -157,7 +150,10 @@ def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
     """a o size:stride: every stride-th element of `a`, `size` of them."""
     if stride == 0:
         return Layout(size, 0)
-    modes = _merged_keeping_last(a)
+    modes = flat_modes(a)
+    if modes and modes[-1][0] == 1:  # composition goes on along a last mode of size 1
+        modes[-1] = (2, modes[-1][1])
+    modes = merged(modes)
     if not modes:
         raise _no_composition(a, size, stride, "the left side has no modes")
     found: list[Mode] = []
@@ -180,14 +176,6 @@ def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
         return from_modes(found)
     found.append((rest_size, rest_stride * modes[-1][1]))
     return from_modes(merged(found) if len(found) > 1 else found)  # merged here only, as CuTe
-
-
-def _merged_keeping_last(layout: Layout) -> list[Mode]:
-    """The coalesced modes, where a last one of size 1 counts: composition goes on along it."""
-    modes = flat_modes(layout)
-    if modes and modes[-1][0] == 1:
-        return merged([*modes[:-1], (2, modes[-1][1])])
-    return merged(modes)
 
 
 def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:

@@ -58,22 +58,17 @@ def _read_torch(tensor: Any) -> Described:
 
 
 def _read_cute(value: Any) -> Described:
-    """Read through the text that CuTe prints, after making sure that it can print.
-
-    A value of an ended trace points to freed memory: printing it would kill the process.
-    """
+    """Through the text that CuTe prints; but a value of an ended trace points to freed memory."""
     handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
     if _is_mlir_value(handle):
-        from cutlass._mlir import ir
-
-        if ir.Context.current is None or handle.context is not ir.Context.current:
+        if has_ended(handle):
             raise usage_error(
                 f"CuTe {type(value).__name__.lstrip('_')}",
                 "one whose @cute.jit function has ended (CuTe has freed it)",
                 "one of the function that is being traced now",
                 "inside the function, make it fk.Layout.of(layout) and return that",
             )
-    elif not _prints_layout(value):
+    elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # outside a trace
         name = type(value).__name__
         raise usage_error("layout", f"CuTe's {name}", _KINDS, "pass one of its layouts")
     return parse(str(value))
@@ -84,9 +79,11 @@ def _is_mlir_value(value: object) -> bool:
     return ir is not None and isinstance(value, ir.Value)
 
 
-def _prints_layout(value: object) -> bool:
-    """Whether it is a tensor outside any trace: from_dlpack's, or a fake one."""
-    return type(value).__name__.lstrip("_") in ("Tensor", "FakeTensor")
+def has_ended(handle: Any) -> bool:
+    """True if an MLIR value's trace has ended: looking at the value would end the process."""
+    from cutlass._mlir import ir
+
+    return ir.Context.current is None or handle.context is not ir.Context.current
 
 
 def _plain(stride: object) -> object:

@@ -25,14 +25,9 @@ def crd2idx(coord: IntTuple, shape: IntTuple, stride: IntTuple) -> IntTuple:
         for c, s, d in zip(coord, shape, stride, strict=True):
             total = add(total, crd2idx(c, s, d))
         return total
-    if not isinstance(shape, tuple):
-        return scaled(coord, stride)
-    total, rest = 0, coord
-    for s, d in zip(shape[:-1], stride[:-1], strict=True):
-        extent = product(s)
-        total = add(total, crd2idx(c_mod(rest, extent), s, d))
-        rest = c_div(rest, extent)
-    return add(total, crd2idx(rest, shape[-1], stride[-1])) if shape else total
+    if isinstance(shape, tuple):
+        return crd2idx(idx2crd(coord, shape), shape, stride)
+    return basis_offset(stride * coord) if isinstance(stride, Basis) else coord * stride
 
 
 def _misfit(coord: IntTuple, shape: IntTuple) -> UsageError:
@@ -55,25 +50,11 @@ def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
         return index
     found, rest = [], index
     for s in shape[:-1]:
-        extent = product(s)
-        found.append(idx2crd(c_mod(rest, extent), s))
-        rest = c_div(rest, extent)
+        sign = 1 if rest >= 0 else -1  # as in C and CuTe, division goes towards zero
+        rest, remainder = divmod(abs(rest), product(s))
+        found.append(idx2crd(sign * remainder, s))
+        rest *= sign
     return (*found, idx2crd(rest, shape[-1])) if shape else ()
-
-
-def c_div(a: int, b: int) -> int:
-    """Division as in C and CuTe: towards zero."""
-    return a // b if a >= 0 else -(-a // b)
-
-
-def c_mod(a: int, b: int) -> int:
-    """Remainder as in C and CuTe: with the sign of `a`."""
-    return a % b if a >= 0 else -(-a % b)
-
-
-def scaled(coord: int, stride: Any) -> IntTuple:
-    """coordinate × stride of one leaf."""
-    return basis_offset(stride * coord) if isinstance(stride, Basis) else coord * stride
 
 
 def basis_offset(basis: Any) -> IntTuple:
@@ -101,10 +82,7 @@ def add(a: IntTuple, b: IntTuple) -> IntTuple:
 
 
 def compact_strides(shape: IntTuple, start: int = 1) -> IntTuple:
-    """Column-major strides of a shape: the leftmost mode is contiguous.
-
-    A mode of size 1 gets stride 0 as in CuTe.
-    """
+    """Column-major strides of a shape; a mode of size 1 gets stride 0 as in CuTe."""
     if not isinstance(shape, tuple):
         return 0 if shape == 1 else start
     strides = []

@@ -43,7 +43,6 @@ class Explanation(Shown):
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """The same as HTML."""
     cells = [(mode, Cell(layout, style=_CODE), words) for mode, layout, words in explanation.rows]
     subject, paragraph = escape(explanation.subject), escape(explanation.paragraph)
     return f"<p><code>{subject}</code><br>{paragraph}</p>{_table(cells).html()}"

@@ -51,12 +51,10 @@ class Shaped(ABC):
         return self.rank
 
     def __iter__(self) -> Iterator[Self]:
-        """The top-level modes, each a layout."""
         return map(self.mode, range(self.rank))
 
     @property
     def rank(self) -> int:
-        """The number of top-level modes."""
         return len(parts(self.shape))
 
     @property
@@ -192,7 +190,6 @@ Mode = tuple[Any, Any]  # size and stride of one innermost mode
 
 
 def flat_modes(layout: Layout) -> list[Mode]:
-    """Size and stride of each innermost mode."""
     return list(zip(flat(layout.shape), flat(layout.stride), strict=True))
 
 

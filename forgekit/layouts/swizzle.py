@@ -153,5 +153,4 @@ class ComposedLayout(Shaped):
 
 
 def outer_of(layout: Layout | ComposedLayout) -> Layout:
-    """The layout without what it is composed with."""
     return layout.outer if isinstance(layout, ComposedLayout) else layout

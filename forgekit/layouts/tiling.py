@@ -154,7 +154,6 @@ def _zipped(first: Any, second: Any) -> Any:
 
 
 def _padded(layout: Any, rank: int) -> Any:
-    """The layout with modes 1:0 appended up to a rank."""
     if layout.rank == rank:
         return layout
     return joined([*layout, *[Layout(1, 0)] * (rank - layout.rank)])

@@ -82,7 +82,6 @@ def parts(value: IntTuple) -> tuple[Any, ...]:
 
 
 def flat(value: IntTuple) -> tuple[Any, ...]:
-    """All leaves, left to right."""
     if not isinstance(value, tuple):
         return (value,)
     return tuple(leaf for part in value for leaf in flat(part))
@@ -130,7 +129,6 @@ def weakly_congruent(a: IntTuple, b: IntTuple) -> bool:
 
 
 def has_dynamic(value: IntTuple) -> bool:
-    """Whether any leaf is known only at run time."""
     return any(
         isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Dynamic) for leaf in flat(value)
     )
@@ -156,10 +154,7 @@ def checked_tuple(
 
 
 def to_coordinate(coord: object) -> IntTuple:
-    """A user's coordinate as ints, None (CuTe's `_`: the whole mode) and tuples of both.
-
-    Raises UsageError for anything else.
-    """
+    """Ints, None (CuTe's `_`: the whole mode) and tuples of both. Raises UsageError otherwise."""
 
     def leaf(value: object) -> int | None:
         number = integer_or_none(value)

@@ -9,15 +9,7 @@ from forgekit.layouts.coordinates import crd2idx
 from forgekit.layouts.layout import Layout, flat_modes
 from forgekit.layouts.parse import Described
 from forgekit.layouts.swizzle import ComposedLayout, Swizzle, outer_of
-from forgekit.layouts.tuples import (
-    Basis,
-    Dynamic,
-    IntTuple,
-    flat,
-    has_dynamic,
-    leaf_map,
-    text,
-)
+from forgekit.layouts.tuples import Basis, Dynamic, IntTuple, flat, has_dynamic, leaf_map, text
 
 _DTYPES = {
     "bf16": "bfloat16",

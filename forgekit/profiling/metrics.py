@@ -7,12 +7,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit.errors import UsageError, brief, usage_error
-
-if TYPE_CHECKING:
-    from forgekit.vgpu import AccessCounts
+from forgekit.vgpu import AccessCounts
 
 # kind -> (ncu's op, what it is called in a sentence)
 GLOBAL_KINDS = {
@@ -130,11 +128,7 @@ _MACHINE_CODE = {
 
 
 def metric(name: str) -> Metric:
-    """The metric of a short name or of Nsight Compute's name.
-
-    Raises:
-        UsageError: there is none; with names that are near.
-    """
+    """Look up a short name or Nsight Compute's. Raises UsageError, with names that are near."""
     name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:
@@ -213,7 +207,6 @@ class Counts(ByName):
 
 
 def total(parts: Iterable[Counts]) -> Counts:
-    """The sum of counts."""
     result = Counts()
     for part in parts:
         result.values.update(part.values)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit.errors import brief, usage_error
+from forgekit.profiling.profile_data import ProfileData
 from forgekit.profiling.profiled_lines import ProfiledLine
 from forgekit.show import Shown
 from forgekit.tracing.banks import banks
 from forgekit.tracing.coalescing import coalescing
 from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_access import WarpAccesses
-
-if TYPE_CHECKING:
-    from forgekit.profiling.profile_data import ProfileData
 
 
 @dataclass(frozen=True, repr=False)

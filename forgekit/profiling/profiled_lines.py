@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit.errors import SourceLine, display_path
 from forgekit.profiling.metrics import ByName, Counts, total
 from forgekit.profiling.predicting.facts import Facts, facts_of
-
-if TYPE_CHECKING:
-    from forgekit.vgpu import AccessCounts, Recording, TensorTraffic
+from forgekit.vgpu import AccessCounts, Recording, TensorTraffic
 
 NO_LINE = "(no line)"
 _PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
 
 
 class _Counted(ByName):
-    """Metrics from `counts`."""
-
     counts: Counts
 
     @property

@@ -88,13 +88,8 @@ def access_reason(a: AccessCounts) -> str:
     return f"{what} where {needed}{_cause(a)}"
 
 
-def _stride(a: AccessCounts) -> int | None:
-    """The distance of neighbouring lanes that costs most."""
-    return max(a.strides, key=lambda s: (a.strides[s], s is not None)) if a.strides else None
-
-
 def _cause(a: AccessCounts) -> str:
-    step = _stride(a)
+    step = max(a.strides, key=lambda s: (a.strides[s], s is not None), default=None)  # costs most
     if step == 0 and a.kind != "global_load":
         return ": its lanes meet at one address, one after the other"
     if step is None:

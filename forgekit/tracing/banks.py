@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forgekit.arguments import checked
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.text import plural, spans
+from forgekit.tracing.observe import LANES
 from forgekit.tracing.source_lines import LineChoice
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
 from forgekit.vgpu import HARDWARE
 
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-
-BANK_BYTES, LANES, BANKS = HARDWARE.BANK_BYTES, HARDWARE.LANES, HARDWARE.BANKS
-
-Array = np.ndarray[Any, np.dtype[Any]]
+BANK_BYTES, BANKS = HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,6 @@ class BankUse:
 
 
 def bank_use(access: WarpAccess) -> BankUse:
-    """What an access to shared memory costs."""
     count, ideal = access.cost
     parts = max(access.width // BANK_BYTES, 1)
     if access.kind == "load":
@@ -88,7 +84,6 @@ def _pass(access: WarpAccess, lanes: range) -> BankPass:
 
 
 def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> str:
-    """The reason in a few words."""
     count = len(access.lanes)
     worst = max(passes, key=lambda p: p.wavefronts)
     if conflicts and worst.wavefronts > 1:

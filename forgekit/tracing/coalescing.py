@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forgekit.arguments import checked
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.text import plural
 from forgekit.tracing.source_lines import LineChoice
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
 from forgekit.vgpu import HARDWARE
-
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
 
 SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
@@ -25,10 +23,9 @@ LINE_BYTES = 128  # of the L1 and L2 caches: four sectors
 
 @dataclass(frozen=True)
 class SectorCount:
-    """Of one access: 32-byte sectors fetched, the fewest that would do, and bytes used of them.
+    """Of one access: sectors fetched, the fewest that would do, 128-byte lines touched, bytes used.
 
-    lines: 128-byte lines touched. turns: an atomic operation, for which a sector counts once for
-    each lane of its most wanted address.
+    turns: an atomic operation, for which a sector counts once per lane of its most wanted address.
     """
 
     sectors: int
@@ -53,7 +50,6 @@ class SectorCount:
 
 
 def count_sectors(access: WarpAccess) -> SectorCount:
-    """What an access to global memory costs."""
     count, ideal = access.cost
     lines = len(np.unique(access.address[access.active] // LINE_BYTES))
     return SectorCount(count, ideal, lines, access.asked_bytes, access.kind == "atomic")

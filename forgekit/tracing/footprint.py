@@ -5,27 +5,20 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forgekit.arguments import checked, require_one_of
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import extent, plural, times
-from forgekit.tracing.observe import stop_notes
+from forgekit.tracing.observe import LANES, Array, stop_notes
 from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.touches import TensorTouches, Touches
-from forgekit.vgpu import HARDWARE
-
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # Column of `touched`, past participle, the values of kind= for which it counts.
 _WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
@@ -209,7 +202,6 @@ def _columns(found: TensorTouches | None, shape: tuple[int, ...]) -> dict[str, A
 
 
 def _times(counts: Array) -> str:
-    """How often elements were touched, from counts above 0."""
     low, often = int(counts.min()), times(high := int(counts.max()))
     if low == high:
         return often if counts.size == 1 else f"each {often}"

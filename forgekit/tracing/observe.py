@@ -1,17 +1,19 @@
-"""Blocks of a launch by number or coordinate, and what stopped a kernel, in words."""
+"""What all views of a run need: blocks by number or coordinate, what stopped a kernel, in words."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from forgekit.errors import KernelError, UsageError, brief, got_needed
-from forgekit.vgpu import Listener
+from forgekit.vgpu import HARDWARE, Listener, Moment, Recording
 
-if TYPE_CHECKING:
-    from forgekit.vgpu import Moment, Recording
-
+Array = np.ndarray[Any, np.dtype[Any]]
 Grid = tuple[int, int, int]
+
+LANES = HARDWARE.LANES
 
 
 class Launches(Listener):
@@ -26,13 +28,11 @@ class Launches(Listener):
 
 
 def largest_grid(recording: Recording) -> Grid:
-    """Return the grid with the most blocks."""
     grids = [launch.grid for launch in recording.launches]
     return max(grids, key=math.prod, default=(1, 1, 1))
 
 
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
-    """What stopped the kernel, in lines for a picture."""
     if error is None:
         return []
     lines = [line.strip() for line in str(error).split("\n")]
@@ -41,11 +41,7 @@ def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
 
 
 def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
-    """A block's linear number, from that or from its coordinate in the grid.
-
-    Raises:
-        UsageError: no such block.
-    """
+    """Linear number of a block, given so or as a coordinate. Raises UsageError: no such block."""
     count = math.prod(grid)
     number = linear_block(block, grid)
     if not 0 <= number < count:

@@ -11,14 +11,12 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.replay import copied
 from forgekit.errors import KernelError, MemoryAccessError
 from forgekit.vgpu import HOST, Listener, Recording, Sharing, options
-
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
 
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
@@ -33,13 +31,7 @@ _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
 @dataclass(eq=False)
 class Call:
-    """One call of a compiled kernel, recorded.
-
-    Attributes:
-        before, after: copies of the arguments, as they were before the run and after it.
-        error: what stopped the kernel, else None.
-        recording: what happened.
-    """
+    """One call; before, after: copies of its arguments; error: what stopped the kernel."""
 
     kernel: CompiledKernel
     before: tuple[Any, ...]
@@ -59,10 +51,9 @@ class Call:
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """Read blocks that ran one after the other, where a wrong access stopped the kernel.
+        """Read blocks as if one ran after the other, where a wrong access stopped the kernel.
 
-        Blocks run together, and the first wrong access stops them all. The kernel then runs again,
-        so that the blocks before the wrong one come to their end.
+        Blocks run together, and the first wrong access stops them all, so the kernel runs again.
         """
         launches = self.recording.launches
         several = bool(launches) and math.prod(launches[-1].grid) > 1
@@ -73,11 +64,7 @@ class Call:
         return self._in_order.read(make)
 
     def result(self) -> tuple[Any, ...]:
-        """Return the arguments after the run.
-
-        Raises:
-            KernelError: what stopped the kernel.
-        """
+        """Return the arguments after the run. Raises KernelError: what stopped the kernel."""
         if self.error is not None:
             raise self.error.with_traceback(None)
         return self.after
@@ -86,11 +73,10 @@ class Call:
 def recorded(
     kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, findings: bool = False
 ) -> Call:
-    """Record a call on the virtual GPU with copies of these arguments, or return the recording of
-    an equal call.
+    """Record a call with copies of these arguments, or return the recording of an equal call.
 
-    The kernel runs in the usual order, and what it prints is not shown. makes: functions that make
-    the listeners that will read it. findings: True to collect those of the sanitizer.
+    What it prints is not shown. makes: of the listeners that will read it; findings: keep the
+    sanitizer's.
     """
     before = copied(args)
     with options() as chosen:
@@ -103,7 +89,9 @@ def recorded(
     after, error, recording = _run(kernel, before, *makes, sanitize=findings)
     call = Call(kernel, before, after, error, recording, key)
     if recording.is_complete and not recording.reaches_further:
-        _keep(call)
+        _kept.append(call)
+        while len(_kept) > _MOST_CALLS or sum(c.size_bytes for c in _kept) > MOST_BYTES:
+            _kept.pop(0)
     return call
 
 
@@ -121,16 +109,9 @@ def sampled(kernel: CompiledKernel, args: tuple[Any, ...], blocks: int, *makes: 
     return recording
 
 
-def _keep(call: Call) -> None:
-    _kept.append(call)
-    while len(_kept) > _MOST_CALLS or sum(c.size_bytes for c in _kept) > MOST_BYTES:
-        _kept.pop(0)
-
-
 def _run(
     kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, **changes: Any
 ) -> tuple[tuple[Any, ...], KernelError | None, Recording]:
-    """Run on further copies; return these, what stopped the kernel, and what happened."""
     on_virtual, copies, error = kernel.on_virtual_gpu(), copied(args), None
     with Recording(*makes, prints=False, **changes) as recording:
         try:

@@ -11,8 +11,7 @@ LineChoice: TypeAlias = int | str | SourceLine
 
 
 def is_meant(line: object, source: SourceLine | None) -> bool:
-    """Whether a number, a piece of its text, a SourceLine or a profile's line means this line; None
-    means every one."""
+    """True if a number, a piece of text, a SourceLine or a profile's line means it; None: all."""
     line = getattr(line, "source", None) or line  # a line of a profile
     if line is None or source is None:
         return line is None
@@ -29,12 +28,9 @@ def is_meant(line: object, source: SourceLine | None) -> bool:
 def chosen_lines(
     line: LineChoice, present: Iterable[SourceLine | None], doing: str
 ) -> frozenset[SourceLine]:
-    """Those of the lines `present` that are meant.
+    """Those of the lines `present` that are meant. Raises UsageError if none is.
 
     doing: what these lines do, such as `makes a global access`, for the message.
-
-    Raises:
-        UsageError: none of them is meant.
     """
     known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
     found = frozenset(s for s in known if is_meant(line, s))

@@ -6,27 +6,18 @@ import functools
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from forgekit.arguments import checked
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import plural, spans
-from forgekit.tracing.observe import block_number, stop_notes
+from forgekit.tracing.observe import LANES, block_number, stop_notes
 from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
-from forgekit.vgpu import HARDWARE
-
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 ORDER = "order, not time: the virtual GPU's; a GPU runs its warps in any order"
 _NOUN = {"async copy": "copy-group instruction", "barrier": "barrier arrival",

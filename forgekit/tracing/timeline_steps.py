@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from forgekit.errors import SourceLine
-from forgekit.tracing.observe import Launches, linear_block
+from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
-from forgekit.vgpu import HARDWARE, Access
-
-if TYPE_CHECKING:
-    from forgekit.vgpu import Moment
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.vgpu import Access, Moment
 
 # In order of weight: of several kinds merged into one step, the last one names it.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
@@ -71,8 +64,6 @@ class Meeting:
 
 
 class Split(NamedTuple):
-    """A branch that parts the lanes of a warp."""
-
     source: SourceLine | None
     warp: int
     taken: tuple[int, ...]
@@ -193,7 +184,6 @@ class BlockTimeline(Launches):
 
 # -- from instructions to steps ----------------------------------------------------------------
 def _append(steps: list[Step], step: Step) -> None:
-    """Add a step, to the last one if it goes on with it."""
     last = steps[-1] if steps else None
     if (
         last is not None and step.kind != "barrier"
@@ -226,8 +216,6 @@ def _kind(parts: tuple[str, ...]) -> tuple[str, str]:
 
 
 class _Iterations:
-    """Which iteration of each loop the threads are in."""
-
     def __init__(self, loops: list[tuple[int, int]], threads: int) -> None:
         self.loops = loops
         self.counts = {first: np.zeros(threads, np.int64) for first, _ in self.loops}

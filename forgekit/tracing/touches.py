@@ -7,19 +7,14 @@ touches.tensors["mY"].column("stores")
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forgekit.errors import SourceLine
-from forgekit.tracing.observe import Launches
+from forgekit.tracing.observe import Array, Launches
 from forgekit.tracing.source_lines import LineChoice, is_meant
-from forgekit.vgpu import Access
-
-if TYPE_CHECKING:
-    from forgekit.vgpu import Moment
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.vgpu import Access, Moment
 
 COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
@@ -53,7 +48,6 @@ class TensorTouches:
 
     @property
     def threads(self) -> int:
-        """How many threads touched it."""
         return sum(int(np.count_nonzero(seen)) for seen in self._seen.values())
 
     def add(

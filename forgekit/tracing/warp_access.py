@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from forgekit.errors import SourceLine
+from forgekit.errors import KernelError, SourceLine
 from forgekit.show import Picture
 from forgekit.text import plural, spans
+from forgekit.tracing.observe import LANES, Array
 from forgekit.vgpu import HARDWARE
-
-if TYPE_CHECKING:
-    from forgekit.errors import KernelError
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 WARPS = 32  # of the largest block
 
@@ -67,12 +61,10 @@ class WarpAccess:
 
     @property
     def lanes(self) -> Array:
-        """Numbers of the active lanes."""
         return np.flatnonzero(self.active)
 
     @property
     def asked_bytes(self) -> int:
-        """Distinct bytes asked for."""
         return len(np.unique(self.address[self.active])) * self.width
 
     @property
@@ -154,7 +146,6 @@ class WarpAccesses(Picture):
 
     @property
     def more(self) -> list[str]:
-        """What is missing from the picture."""
         if not self.omitted:
             return []
         these = "access is" if self.omitted == 1 else "accesses are"
@@ -162,7 +153,6 @@ class WarpAccesses(Picture):
 
     @property
     def summary(self) -> str:
-        """All that the picture says with numbers."""
         lines = [f"{self.called} of {self.name}"]
         for access, (title, details) in zip(self.accesses, self.costs, strict=True):
             lines.append(f"  {access.place}: {title}")

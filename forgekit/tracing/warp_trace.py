@@ -5,27 +5,28 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from forgekit.arguments import require_one_of
+from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.replay import bind
 from forgekit.errors import SourceLine, UsageError, brief, got_needed
 from forgekit.text import spans
-from forgekit.tracing.observe import block_number, largest_grid, linear_block, stop_notes
+from forgekit.tracing.observe import (
+    LANES,
+    Array,
+    block_number,
+    largest_grid,
+    linear_block,
+    stop_notes,
+)
 from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
-from forgekit.vgpu import HARDWARE, Access, Listener
+from forgekit.vgpu import Access, Listener, Moment
 
-if TYPE_CHECKING:
-    from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu import Moment
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 W = TypeVar("W", bound=WarpAccesses)
 
 MAX_PANELS = 6  # accesses in one picture
@@ -34,8 +35,6 @@ _KINDS = ("any", "load", "store", "atomic")
 
 
 class Site(NamedTuple):
-    """A line, and what is done there."""
-
     space: str
     source: SourceLine | None
     kind: str
@@ -43,8 +42,7 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """One instruction's access by the whole block; other: of an asynchronous copy, the addresses in
-    the other memory."""
+    """An instruction's access by the whole block; other: an asynchronous copy's other addresses."""
 
     site: Site
     width: int
@@ -137,7 +135,6 @@ class BlockTrace(Listener):
         )
 
     def _elements(self, address: Array, active: Array) -> tuple[list[str], str]:
-        """What each lane asks for, and the names of the tensors."""
         element, names = [""] * LANES, []
         for lane in np.flatnonzero(active).tolist():
             found = self._memory.element_at(int(address[lane]))
@@ -159,11 +156,7 @@ def trace_warps(
     index: int,
     warps: int,
 ) -> W:
-    """Run a kernel and pick accesses to the memory of `result` out of it; see `fk.coalescing`.
-
-    Raises:
-        UsageError: wrong arguments, or no access of this sort; it says where there are some.
-    """
+    """Run a kernel, pick accesses to `result`'s memory. Raises UsageError; see `fk.coalescing`."""
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)

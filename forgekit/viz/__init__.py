@@ -4,7 +4,7 @@
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
     explorer/   layouts to hover and step through
     timing/     plots of benchmarks: bars, lines over sizes, rooflines; their style
-    check_page.py, sanitizer_page.py, profile_page.py, predictions_page.py      a result's HTML
+    report_pages.py, profile_page.py        the HTML of other results
     mismatch.py                             where values are wrong
     scene.py, svg.py, raster.py             a picture as data, as SVG, as PNG
     compose.py, grid.py, cells.py           its card, grids of cells, maps of tensors

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import WRONG
-from forgekit.viz.scene import Item, Label, Pixels, Rect, moved, text_width
+from forgekit.viz.scene import Array, Item, Label, Pixels, Rect, moved, text_width
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Ticks = Sequence[tuple[float, str]]  # in cells from the first one's edge, and what stands there
 
 _MOST = 256  # cells along an axis; more elements than that share cells

@@ -48,11 +48,9 @@ def compose(
 ) -> Scene:
     """The whole picture.
 
-    Args:
-        title: in CuTe's notation, or in plain words. lines: below it; alarms: what went wrong.
-        rows: the grids; None leaves a place free. swatches, notes: at the bottom.
-        words: what the picture shows, for the description.
-        aligned: in so many rows, blocks of a column begin their cells at the same x.
+    title: in CuTe's notation, or plain; lines: below it; alarms: what went wrong; rows: the grids,
+    None leaves a place free; swatches, notes: at the bottom; words: the description; aligned: in so
+    many rows, blocks of a column begin their cells at the same x.
     """
     places, body_width, body_height = _place(rows, aligned)
     legend_width = max((_swatch_width(s) for s in swatches), default=0.0)
@@ -89,7 +87,6 @@ def compose(
 def _place(
     rows: Sequence[Sequence[Block | None]], aligned: int
 ) -> tuple[list[tuple[Block, float, float]], float, float]:
-    """Where each block goes, and the size of all."""
     columns = max((len(row) for row in rows[:aligned]), default=0)
     present = [[b for b in (row[i] if i < len(row) else None for row in rows[:aligned]) if b]
                for i in range(columns)]  # fmt: skip

@@ -24,8 +24,6 @@ _CAPTION = 24.0
 
 @dataclass(frozen=True)
 class Content:
-    """What a cell shows; see `scene.Cell`."""
-
     fill: str
     lines: tuple[str, ...] = ()
     corner: str = ""
@@ -35,11 +33,8 @@ class Content:
 
 @dataclass(frozen=True)
 class Axis:
-    """Coordinates beside a grid.
-
-    Attributes:
-        levels: from the grid outwards; each a list of (first cell, cell after the last, text).
-        borders: cell -> weight (1, 2, …) of the line before it, where groups of modes meet.
+    """levels: from the grid outwards; each a list of (first cell, cell after the last, text).
+    borders: cell -> weight (1, 2, …) of the line before it, where groups of modes meet.
     """
 
     levels: tuple[tuple[tuple[int, int, str], ...], ...]
@@ -47,7 +42,6 @@ class Axis:
 
     @property
     def longest(self) -> int:
-        """Letters of the longest text of the innermost level."""
         return max((len(t) for _, _, t in self.levels[0]), default=1) if self.levels else 1
 
 
@@ -79,10 +73,7 @@ def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class Block:
-    """Items with a size, to be placed; `items` are relative to its upper left corner.
-
-    `left` and `top` say where the cells begin, so that grids can be aligned.
-    """
+    """Items relative to its upper left corner; left, top: where cells begin, to align grids."""
 
     name: str
     width: float
@@ -97,14 +88,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows and columns of cells.
-
-    Attributes:
-        name: of the panel. content: what the cell at (row, column) shows.
-        group: what cells of one group have in common; a line is drawn where two neighbours' first
-            entries differ (heavy) or their groups do (fine).
-        caption, note: lines above the grid, bold and plain. cell: width and height, px.
-        frame: colour of the border.
+    """name: of the panel; content: what the cell at (row, column) shows; group: what cells of one
+    group share; a line is drawn where two neighbours' first entries (heavy) or groups (fine)
+    differ; caption, note: lines above, bold and plain; cell: its size, px; frame: its colour.
     """
 
     name: str
@@ -120,7 +106,6 @@ class Grid:
     frame: str = "ink"
 
     def transposed(self) -> Grid:
-        """The same with its rows across."""
         content, group = self.content, self.group
         return replace(
             self, rows=self.columns, columns=self.rows, row_axis=self.column_axis,
@@ -133,19 +118,11 @@ class Grid:
         return (max(self.rows, self.columns) > _MOST_SIDE
                 or self.rows * self.columns > _MOST_DRAWN)  # fmt: skip
 
-    @property
-    def _top(self) -> float:
-        return _CAPTION * bool(self.caption or self.note) + _LEVEL * len(self.column_axis.levels)
-
-    @property
-    def _left(self) -> float:
-        levels = len(self.row_axis.levels)
-        return text_width("0" * self.row_axis.longest, _TICK) + 8 + _LEVEL * (levels - 1)
-
     def block(self) -> Block:
-        """All cells one by one."""
         width, height = self.cell
-        left, top = self._left, self._top
+        levels = _LEVEL * (len(self.row_axis.levels) - 1)
+        left = text_width("0" * self.row_axis.longest, _TICK) + 8 + levels
+        top = _CAPTION * bool(self.caption or self.note) + _LEVEL * len(self.column_axis.levels)
         contents = [[self.content(r, c) for c in range(self.columns)] for r in range(self.rows)]
         size = _text_size([c for row in contents for c in row], width, height)
         items: list[Item] = [Rect(left, top, self.columns * width, self.rows * height, PAPER)]
@@ -163,7 +140,6 @@ class Grid:
 
     def _block(self, items: list[Item], left: float, top: float,
                cell: tuple[float, float]) -> Block:  # fmt: skip
-        """A block of items and the caption above them."""
         caption, width = _caption(self, left)
         across, down = self.columns * cell[0], self.rows * cell[1]
         return Block(self.name, left + max(across, width) + 2, top + down + 2,
@@ -287,7 +263,6 @@ def _frame(x: float, y: float, width: float, height: float, colour: str = "ink")
 
 
 def _caption(grid: Grid, left: float) -> tuple[list[Item], float]:
-    """The lines above a grid, and how wide they are."""
     items: list[Item] = []
     shift = text_width(grid.caption, 13) * 1.06 + 9 if grid.caption else 0.0
     if grid.caption:

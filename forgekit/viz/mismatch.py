@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,7 @@ from forgekit.viz.cells import cell_items, cell_steps, panel, reduced, rings, wr
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import ticks
 from forgekit.viz.palette import UNTOUCHED, WRONG
-from forgekit.viz.scene import Item, Line, Rect, Scene, Swatch
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.viz.scene import Array, Item, Line, Rect, Scene, Swatch
 
 _COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last one for _BEYOND
 _LABELS = ("equal", "wrong value", "0 or never written", "NaN")
@@ -41,7 +38,6 @@ class Mismatches(Picture):
 
     @property
     def summary(self) -> str:
-        """What is wrong, and where."""
         return "\n".join([self.report.headline, *self.report.hints])
 
 
@@ -76,7 +72,6 @@ def mismatch_map(
 
 
 def draw(shown: Mismatches) -> Scene:
-    """The picture of Mismatches."""
     report, tile = shown.report, shown.tile
     grid, x_label, y_label = _as_grid(report.codes, tile)
     rows, columns = grid.shape
@@ -148,7 +143,6 @@ def _lines(
     lefts: Sequence[int], tops: Sequence[int], size: tuple[float, float],
     cell: tuple[float, float], stroke: str, width: float, sort: str = "",
 ) -> list[Item]:  # fmt: skip
-    """Lines across all cells, before these rows and these columns."""
     return [
         *(Line(0, y * cell[1], size[0], y * cell[1], stroke, width, sort) for y in tops),
         *(Line(x * cell[0], 0, x * cell[0], size[1], stroke, width, sort) for x in lefts),
@@ -156,7 +150,6 @@ def _lines(
 
 
 def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, str]:
-    """The codes as rows and columns, with the labels of both axes."""
     if codes.size == 0:
         return np.full((1, 1), _BEYOND), "no elements", ""
     if codes.ndim >= 2:

@@ -19,12 +19,11 @@ _PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
-    """`still` in an element of this class, and a script that knows the element as `root`.
+    """`still` in an element of this class, and a script that knows the element as `root`: the one
+    around it, or the next one not yet begun where a notebook runs scripts elsewhere.
 
-    The script finds its own element: the one around it, or the next one not yet begun where a
-    notebook runs scripts elsewhere. The element is named after the script and its data without
-    their PNGs, and not after the still picture: a PNG's bytes depend on fonts, on Pillow and on the
-    processor. label: of the group; style: of the element.
+    The element is named after the script and its data without their PNGs, and not after the still
+    picture: a PNG's bytes depend on fonts, on Pillow and on the processor. label: of the group.
     """
     named_after = _PNG.sub("", scripts)
     name = f"{kind}-" + hashlib.sha256(named_after.encode()).hexdigest()[:10]
@@ -82,7 +81,6 @@ def script(package: str, *names: str) -> str:
 
 
 def img_tag(png: bytes, alt: str, width_px: float | None = None) -> str:
-    """`<img>` with the picture as its data."""
     data = base64.b64encode(png).decode("ascii")
     style = (f"width:{round(width_px)}px;" if width_px else "") + "max-width:100%"
     text = html.escape(alt, quote=True)
@@ -98,9 +96,3 @@ def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
         'fkScroll(root.querySelector(".fk-scroll"));'
     )
     return fragment("fk-figure", img_tag(png, alt, width_px), scripts)
-
-
-def beside_bar(colour: str, parts: list[str]) -> str:
-    """Put a report beside a bar in the colour of its verdict."""
-    style = f"border-left:4px solid {colour};padding:.2em .8em;margin:.3em 0;color:inherit"
-    return f'<div style="{style}">{"".join(parts)}</div>'

@@ -64,7 +64,6 @@ def variables(theme: dict[str, tuple[str, str]]) -> tuple[str, str]:
 
 
 def mix(colour: str, other: str, share: float) -> str:
-    """`colour` with a share (0 to 1) of `other`."""
     pairs = zip(bytes.fromhex(colour[1:]), bytes.fromhex(other[1:]), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02X}" for a, b in pairs)
 

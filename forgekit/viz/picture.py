@@ -38,14 +38,12 @@ def picture_png(shown: Picture) -> bytes:
 
 
 def picture_html(shown: Picture) -> str:
-    """What a notebook shows of a result that is one picture."""
     scene = shown.scene
     still = png_bytes(scene, 1.0 if scene.width * scene.height > _LARGE / 2 else 1.5)
     return living(still, _card(scene), shown.alt, scene.width)
 
 
 def pictures_html(shown: Iterable[Picture]) -> str:
-    """The pictures one under the other."""
     return "<br>".join(draw(picture, "html") for picture in shown)
 
 

@@ -10,10 +10,12 @@ import functools
 import re
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from forgekit.errors import SourceLine
+from forgekit.profiling.profile import Profile
 from forgekit.profiling.table import (
     HEADS,
     LEGEND,
@@ -32,21 +34,16 @@ from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import FIRST_TIMES, FIRST_WARPS
 from forgekit.viz.page import fragment, img_tag, in_script, packed, script
 from forgekit.viz.palette import INK, THEME, WRONG, theme_style, thread_colour, variables
-from forgekit.viz.predictions_page import predictions_html
 from forgekit.viz.raster import png_bytes
+from forgekit.viz.report_pages import predictions_html
 
-if TYPE_CHECKING:
-    from forgekit.errors import SourceLine
-    from forgekit.profiling.profile import Profile
-
-Site = tuple["SourceLine | None", str]  # a line, and a kind of access such as global_load
+Site = tuple[SourceLine | None, str]  # a line, and a kind of access such as global_load
 
 _MOST_SITES = 12
 _ELEMENT = re.compile(r"(\w+)\[([\d, ]*)\]")
 
 
 def profile_html(p: Profile) -> str:
-    """The table, and below it what the line chosen asks for."""
     still, sites = _still(p)
     style = "font-size:13px;line-height:1.45;max-width:800px"
     if not sites:
@@ -159,7 +156,6 @@ _TITLES = (
 
 
 def _still(p: Profile) -> tuple[str, dict[int, Site]]:
-    """The table with what stands above and below it, and the rows that have accesses."""
     head, colon, rest = heading(p).partition(": ")
     parts = [f'<div style="margin:4px 0 8px"><b>{escape(head)}</b>{escape(colon + rest)}</div>']
     sites: dict[int, Site] = {}

@@ -32,10 +32,7 @@ _NARROW = 0.92  # DejaVu is wider than the fonts of most pages
 
 
 def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
-    """The scene on a light page as a PNG, `scale` of its pixels for a CSS pixel.
-
-    Equal scenes give equal bytes with the same Pillow and matplotlib.
-    """
+    """A PNG of a light page, `scale` pixels for a CSS pixel; same libraries, same bytes."""
     size = (round(scene.width * scale), round(scene.height * scale))
     image = Image.new("RGB", size, PAPER)
     draw = Draw(image)

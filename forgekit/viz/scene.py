@@ -15,6 +15,8 @@ import numpy as np
 
 from forgekit.viz.palette import INK
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 
 @dataclass(frozen=True)
 class Rect:
@@ -65,11 +67,8 @@ class Label:
 class Cell:
     """A square of a grid with up to two lines of text.
 
-    Attributes:
-        lines: texts from top to bottom; size: of their letters, px.
-        corner: small text in the upper right corner.
-        hatched: drawn with strokes across, for a cell that is nobody's.
-        data: what the cell stands for, written as `data-…` attributes.
+    size: of their letters, px; corner: small text in the upper right corner; hatched: for a cell
+    that no thread holds; data: what it stands for, written as `data-…` attributes.
     """
 
     x: float
@@ -93,7 +92,7 @@ class Pixels:
     y: float
     width: float
     height: float
-    numbers: np.ndarray[Any, np.dtype[Any]]
+    numbers: Array
     colours: Sequence[str | None]
 
 
@@ -103,7 +102,6 @@ Item = Rect | Line | Label | Cell | Pixels
 
 
 def moved(item: Item, x: float, y: float) -> Item:
-    """The same, so far to the right and down."""
     if isinstance(item, Line):
         return replace(item, x1=item.x1 + x, y1=item.y1 + y, x2=item.x2 + x, y2=item.y2 + y)
     return replace(item, x=item.x + x, y=item.y + y)
@@ -123,7 +121,6 @@ class Swatch:
         return len(self.fills) * (15.0 if len(self.fills) < 9 else 9.0)
 
     def items(self, x: float, y: float) -> list[Item]:
-        """Its colours in a frame, 14 px high."""
         step = self.width / max(len(self.fills), 1)
         colours = [Rect(x + i * step, y, step, 14, fill, hatch=self.hatch, sort="key")
                    for i, fill in enumerate(self.fills)]  # fmt: skip
@@ -141,14 +138,10 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A whole picture.
+    """A whole picture: its size in px, its title, and all that it shows in words.
 
-    Attributes:
-        width, height: px. title: its name in a line. words: all that it shows, for a reader who
-            does not see it.
-        body: where its cells lie, (x, y, width, height). plain: the title is no layout.
-        lines: below the title, each with its role; swatches, notes: the legend.
-        panels: all of it, the texts too.
+    body: where its cells lie, (x, y, width, height); plain: the title is no layout; lines: below
+    the title, each with its role; swatches, notes: the legend; panels: all of it, the texts too.
     """
 
     width: float
@@ -183,7 +176,6 @@ def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
 
 
 def cell_texts(cell: Cell) -> list[Label]:
-    """A cell's texts at their places."""
     middle = cell.x + cell.width / 2
     step = cell.size * 1.22
     top = cell.y + cell.height / 2 - step * (len(cell.lines) - 1) / 2

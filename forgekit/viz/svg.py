@@ -43,10 +43,7 @@ def _style() -> str:
 
 
 def svg_text(scene: Scene, *, body: bool = False) -> str:
-    """The scene as an SVG document, or its body alone, where a page writes the texts itself.
-
-    Cells carry `data-…` attributes with what they stand for.
-    """
+    """An SVG document; body: without texts that a page writes. Cells carry `data-…` attributes."""
     shown = [p for p in scene.panels if not body or p.name not in ("heading", "legend")]
     parts = [f"<g data-panel={quoteattr(p.name)}>\n{drawn(p.items, named=not body)}\n</g>"
              for p in shown]  # fmt: skip
@@ -55,10 +52,7 @@ def svg_text(scene: Scene, *, body: bool = False) -> str:
 
 
 def drawn(items: Iterable[Item], *, named: bool = False) -> str:
-    """Items one after the other; what neighbours have in common is said once.
-
-    named: cells say what they stand for.
-    """
+    """Items in order; what neighbours share is written once. named: cells say what they are."""
     parts = []
     for common, alike in itertools.groupby(items, _common):
         written = "".join(_item(item, named) for item in alike)
@@ -69,9 +63,8 @@ def drawn(items: Iterable[Item], *, named: bool = False) -> str:
 def responsive(
     box: tuple[float, float, float, float], words: str, body: str, title: str = ""
 ) -> str:
-    """An SVG document that shrinks a little with its page, and no further than one can read it.
-
-    box: what it shows, (x, y, width, height); words: for a reader who does not see it.
+    """An SVG document that shrinks with its page as long as it can be read; box: what it shows, (x,
+    y, width, height); words: for a reader who does not see it.
     """
     *_, width, height = box
     least = width * (_LEAST if width > _NARROW else 0.0)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
-import random
 import re
 import shutil
 import subprocess
@@ -18,13 +16,14 @@ import pytest
 
 from forgekit import layouts
 from forgekit.errors import UsageError
-from forgekit.layouts import ComposedLayout, Layout, Swizzle, slice_and_offset
+from forgekit.layouts import ComposedLayout, Layout, slice_and_offset
 from forgekit.layouts.swizzle import outer_of
-from forgekit.layouts.tuples import flat, leaf_map
+from forgekit.layouts.tuples import flat
 from forgekit.layouts.tuples import text as spelt
 from forgekit.layouts.wording import coverage
 from forgekit.viz.layouts.swizzle import conflict_ways
 from tests.book.conftest import ROOT
+from tests.layouts.generate import Choices
 
 SCRIPT = ROOT / "forgekit" / "viz" / "explorer" / "layouts.js"
 CASES, SHOWN = 10_000, 8  # coordinates of each, spread over its size
@@ -71,80 +70,41 @@ def compute(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 
 # -- random cases ---------------------------------------------------------------------------------
-def a_shape(rng: random.Random, depth: int = 2) -> Any:
-    if depth == 0 or rng.random() < 0.55:
-        return rng.choice((1, 2, 2, 3, 4, 4, 5, 6, 8))
-    return tuple(a_shape(rng, depth - 1) for _ in range(rng.randint(1, 3)))
-
-
-def a_layout(rng: random.Random) -> Layout:
-    """Mostly compact in some order, with padding; else strides as they come."""
-    shape = tuple(a_shape(rng, 1) for _ in range(rng.randint(1, 3)))
-    shape = shape if rng.random() < 0.8 else a_shape(rng, 2)
-    sizes = list(flat(shape))
-    if math.prod(sizes) > 192:
-        return a_layout(rng)
-    order = list(range(len(sizes)))
-    rng.shuffle(order)
-    strides, step = [0] * len(sizes), rng.choice((1, 1, 1, 2))
-    for k in order:
-        strides[k] = step
-        step = step * sizes[k] + rng.choice((0, 0, 0, 0, 1, 4)) * (rng.random() < 0.3)
-    if rng.random() < 0.15:
-        strides = [rng.choice((0, 1, 2, 3, 4, 8, -1, 12)) for _ in sizes]
-    numbers = iter(strides)
-    return Layout(shape, leaf_map(lambda _: next(numbers), shape))
-
-
-def a_tiler(rng: random.Random, depth: int = 1) -> Any:
-    kind = rng.random()
-    if depth and kind < 0.5:
-        return tuple(a_tiler(rng, 0) for _ in range(rng.randint(1, 3)))
-    if kind < 0.7:
-        return rng.choice((1, 2, 2, 4, 3, 8))
-    return None if kind < 0.78 and not depth else a_layout(rng)
-
-
-def a_swizzle(rng: random.Random) -> Swizzle:
-    bits = rng.randint(0, 3)
-    return Swizzle(bits, rng.randint(0, 3), rng.choice((-1, 1)) * rng.randint(bits, 4))
-
-
-def a_coordinate(rng: random.Random, shape: Any) -> Any:
-    if rng.random() < 0.3:
-        return None
-    if isinstance(shape, tuple) and rng.random() < 0.8:
-        return tuple(a_coordinate(rng, part) for part in shape)
-    return rng.randrange(8)
-
-
 DIVIDES = tuple(f"{k}_divide" for k in ("logical", "zipped", "tiled", "flat"))
 PRODUCTS = tuple(f"{k}_product" for k in ("zipped", "tiled", "flat", "blocked", "raked"))
 
 
-def a_case(rng: random.Random) -> tuple[str, Any, Any]:
-    name = rng.choice((*OPERATIONS, "composition", *DIVIDES))
-    a: Any = a_layout(rng)
-    if rng.random() < 0.08:
+def a_case(draw: Choices) -> tuple[str, Any, Any, int]:
+    name = draw.one_of((*OPERATIONS, "composition", *DIVIDES))
+    a: Any = draw.layout(negative=True)
+    while a.size() > 192:
+        a = draw.layout(negative=True)
+    if draw.below(12) == 1:
         a = layouts.make_identity_layout(a.shape)
-    elif rng.random() < 0.15 and name != "swizzle":
-        a = ComposedLayout(a_swizzle(rng), rng.randrange(9), a)
+    elif draw.below(7) == 1 and name != "swizzle":
+        a = ComposedLayout(draw.swizzle(), draw.below(9), a)
+    bits = draw.one_of((8, 16, 32, 64, 128, *[0] * 12))
+    return name, a, a_second(draw, name, a), bits
+
+
+def a_second(draw: Choices, name: str, a: Any) -> Any:
+    """What an operation takes besides its layout."""
     if name in ("", "right_inverse", "left_inverse"):
-        return name, a, None
+        return None
     if name == "coalesce":
-        return name, a, rng.choice((None, (1,), (1, 1), 1))
+        return draw.one_of((None, (1,), (1, 1), 1))
     if name == "complement":
-        return name, a, rng.choice((None, 24, 64, (4, 8), a_layout(rng)))
+        return draw.one_of((None, 24, 64, (4, 8), draw.layout(depth=1)))
     if name in (*PRODUCTS, "make_layout_tv"):
-        return name, a, a_layout(rng) if rng.random() < 0.9 else 4
+        return draw.layout(depth=1) if draw.below(10) else 4
     if name == "swizzle":
-        return name, a, a_swizzle(rng)
+        return draw.swizzle()
     if name == "slice":
-        coord = a_coordinate(rng, a.shape)
-        return name, a, coord if None in flat(coord) else (None, 0)
-    identity = name == "composition" and rng.random() < 0.1
-    b = layouts.make_identity_layout(outer_of(a).shape) if identity else a_tiler(rng)
-    return name, a, b
+        coord = draw.coordinate(a.shape, slicing=True)
+        return coord if None in flat(coord) else (None, 0)
+    if name == "composition" and draw.below(10) == 1:
+        return layouts.make_identity_layout(outer_of(a).shape)
+    return draw.tiler(a if draw.below(2) else draw.layout(depth=1))  # of another layout, too
 
 
 def as_layout(value: Any) -> Any:
@@ -187,8 +147,7 @@ def expected(name: str, a: Any, b: Any, bits: int) -> Any:
 
 @functools.cache
 def random_cases() -> list[tuple[str, Any, Any, int]]:
-    rng = random.Random(18)
-    return [(*a_case(rng), rng.choice((8, 16, 32, 64, 128, *[0] * 12))) for _ in range(CASES)]
+    return [a_case(Choices(seed)) for seed in range(CASES)]
 
 
 def fault(message: str) -> str:

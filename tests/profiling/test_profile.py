@@ -315,3 +315,51 @@ def test_gpus_say_where_their_numbers_come_from():
 def test_banks_that_a_stride_meets(stride, cause):
     a = AccessCounts("shared_load", 4, 1, 128, 2, 1, 2, 2, Counter({stride: 1}))
     assert access_reason(a).endswith(cause)
+
+
+# -- pictures of its lines --------------------------------------------------------------------
+def test_pictures_of_the_worst_line(tiled):
+    shown = tiled.show()
+    sectors, banks = shown
+    assert "32 wavefronts, 1 would do" in repr(banks)
+    assert "(100 % used)" in repr(sectors)
+    bundle = shown._repr_mimebundle_()
+    assert bundle["text/html"].count("<img ") == 2
+    assert repr(banks) in bundle["text/plain"]
+
+
+def test_a_line_by_its_number_text_and_self(tiled):
+    line = tiled.worst.line
+    wanted = repr(tiled.show())
+    assert repr(tiled.show(line.number)) == wanted
+    assert repr(tiled.show(line.text)) == wanted
+    assert repr(tiled.show(line)) == wanted
+    assert repr(tiled.show(line.number, warp=1)) != wanted
+
+
+def test_lines_without_pictures(tiled):
+    quiet = next(x for x in tiled.lines if not x.accesses)
+    with pytest.raises(
+        UsageError, match=r"line \d+, needed a line of the profile with memory accesses: 35, 39"
+    ):
+        tiled.show(quiet)
+    with pytest.raises(UsageError, match="line: got 1, needed a line of the profile"):
+        tiled.show(1)
+
+
+def test_no_picture_where_nothing_stands_out():
+    with pytest.raises(UsageError, match="no line stands out; name one of"):
+        profile_of("t_smem1").show()
+
+
+@pytest.mark.parametrize("name", ["cpasync8ca_random0", "cpasync16cg_random0", "lds64_pairs"])
+def test_accesses_cost_what_was_counted(name):
+    """Of one warp in one block, also by both halves of an asynchronous copy."""
+    p = profile_of(name)
+    lines = {line.source: line for line in p.lines}
+    for (source, kind), accesses in p.first_accesses.items():
+        if accesses[0].times == len(accesses):
+            a = lines[source].accesses[kind]
+            assert [sum(n) for n in zip(*(x.cost for x in accesses), strict=True)] == [
+                a.units, a.ideal,
+            ]  # fmt: skip

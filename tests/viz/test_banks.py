@@ -11,6 +11,7 @@ from forgekit.errors import UsageError
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+from tests.profiling import shared_kernels
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import assert_legible, boxes, line_of, texts, virtual
 
@@ -30,8 +31,9 @@ def loaded(index, vector=1, dtype=torch.float32):
     index = [*index] + [-1] * (64 - len(index))
     y, i = fk.empty(64 * vector, dtype=dtype), torch.tensor(index, dtype=torch.int32)
     sure = {"align": vector * y.itemsize, "divisible": {0: vector}} if vector > 1 else {}
-    run = virtual(kernels.shared, i, fk.spec(y, **sure), vector)
-    return fk.banks(run, i, y, vector, line="sV[None, k]")
+    x, sizes = fk.zeros(2048, dtype=dtype), (vector, 2048, 64)
+    run = virtual(shared_kernels.shared_load, x, i, fk.spec(y, **sure), *sizes)
+    return fk.banks(run, x, i, y, *sizes, line="sV[None, j]")
 
 
 # -- data -------------------------------------------------------------------------------------

@@ -12,11 +12,12 @@ from forgekit.errors import MemoryAccessError, SourceLine, UsageError
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 from forgekit.viz.palette import WRONG
+from tests.profiling import global_kernels
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import assert_legible, boxes, line_of, texts, virtual
 
 LINE = line_of(kernels, "mY[col, row] = mX[row, col]")
-GATHER = "gX[None, k]"
+GATHER = "gX[None, j]"
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,8 @@ def gathered(index, vector=1, dtype=torch.float32, offset=0, **options):
     x = torch.ones(size + offset, dtype=dtype)[offset:]
     y, i = fk.empty(64 * vector, dtype=dtype), torch.tensor(index, dtype=torch.int32)
     sure = {"align": vector * x.itemsize, "divisible": {0: vector}} if vector > 1 else {}
-    run = virtual(kernels.gather, fk.spec(x, **sure), i, fk.spec(y, **sure), vector)
-    return fk.coalescing(run, x, i, y, vector, line=GATHER, **options)
+    run = virtual(global_kernels.gather, fk.spec(x, **sure), i, fk.spec(y, **sure), vector, 64)
+    return fk.coalescing(run, x, i, y, vector, 64, line=GATHER, **options)
 
 
 # -- data -------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from forgekit.layouts import (
     Layout,
     Swizzle,
     composition,
-    make_identity_layout,
     make_layout_tv,
     zipped_divide,
 )
@@ -91,15 +90,6 @@ def test_a_swizzled_pointer_swizzles_offsets() -> None:
     assert [2 * explorer.layout(i) for i in range(512)] == [
         swizzle(2 * plain(i)) for i in range(512)
     ]
-
-
-ANY = [Layout((2, 2, 2)), Layout((128, 128)), Layout(4096), Layout((3, 5), (-5, 1)),
-       make_identity_layout((4, 8))]  # fmt: skip
-
-
-@pytest.mark.parametrize("layout", ANY, ids=str)
-def test_any_layout_with_numbers_can_be_explored(layout: Layout) -> None:
-    assert str(layout) in fk.explore(layout).html
 
 
 BAD = [

@@ -301,12 +301,6 @@ def test_banks_in_the_page_are_pythons(functions: Any, bits: int) -> None:
     assert banks == [bank_of(o, bits) for o in lines[0]]
 
 
-@pytest.mark.parametrize("s", [Swizzle(3, 4, 3), Swizzle(2, 0, -2), Swizzle(5, 1, 6)], ids=str)
-def test_swizzles_in_the_page_are_pythons(functions: Any, s: Swizzle) -> None:
-    script = "(s) => [...Array(4096).keys()].map((o) => swizzled(o, s))"
-    assert functions.evaluate(script, [s.bits, s.base, s.shift]) == [s(o) for o in range(4096)]
-
-
 def test_runs_are_unpacked_in_the_page(functions: Any) -> None:
     data = {"a": [*range(40), 3, 2, 1, 9], "b": [[1, 2], None, {"c": [-1] * 50}], "d": "x"}
     assert functions.evaluate("unpacked", packed(data)) == data

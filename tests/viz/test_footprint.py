@@ -321,17 +321,6 @@ def test_arguments_that_are_not_contiguous():
     assert torch.equal(base, before) and (y == -1).all()  # the caller's tensors stay
 
 
-def test_tensors_that_share_memory():
-    x = fk.arange(8)
-    shown = footprint(copy, x, x, 8, 8)
-    for name in ("mX", "mY"):
-        assert counts(shown, name, "loads") == counts(shown, name, "stores") == [1] * 8
-    within = footprint(copy, fk.arange(20)[4:12], fk.empty(8), 8, 8)
-    assert counts(within, "mX", "thread") == [*range(8)]
-    expanded = footprint(copy, torch.ones(1).expand(8), fk.empty(8), 8, 8)
-    assert counts(expanded, "mX") == [8] * 8 and counts(expanded, "mY") == [1] * 8
-
-
 def test_a_large_tensor_costs_little_memory():
     """1 Mi elements each, all touched: few int64 copies of the data, none for pictures."""
     import tracemalloc

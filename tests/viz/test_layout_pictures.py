@@ -31,8 +31,7 @@ from forgekit.viz.runs.timeline_figure import _COLOURS
 from forgekit.viz.scene import Cell, Label, Line, Pixels
 from forgekit.viz.timing.style import SERIES
 from tests.layouts.cute_oracle import cute_context
-from tests.viz.layout_cells import SVG, cells, panel, panels, places
-from tests.viz.pictures import contrast
+from tests.viz.pictures import SVG, cells, contrast, panel, panels, places
 
 LAYOUTS = [
     (8, 1),

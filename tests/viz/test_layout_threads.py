@@ -25,7 +25,7 @@ from forgekit.viz import (
 from forgekit.viz.picture import LayoutPicture
 from tests.layouts.cute_oracle import cute_context
 from tests.viz import pictures
-from tests.viz.layout_cells import SVG, cells
+from tests.viz.pictures import SVG, cells
 
 Holders = dict[tuple[int, int], list[tuple[int, int]]]
 

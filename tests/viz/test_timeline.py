@@ -13,7 +13,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 from forgekit.tracing.recordings import recorded
 from forgekit.tracing.timeline_steps import BlockTimeline
-from forgekit.viz.runs.timeline_columns import MOST, columns_of
+from forgekit.viz.runs.timeline_figure import MOST, columns_of
 from forgekit.viz.scene import Label
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import assert_legible, boxes, items, line_of, texts, virtual
@@ -264,15 +264,15 @@ def test_long_loops_are_folded():
 
 
 def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
-    monkeypatch.setattr("forgekit.viz.runs.timeline_columns.MOST", 25)
+    monkeypatch.setattr("forgekit.viz.runs.timeline_figure.MOST", 25)
     columns, notes = columns_of(tiled())
     assert len(columns) <= 25 and notes == ["arithmetic and branches are drawn together"]
     assert sum(bool(c.does) for c in columns) == 16
-    monkeypatch.setattr("forgekit.viz.runs.timeline_columns.MOST", 12)
+    monkeypatch.setattr("forgekit.viz.runs.timeline_figure.MOST", 12)
     columns, notes = columns_of(tiled())
     assert len(columns) <= 12 and notes[-1].startswith("all of a line is drawn together")
     assert {c.kind for c in columns if c.does} == {"global"}
-    monkeypatch.setattr("forgekit.viz.runs.timeline_columns.MOST", 4)
+    monkeypatch.setattr("forgekit.viz.runs.timeline_figure.MOST", 4)
     shown = tiled()
     columns, notes = columns_of(shown)
     assert len(columns) == 4

@@ -1,4 +1,4 @@
-"""Kernels whose pictures are known: transposes, gathers, loops, branches, one that goes too far."""
+"""Kernels whose pictures are known: transposes, loops, branches, one that goes too far."""
 
 import cutlass
 from cutlass import Float32, Int32, cute
@@ -41,45 +41,6 @@ def tiled_kernel(mX: cute.Tensor, mY: cute.Tensor, pad: cutlass.Constexpr):
 def tiled(mX: cute.Tensor, mY: cute.Tensor, pad: cutlass.Constexpr):
     M, N = mX.shape
     tiled_kernel(mX, mY, pad).launch(grid=(N // TILE, M // TILE, 1), block=(TILE, ROWS, 1))
-
-
-@cute.kernel
-def gather_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
-    """y[i] = x[index[i]] in vectors; a negative index stays out."""
-    tidx, _, _ = cute.arch.thread_idx()
-    gX, gY = cute.zipped_divide(mX, (vector,)), cute.zipped_divide(mY, (vector,))
-    k = mI[tidx]
-    if k >= 0:
-        rX = cute.make_rmem_tensor((vector,), mX.element_type)
-        cute.autovec_copy(gX[None, k], rX)
-        cute.autovec_copy(rX, gY[None, tidx])
-
-
-@cute.jit
-def gather(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
-    gather_kernel(mX, mI, mY, vector).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-
-@cute.kernel
-def shared_kernel(mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
-    """y[i] = s[index[i]] in vectors, from shared memory."""
-    tidx, _, _ = cute.arch.thread_idx()
-    layout = cute.make_layout(2048)
-    sX = cutlass.memory.SmemAllocator().allocate_tensor(mY.element_type, layout, 128)
-    for j in cutlass.range(tidx, 2048, 64, unroll=1):
-        sX[j] = mY.element_type(0)
-    cute.arch.sync_threads()
-    sV, gY = cute.zipped_divide(sX, (vector,)), cute.zipped_divide(mY, (vector,))
-    k = mI[tidx]
-    if k >= 0:
-        rX = cute.make_rmem_tensor((vector,), mY.element_type)
-        cute.autovec_copy(sV[None, k], rX)
-        cute.autovec_copy(rX, gY[None, tidx])
-
-
-@cute.jit
-def shared(mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
-    shared_kernel(mI, mY, vector).launch(grid=(1, 1, 1), block=(64, 1, 1))
 
 
 @cute.kernel

@@ -55,10 +55,7 @@ class Run(NamedTuple):
 
 def run(ncu: str, command: Sequence[str], *options: str, quiet: bool = False) -> Run:
     """Run `command` below ncu with the `options_of` what to measure, and read the report; quiet:
-    what the command prints goes to stderr.
-
-    Raises:
-        ForgekitError: ncu cannot read its report.
+    stderr gets what it prints. Raises ForgekitError: ncu cannot read its report.
     """
     folder = Path(tempfile.mkdtemp(prefix="forgekit-ncu-"))
     report, log = folder / "profile.ncu-rep", folder / "ncu.log"

@@ -30,11 +30,8 @@ NAME_WIDTH = 50
 
 
 def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path, int, Tables]:
-    """Run `command` below nsys: the report, in a folder of its own, the exit status, the tables;
-    quiet: what the command prints goes to stderr.
-
-    Raises:
-        ForgekitError: nsys made no report, or cannot read it.
+    """Run `command` below nsys: the report, in a new folder, the exit status, the tables; quiet:
+    stderr gets what it prints. Raises ForgekitError: no report, or an unreadable one.
     """
     report = Path(tempfile.mkdtemp(prefix="forgekit-nsys-"), "profile.nsys-rep")
     status = watch([nsys, "profile", *PROFILE, f"--output={report}", *command], quiet=quiet)
@@ -66,7 +63,6 @@ def summaries(text: str) -> Tables:
 
 
 def as_tables(found: Tables) -> str:
-    """The tables as text of at most 100 columns."""
     parts = []
     for table, (*_, title, nothing) in TABLES.items():
         rows = [_row(row) for row in found[table]]

@@ -37,13 +37,8 @@ _PLACE = re.compile(r".*\bat (.+?)\+0x\w+(?: in (\S.*?):(\d+))?")
 
 @dataclass(frozen=True)
 class Result:
-    """What one tool said of the command.
-
-    Attributes:
-        errors, warnings: how many; errors is None if the log does not say.
-        status: the exit status of the run.
-        kind: the first error in the tool's words.
-        kernel, file, line: where it is; None where the tool does not say.
+    """What one tool said; errors: None if the log lacks the number; status: the run's exit status;
+    kind: the first error in the tool's words; kernel, file, line: its place, None if not reported.
     """
 
     tool: str
@@ -60,10 +55,7 @@ def run(
     sanitizer: str, command: Sequence[str], tool: str, *, logs: Path, quiet: bool = False
 ) -> Result:
     """Run `command` below one tool, whose log goes into the folder `logs`; quiet: what the command
-    prints goes to stderr.
-
-    Raises:
-        ForgekitError: the tool could not work.
+    prints goes to stderr. Raises ForgekitError if the tool could not work.
     """
     log = logs / f"{tool}.txt"
     line = [sanitizer, "--tool", tool, "--target-processes", "all", "--show-backtrace", "no"]
@@ -100,7 +92,6 @@ def result(tool: str, log: str, status: int) -> Result:
 
 
 def as_table(results: Sequence[Result]) -> str:
-    """The results as text of at most 100 columns."""
     rows = []
     for r in results:
         warnings = f" (+{plural(r.warnings, 'warning')})" if r.warnings else ""

@@ -60,17 +60,13 @@ def find(tool: Tool) -> str | None:
     """The tool's path: on PATH, below CUDA_HOME, or the newest in its usual places."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
-    for pattern in tool.places:
-        folders += sorted(glob.glob(pattern), key=_version, reverse=True)
+    for pattern in tool.places:  # versions as numbers, the newest first
+        found = sorted(glob.glob(pattern), key=lambda path: [*map(int, re.findall(r"\d+", path))])
+        folders += reversed(found)
     return shutil.which(tool.name, path=os.pathsep.join(folders))
 
 
-def _version(path: str) -> list[int]:
-    return [int(digits) for digits in re.findall(r"\d+", path)]
-
-
 def gpu_count() -> int:
-    """How many GPUs NVIDIA's driver offers this process; 0 without a driver."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -82,11 +78,7 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """The tool's path.
-
-    Raises:
-        PlatformError: the tool or a GPU is missing; all that is missing is in the message.
-    """
+    """The tool's path. Raises PlatformError, which names all that is missing: the tool, a GPU."""
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:
         return path
@@ -103,10 +95,10 @@ def require(tool: Tool) -> str:
 
 
 def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> int:
-    """Run a tool with the command below it and wait; returns the exit status (128 + n: signal n).
+    """Run a tool with the command below it; returns the exit status (128 + n: signal n).
 
-    The command keeps the terminal, and gets FORGEKIT_DEVICE=gpu besides `environment`: below a tool
-    of NVIDIA's, forgekit's kernels have to run on the GPU. quiet: what it prints goes to stderr.
+    The command keeps the terminal, and its kernels run on the GPU. quiet: what it prints goes to
+    stderr; environment: more variables.
     """
     sys.stdout.flush()
     variables = os.environ | {"FORGEKIT_DEVICE": "gpu"} | environment
@@ -115,11 +107,7 @@ def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> in
 
 
 def ask(line: Sequence[str]) -> str:
-    """What a tool prints about a report that it wrote; numbers as the C locale writes them.
-
-    Raises:
-        ForgekitError: it failed.
-    """
+    """What a tool prints, numbers as in the C locale. Raises ForgekitError if it fails."""
     variables = os.environ | {"LC_ALL": "C"}
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", env=variables)
     if done.returncode:

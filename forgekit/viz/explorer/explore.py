@@ -41,7 +41,7 @@ class Explorer(Shown):
         for number, step in enumerate(steps, 1):
             first = {"tile": self.data["tile"], "thread": "0", "begin": step["begin"]}
             name = f"{number}. {step['name']}" if len(steps) > 1 else step["name"]
-            code, words = (_filled(step[part], first) for part in ("code", "words"))
+            code, words = (step[part].format(**first) for part in ("code", "words"))
             lines += ["", f"{name}: {code}  # {step['modes']}", f"   {step['result']}"]
             lines.append(f"   {words}")
         return "\n".join(lines)
@@ -63,10 +63,6 @@ class Explorer(Shown):
             f"{self.html}\n</body>\n</html>\n"
         )
         write_output("output file", path, page)
-
-
-def _filled(words: str, values: dict[str, str]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], words)
 
 
 @checked()
@@ -116,12 +112,10 @@ def explore(
 
 
 def explorer_html(explorer: Explorer) -> str:
-    """The HTML of one explorer; equal layouts and steps give equal text."""
     return playground_html(explorer.data, explorer.layout, explorer.summary)
 
 
 def _bits(dtype: Any, own: str | None) -> int:
-    """Width of an element in bits."""
     if dtype is None:
         return element_width(None, own)
     name = (dtype if isinstance(dtype, str) else brief(dtype)).removeprefix("torch.")
@@ -142,7 +136,6 @@ def _space(memory: str | None, own: str | None) -> str | None:
 
 
 def _with_pointer(layout: Any, swizzle: Swizzle, bits: int) -> ComposedLayout:
-    """A swizzle of byte addresses as one of offsets."""
     down = (bits // 8).bit_length() - 1
     if down < 0 or swizzle.base < down or not isinstance(layout, Layout):
         got = f"{swizzle} of bytes behind elements of {bits} bits"

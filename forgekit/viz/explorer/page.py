@@ -48,8 +48,7 @@ root.append(words);
 def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
     """The playground opened on `data`: the fields' values, and the steps if there are any.
 
-    `layout` is drawn, and `words` are given, where no script runs. With `data["address"]` the
-    page's address keeps what is typed.
+    `layout` and `words` appear where no script runs; `data["address"]`: keep input in the URL.
     """
     picture, part = _still(layout, data)
     name, code = _module()

@@ -21,7 +21,6 @@ Step = dict[str, Any]
 
 
 def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
-    """The steps, and the coordinate of the first tile."""
     if _is_pair(tv):
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
@@ -79,7 +78,6 @@ def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
 
 
 def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
-    """The tile's layout, the coordinate of the first tile, and the two steps that lead to it."""
     tiler = (tile,) if isinstance(tile, int) and layout.rank == 1 else tile
     tiler = tuple(tiler) if isinstance(tiler, list) else tiler
     divided = zipped_divide(layout, tiler)
@@ -96,11 +94,12 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
     if outside:
         words += f" Tiles reach beyond the tensor ({outside} elements): a kernel needs a predicate."
     spelt = str(tiler).replace(" ", "")
+    ours = leaf_map(lambda x: x if x is None or isinstance(x, int) else of(x), tiler)
     within, over = _modes(inner, "Tile"), _modes(rest, "Rest")
     by = f"({text(kept)},{{tile}})"
     steps = [
         _step("zipped_divide", f"gA = zipped_divide(mA, {spelt})", divided, f"({within},{over})",
-              words, op="zipped_divide", by=text(leaf_map(_entry, tiler))),
+              words, op="zipped_divide", by=text(ours)),
         _step("one tile", f"blkA = gA[{by}]", block, within,
               "A block takes one tile: it keeps mode 0 and fixes mode 1, so every tile has this "
               "layout and only begins elsewhere, here at offset {begin}.", op="slice", by=by,
@@ -109,13 +108,7 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
     return block, text(leaf_map(lambda _: 0, rest.shape)), steps
 
 
-def _entry(entry: Any) -> Any:
-    """A tiler's entry as the playground reads it: CuTe's layouts as ours."""
-    return entry if entry is None or isinstance(entry, int) else of(entry)
-
-
 def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
-    """The two steps that lead to one thread's elements."""
     threads, values, indices = _thread_values(tv, block)
     composed = composition(block, tv)
     if [composed(i) for i in range(len(indices))] != [block(i) for i in indices]:

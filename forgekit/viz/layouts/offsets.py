@@ -20,10 +20,10 @@ from forgekit.layouts.tuples import text as cute_text
 from forgekit.text import plural
 from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
-from forgekit.viz.layouts.reading import MOST_CELLS, Array, read_table
+from forgekit.viz.layouts.reading import MOST_CELLS, read_table
 from forgekit.viz.palette import PAPER, offset_colour
 from forgekit.viz.picture import LayoutPicture
-from forgekit.viz.scene import Swatch
+from forgekit.viz.scene import Array, Swatch
 
 _NEUTRAL = "#E8F1F8"  # of a cell that shows a coordinate
 MOST_SPELT = 64  # cells that a description lists one by one
@@ -159,10 +159,7 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
 
 
 def read_offsets(table: Any, what: str = "table of offsets") -> Array:
-    """Nested lists, tuples or an array of integers as an array of shape (rows, columns).
-
-    Raises UsageError: not rows of integers, rows of different lengths, no or too many cells.
-    """
+    """An array of shape (rows, columns). Raises UsageError for what is no table, or too large."""
     cells = table.size if isinstance(table, np.ndarray) else 0
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
@@ -192,10 +189,9 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
 
 # -- what cells and words say of offsets -------------------------------------------------------
 class Cells:
-    """The offset of each linear index of a layout, and how a cell shows one.
+    """How a cell shows the offset of a linear index.
 
-    layout: names the coordinates. offsets: as `reading.offsets_of` gives them. span: the first and
-    the last offset; None if they are coordinates.
+    offsets: as `reading.offsets_of` gives them; span: the first and the last, None for coordinates.
     """
 
     def __init__(self, layout: Layout | ComposedLayout, offsets: Array) -> None:
@@ -218,7 +214,6 @@ class Cells:
         return Content(fill, (text,), data=data)
 
     def legend(self, grids: Sequence[Grid]) -> list[Swatch]:
-        """Colours to offsets, where a grid is an overview without numbers."""
         if self.span is None or not any(g.is_large for g in grids):
             return []
         ramp = tuple(offset_colour(i, 12) for i in range(12))
@@ -226,7 +221,6 @@ class Cells:
 
     @property
     def longest(self) -> int:
-        """Letters of the longest text that a cell shows."""
         columns = self.offsets.reshape(len(self.offsets), -1)
         extremes = {*columns.argmin(axis=0), *columns.argmax(axis=0), len(columns) - 1}
         return max(len(self.text(i)) for i in extremes)

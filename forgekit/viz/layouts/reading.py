@@ -17,8 +17,7 @@ from forgekit.errors import brief, usage_error
 from forgekit.layouts import Basis, ComposedLayout, Layout, read
 from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.viz.scene import Array
 
 MOST_CELLS = 65_536  # 256 × 256; an overview of more takes seconds and shows no more
 
@@ -110,14 +109,11 @@ def _size_of(mode: Any, what: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ThreadValues:
-    """A thread-value layout, as CuTe writes it, within a tile of rows and columns.
+    """A thread-value layout within a tile of rows and columns.
 
-    Attributes:
-        pattern: rows and columns that the layout itself covers; the tile repeats it.
-        coords: (threads, values, 2): row and column of each value, within the pattern.
-        holders: (row, column) of the pattern -> the (thread, value) pairs there, in order.
-        thread_shape, value_shape: the modes' nested shapes.
-        meant: rows and columns that the layout was made for, if the tile has another form.
+    pattern: rows and columns that the layout itself covers; the tile repeats it. coords: (threads,
+    values, 2): row and column within the pattern. holders: (row, column) of the pattern -> the
+    (thread, value) pairs there. meant: what the layout was made for, if the tile has another form.
     """
 
     layout: str
@@ -147,7 +143,6 @@ class ThreadValues:
 
     @property
     def uncovered(self) -> int:
-        """Elements of the pattern that no thread holds."""
         return self.pattern[0] * self.pattern[1] - len(self.holders)
 
     def at(self, row: int, column: int) -> list[tuple[int, int]]:
@@ -160,11 +155,9 @@ def read_thread_values(
 ) -> ThreadValues:
     """A (thread, value) layout over a tile of (rows, columns).
 
-    Its offsets are linear indices of the tile (row fastest), or coordinates where its strides are
-    basis elements. With `pattern`, the tiler of a tiled copy or MMA, they are indices of that, and
-    a tile of several patterns repeats it.
-
-    Raises UsageError: not a thread mode and a value mode, or a value outside the tile.
+    Its offsets are linear indices of the tile (row fastest), or coordinates; with `pattern`, the
+    tiler of a tiled copy or MMA, indices of that, which the tile repeats. Raises UsageError: not a
+    thread mode and a value mode, or a value outside the tile.
     """
     layout, offsets = read_table(value, what)
     if layout.rank < 2:

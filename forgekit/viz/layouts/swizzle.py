@@ -18,10 +18,10 @@ from forgekit.layouts import ComposedLayout, Layout, read
 from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Content, Grid, cell_size, plain_axis
 from forgekit.viz.layouts.offsets import MOST_SPELT, Cells
-from forgekit.viz.layouts.reading import Array, offsets_of, read_layout
+from forgekit.viz.layouts.reading import offsets_of, read_layout
 from forgekit.viz.palette import bank_colour
 from forgekit.viz.picture import LayoutPicture
-from forgekit.viz.scene import Swatch
+from forgekit.viz.scene import Array, Swatch
 
 BANKS, BANK_BITS = 32, 32
 _WARP, _SERVED_BITS = 32, 1024
@@ -94,7 +94,6 @@ def _banks_text(used: list[int]) -> str:
 
 
 def _conflicts(table: Array, plain: Array, bits: int) -> list[str]:
-    """How a warp fares that reads a row or a column, with the swizzle and without."""
     lines = []
     for name, elements, ways, without in zip(
         ("row", "column"), table.shape[::-1], worst_ways(table, bits), worst_ways(plain, bits),
@@ -108,7 +107,6 @@ def _conflicts(table: Array, plain: Array, bits: int) -> list[str]:
 
 # -- banks and their conflicts ------------------------------------------------------------------
 def element_width(element_bits: Any, dtype: str | None) -> int:
-    """The element's width: as given, else a tensor's own, else 32 bits."""
     if element_bits is None:
         digits = "".join(c for c in (dtype or "f32").partition("E")[0] if c.isdigit())
         element_bits = int(digits) if digits and int(digits) in _WIDTHS else 32
@@ -120,7 +118,6 @@ def element_width(element_bits: Any, dtype: str | None) -> int:
 
 
 def bank_of(offset: int, element_bits: int) -> int:
-    """The bank of an element's first byte."""
     return offset * element_bits // BANK_BITS % BANKS
 
 
@@ -142,7 +139,6 @@ def conflict_ways(offsets: Array, element_bits: int) -> int:
 
 
 def worst_ways(table: Array, element_bits: int) -> tuple[int, int]:
-    """The most `conflict_ways` of a warp that reads a row of the table, and a column."""
     row, column = (max(conflict_ways(line, element_bits) for line in t) for t in (table, table.T))
     return row, column
 

@@ -6,18 +6,12 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.errors import usage_error
+from forgekit.layouts.convert import has_ended
 from forgekit.text import plural
 from forgekit.viz.compose import compose, wrap_layout
 from forgekit.viz.grid import Block, Grid
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
-from forgekit.viz.layouts.tv import (
-    describe,
-    draw_copy,
-    spell_out,
-    tile_grid,
-    tv_notes,
-    tv_swatches,
-)
+from forgekit.viz.layouts.tv import describe, draw_copy, spell_out, tile_grid, tv_notes, tv_swatches
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Item, Label, text_width
 
@@ -82,11 +76,7 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
         raise usage_error(what, type(value).__name__, needed, remedy)
     handle = getattr(getattr(value, "_trait", None), "value", None)
-    if handle is None:
-        return
-    from cutlass._mlir import ir
-
-    if ir.Context.current is None or handle.context is not ir.Context.current:
+    if handle is not None and has_ended(handle):
         remedy = "draw it inside the @cute.jit function that makes it"
         got = "one whose @cute.jit function has ended (CuTe has freed it)"
         raise usage_error(what, got, "one that is being traced now", remedy)
@@ -102,17 +92,15 @@ def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: An
 def _draw_mma(
     layouts: tuple[Any, Any, Any], tile_mnk: Any, covers: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """B above C, A left of C, so that a row of A and a column of B meet in their element of C.
-
-    layouts: of C (M × N), A (M × K) and B (N × K); covers: the sizes that they cover, of which the
-    tile may be a multiple.
-    """
+    """layouts: of C (M × N), A (M × K), B (N × K); covers: sizes that the tile may repeat."""
     m, n, k = read_tile(tile_mnk, 3, "tile_mnk")
     cm, cn, ck = covers or (m, n, k)
     c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))
     a = read_thread_values(layouts[1], (m, k), "layout of A", (cm, ck))
     b = read_thread_values(layouts[2], (n, k), "layout of B", (cn, ck))
-    cell = _cell(n + k, max(tv.threads for tv in (a, b, c)))
+    side = 36.0 if n + k <= 16 else 32.0 if n + k <= 24 else 30.0
+    threads = max(tv.threads for tv in (a, b, c))
+    cell = max(side, len(f"T{threads - 1}") * 7.0 + 6), side
     grids = [
         tile_grid(b, "B", caption="B", note="k down, n across", cell=cell).transposed(),
         tile_grid(a, "A", caption="A", note="m down, k across", cell=cell),
@@ -131,15 +119,9 @@ def _draw_mma(
     )  # fmt: skip
 
 
-def _cell(columns: int, threads: int) -> tuple[float, float]:
-    side = 36.0 if columns <= 16 else 32.0 if columns <= 24 else 30.0
-    return max(side, len(f"T{threads - 1}") * 7.0 + 6), side
-
-
 def _rows(
     named: dict[str, ThreadValues], grids: list[Grid], large: bool
 ) -> list[list[Block | None]]:
-    """B above C, A left of C; corners of large ones in a row of their own."""
     side = min(min(g.dot()) for g in grids)
     b, a, c = (g.overview((side, side)) if large else g.block() for g in grids)
     rows: list[list[Block | None]] = [[_layouts_block(a.width, named), b], [a, c]]

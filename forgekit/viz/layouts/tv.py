@@ -129,7 +129,6 @@ def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
 
 
 def tv_notes(tvs: list[ThreadValues]) -> list[str]:
-    """What the letters and lines in the cells mean."""
     note = "T: thread, V: its value"
     if any(tv.most_holders > 1 for tv in tvs):
         note += "; +n: held n times more, the first is named"
@@ -143,7 +142,6 @@ def tile_grid(
     tv: ThreadValues, name: str, *, caption: str = "", note: str = "",
     cell: tuple[float, float] | None = None,
 ) -> Grid:  # fmt: skip
-    """The tile with the holder of each element."""
     rows, columns = tv.tile
 
     def content(row: int, column: int) -> Content:

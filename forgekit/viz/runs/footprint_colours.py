@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forgekit.text import times
-from forgekit.vgpu import HARDWARE
-from forgekit.viz.palette import (
-    UNTOUCHED,
-    WRONG,
-    block_colour,
-    mix,
-    offset_colour,
-    thread_colour,
-)
+from forgekit.tracing.footprint import Footprint
+from forgekit.tracing.observe import LANES, Array
+from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix, offset_colour, thread_colour
 from forgekit.viz.scene import Swatch
-
-if TYPE_CHECKING:
-    from forgekit.tracing.footprint import Footprint
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _FEW = 8  # blocks, warps or counts, each with a colour of its own
 _SHADES = 96  # of a scale
@@ -37,7 +23,6 @@ def often(found: dict[str, Array]) -> Array:
 
 
 def keys(fp: Footprint, name: str) -> Array:
-    """What the colours of a tensor's elements tell apart; -1: untouched."""
     found = fp.touched[name]
     return np.where(found["count"] > 0, often(found), -1) if fp.by == "count" else found[fp.by]
 
@@ -86,10 +71,7 @@ class Colours:
         return np.where(keys >= 0, place, len(self.all) - np.where(keys == -1, 2, 1))
 
     def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
-        """What colours mean, and what the numbers in cells do.
-
-        labelled: of `fp.touched` those whose cells are drawn one by one.
-        """
+        """What colours and numbers mean; labelled: of `fp.touched` those drawn cell by cell."""
         found, swatches, note = [*fp.touched.values()], [], ""
         if any(f["count"].any() for f in found) and (
             not self.is_scale or len(labelled) < len(found)):  # fmt: skip
@@ -109,7 +91,6 @@ class Colours:
 
 
 def meaning(fp: Footprint) -> str:
-    """What the numbers of a scale count."""
     if fp.by == "count":
         return "times read or written"
     if fp.by == "warp":

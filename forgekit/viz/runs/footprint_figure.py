@@ -5,21 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.tracing.footprint import Footprint
 from forgekit.viz.cells import cell_items, cell_steps, panel, reduced, rings, wrapped_width
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block, ticks
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.footprint_colours import Colours, keys, meaning, often
-from forgekit.viz.scene import Cell, Item, Label, Line, Rect, Scene, text_width, wrap
-
-if TYPE_CHECKING:
-    from forgekit.tracing.footprint import Footprint
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from forgekit.viz.scene import Array, Cell, Item, Label, Line, Rect, Scene, text_width, wrap
 
 _MAX_STRIP = 64  # elements of a 1-D tensor whose cells are labelled
 _MAX_SIDE = 16  # rows or columns of a picture with labels
@@ -55,7 +50,6 @@ class _Panel:
         return self.width / self.columns, self.height / self.rows
 
     def spread(self, values: Array, beyond: int) -> Array:
-        """A tensor's values as rows and columns."""
         flat = values.reshape(-1)
         if self.beyond:
             rest = np.full(self.beyond, beyond, np.promote_types(values.dtype, np.int16))
@@ -64,7 +58,6 @@ class _Panel:
 
 
 def draw(fp: Footprint) -> Scene:
-    """The picture of a Footprint."""
     panels = [_panel(name, found["count"].shape) for name, found in fp.touched.items()]
     colours = Colours(fp)
     beside = len(panels) > 1 and sum(p.width + 62 for p in panels) <= _PAGE
@@ -107,7 +100,6 @@ def _panel(name: str, shape: tuple[int, ...]) -> _Panel:
 
 
 def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
-    """Rows, columns and the labels of both axes."""
     total = math.prod(shape)
     if not total:
         return 1, 1, "", ""
@@ -149,10 +141,12 @@ def _block(p: _Panel, fp: Footprint, colours: Colours, heads: list[Label]) -> Bl
 
 
 def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
-    """Each cell as a dot of colour, with borders and numbers of blocks or warps."""
     of_cells = p.spread(keys(fp, p.name), -2)
     steps = cell_steps(p.rows, p.columns)
-    cells, share = _in_cells(of_cells, steps)
+    cells = reduced(np.maximum, of_cells, steps)
+    touched = reduced(np.add, of_cells, steps, lambda strip: strip >= 0)
+    there = reduced(np.add, of_cells, steps, lambda strip: strip > -2)
+    share = touched / np.maximum(there, 1)
     items = cell_items(colours.numbers(cells, share), colours.all, steps, p.cell)
     items += rings((share < 1) & (cells > -2), steps, p.cell)
     if fp.by == "warp" or (fp.many_blocks and fp.by != "count"):
@@ -161,13 +155,6 @@ def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
             same = reduced(np.maximum, p.spread(fp.touched[p.name]["block"], -2), steps)
         items += _groups(p, same, steps, numbered=fp.by != "thread")
     return items
-
-
-def _in_cells(keys: Array, steps: tuple[int, int]) -> tuple[Array, Array]:
-    """Each cell's key (-2 beyond the end), and the share of its elements that were touched."""
-    touched = reduced(np.add, keys, steps, lambda strip: strip >= 0)
-    there = reduced(np.add, keys, steps, lambda strip: strip > -2)
-    return reduced(np.maximum, keys, steps), touched / np.maximum(there, 1)
 
 
 def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
@@ -226,7 +213,6 @@ def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
 
 
 def _letters(texts: list[tuple[str, ...]], cell: tuple[float, float]) -> float:
-    """The size of letters with which all texts fit into a cell."""
     widest = max((len(line) for text in texts for line in text), default=1)
     most = max(map(len, texts), default=1)
     return min(_LARGEST, 0.92 * cell[0] / (0.62 * widest), 0.88 * cell[1] / (1.22 * most))

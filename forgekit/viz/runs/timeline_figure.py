@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from forgekit.errors import SourceLine
 from forgekit.text import shortened, spans
+from forgekit.tracing.observe import LANES, Array
 from forgekit.tracing.timeline import ORDER, Timeline
-from forgekit.vgpu import HARDWARE
+from forgekit.tracing.timeline_steps import KINDS
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
-from forgekit.viz.runs.timeline_columns import Column, columns_of
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
-
-if TYPE_CHECKING:
-    from forgekit.errors import SourceLine
-
-LANES = HARDWARE.LANES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # Hues of Okabe and Ito on which dark text reads; a barrier has the page's own ink.
 _COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",
@@ -31,6 +27,8 @@ _NAMES = {"compute": "arithmetic", "shared": "shared memory", "global": "global 
 _SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
 
 _MOST_LINES = 16  # of source in the key
+MOST = 60  # columns of a picture
+_FIRST = 2  # iterations shown of a long loop, and its last
 
 # Pixels.
 _LEFT, _WIDTH = 75.0, 760.0
@@ -41,8 +39,21 @@ _SMALL = 9.5  # letters
 _GAP = 2.6  # columns for iterations that are not drawn
 
 
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Steps drawn together: `first` to `last`, by number; `gap`: what is not drawn here instead."""
+
+    source: SourceLine | None
+    kind: str
+    does: str
+    lanes: Array
+    loops: tuple[tuple[int, int], ...]
+    first: int
+    last: int
+    gap: str = ""
+
+
 def draw(shown: Timeline) -> Scene:
-    """The picture of a Timeline."""
     picture = _Picture(shown)
     blocks, notes = picture.blocks(), [ORDER, *picture.left_out] if shown.steps else []
     return compose(
@@ -68,7 +79,6 @@ class _Picture:
         self.top = _LOOP * self.depth + (19 if self.level else 32) + self.signs + 4
 
     def blocks(self) -> list[Block]:
-        """The bars, and the source lines below them."""
         if not self.columns:
             return []
         self._loops()
@@ -115,7 +125,6 @@ class _Picture:
             self._text(_LEFT - 8, at - 7, "loop", anchor="end")
 
     def _lines(self) -> list[tuple[str, float, float]]:
-        """Numbers of source lines, and from where to where they reach."""
         return [(str(source.line), self._x(first), self._x(end))
                 for first, end, source in runs(c.source for c in self.columns)
                 if source is not None]  # fmt: skip
@@ -177,9 +186,8 @@ class _Picture:
                            fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
-        """Where a row has room for the names of lanes, and whether that is on their bars; else 0.
-
-        Best is the larger side on which the other lanes stand by.
+        """Where a row has room for the names of lanes (best the larger side on which others stand
+        by), and whether that is on their bars; else 0.
         """
         above, below = lanes[0], LANES - 1 - lanes[-1]
         if self.row * max(above, below) / LANES >= 11:
@@ -211,7 +219,6 @@ class _Picture:
 
     # -- below the bars -----------------------------------------------------------------------
     def legend(self) -> list[Swatch]:
-        """What colours and signs mean."""
         kinds = {c.kind for c in self.columns if not c.gap}
         entries = [Swatch((colour,), _NAMES.get(kind, kind))
                    for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
@@ -224,7 +231,6 @@ class _Picture:
         return [*entries, *([Swatch((), signs)] if signs else [])]
 
     def _source_lines(self) -> list[str]:
-        """The source lines, with their text."""
         heavy = {c.source for c in self.columns if c.kind not in ("compute", "branch")}
         drawn = {c.source: None for c in self.columns if c.source is not None}
         lines: list[SourceLine] = sorted(drawn, key=lambda s: (s.filename, s.line))
@@ -240,3 +246,83 @@ class _Picture:
 
 def _fits(number: str, left: float, right: float) -> bool:
     return bool(fitting((number,), 0.9 * (right - left), _SMALL))
+
+
+# -- few enough to be drawn: fold loops, merge steps, cut the rest off ---------------------------
+def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
+    """The columns, and in words what they leave out."""
+    columns = [Column(s.source, s.kind, s.does, s.lanes, s.loops, i, i)
+               for i, s in enumerate(shown.steps)]  # fmt: skip
+    notes: list[str] = []
+    deepest = max((len(s.loops) for s in shown.steps), default=0)
+    for depth in range(deepest):
+        if len(columns) > MOST:
+            folded = _fold(columns, depth)
+            if len(folded) < len(columns):
+                note = f"⋯: iterations between the {_FIRST}nd and the last one, not drawn"
+                notes = [note]
+                columns = folded
+    if len(columns) > MOST:
+        columns = _merge(columns, lambda a, b: _light(a) and _light(b))
+        columns = _merge(columns, lambda a, b: _light(a) and a.source == b.source)
+        notes.append("arithmetic and branches are drawn together")
+    if len(columns) > MOST:
+        columns = _merge(columns, lambda a, b: a.source == b.source)
+        notes[-1] = "all of a line is drawn together, in the colour of its weightiest part"
+    if len(columns) > MOST:
+        drawn, steps = columns[MOST - 1].last + 1, len(shown.steps)
+        notes.append(f"only the first {drawn:,} of {steps:,} steps are drawn; line= chooses")
+        columns = columns[:MOST]
+    return columns, notes
+
+
+def _light(column: Column) -> bool:
+    return column.kind in ("compute", "branch") and not column.gap
+
+
+def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> list[Column]:
+    """Neighbours that are alike as one, if the same lanes run them in the same iterations."""
+    merged: list[Column] = []
+    for column in columns:
+        last = merged[-1] if merged else None
+        same = last is not None and not last.gap and not column.gap and (
+            last.loops == column.loops and "barrier" not in (last.kind, column.kind)
+            and np.array_equal(last.lanes, column.lanes) and alike(last, column))  # fmt: skip
+        if not same or last is None:
+            merged.append(column)
+            continue
+        main = max(last, column, key=lambda c: (KINDS.index(c.kind), c.does))
+        merged[-1] = replace(main, first=last.first, last=column.last)
+    return merged
+
+
+def _fold(columns: list[Column], depth: int) -> list[Column]:
+    """Only the first iterations of each loop of this depth, and its last."""
+    result: list[Column] = []
+    for at, end in _loop_runs(columns, depth):
+        run = columns[at:end]
+        last = max((c.loops[depth][1] for c in run if len(c.loops) > depth), default=0)
+        if last <= _FIRST + 2:
+            result += run
+            continue
+        gap = f"{_FIRST + 1}–{last - 1}"
+        for first, stop, between in runs(_FIRST < c.loops[depth][1] < last for c in run):
+            part = run[first:stop]
+            if between:
+                part = [replace(part[0], kind="", does="", gap=gap, source=None,
+                                loops=part[0].loops[:depth], last=part[-1].last)]  # fmt: skip
+            result += part
+    return result
+
+
+def _loop_runs(columns: list[Column], depth: int) -> list[tuple[int, int]]:
+    """Ranges of columns within one loop of this depth, entered once, or within none."""
+
+    def key(c: Column) -> object:
+        return (c.loops[:depth], c.loops[depth][0]) if len(c.loops) > depth else None
+
+    starts = [i for i, c in enumerate(columns)
+              if i == 0 or key(c) != key(columns[i - 1])
+              or (key(c) is not None and c.loops[depth][1] < columns[i - 1].loops[depth][1])
+              ]  # fmt: skip
+    return list(zip(starts, [*starts[1:], len(columns)], strict=True))

@@ -7,25 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forgekit.text import shortened, spans
+from forgekit.tracing.banks import BankConflicts, BankPass, BankUse
 from forgekit.tracing.coalescing import LINE_BYTES, Coalescing
+from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
 from forgekit.vgpu import HARDWARE
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, WRONG, thread_colour
-from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, fitting, moved, wrap
-
-if TYPE_CHECKING:
-    from forgekit.tracing.banks import BankConflicts, BankPass, BankUse
-    from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
+from forgekit.viz.scene import Array, Item, Label, Rect, Scene, Swatch, fitting, moved, wrap
 
 BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWARE.BANK_BYTES
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the lanes that ask for it
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
@@ -64,10 +60,7 @@ def _panel(
     access: WarpAccess, title: str, details: str, head: list[Item], rows: list[_Row], called: str,
     *, several: bool, foldable: bool = True,
 ) -> Block:  # fmt: skip
-    """One access: its title where there are several, its source line, details, and its rows.
-
-    head: above the rows, as if it stood at the top; called: the rows; foldable: many may be cut.
-    """
+    """head: above the rows, as if at the top; called: the rows; foldable: many may be cut."""
     texts = [Label(0, 8, text, 13, "ink", bold=True, sort="panel title")
              for text in (wrap(title, _WIDTH, 14) if several else ())]  # fmt: skip
     if access.source is not None and access.source.text:
@@ -120,7 +113,6 @@ def _scene(
     shown: WarpAccesses, panels: list[Block], right: float,
     swatches: Sequence[Swatch], notes: Sequence[str],
 ) -> Scene:  # fmt: skip
-    """The whole picture; right: pixels beside the rows; swatches, notes: what colours mean."""
     if panels:
         active = shown.accesses[0].active if len(panels) == 1 else np.ones(32, bool)
         panels = [*panels, _lane_key(right, active)]
@@ -133,7 +125,6 @@ def _scene(
 
 
 def _lane_key(right: float, active: Array) -> Block:
-    """The colours of the active lanes."""
     across = (_WIDTH - _LEFT - right) / 32
     items: list[Item] = [_side_label("lane", 8, 11)]
     for lane in range(32):
@@ -147,7 +138,6 @@ def _lane_key(right: float, active: Array) -> Block:
 
 # -- global memory: lines and their sectors ------------------------------------------------------
 def draw_coalescing(shown: Coalescing) -> Scene:
-    """The picture of a Coalescing."""
     panels = []
     for access, (cost, more) in zip(shown.accesses, shown.costs, strict=True):
         rows = _lines(access)
@@ -164,7 +154,6 @@ def draw_coalescing(shown: Coalescing) -> Scene:
 
 
 def _lines(access: WarpAccess) -> list[_Row]:
-    """The lines of memory that an access touches, in order of address."""
     found: dict[int, Asked] = {}
     for address in np.unique(access.address[access.active]).tolist():
         lanes = np.flatnonzero(access.active & (access.address == address))
@@ -230,7 +219,6 @@ def _x(byte: int) -> float:
 
 # -- shared memory: wavefronts and their banks ---------------------------------------------------
 def draw_banks(shown: BankConflicts) -> Scene:
-    """The picture of a BankConflicts."""
     head: list[Item] = [_side_label("bank", 9, 11)]
     head += [Label(_LEFT + (bank + 0.5) * _BANK, 9, str(bank), _SMALL, anchor="middle")
              for bank in range(BANKS)]  # fmt: skip
@@ -265,7 +253,6 @@ def _wavefronts(use: BankUse, wide: int, named: bool) -> list[_Row]:
 
 
 def _words(part: BankPass, turn: int, wide: int, named: bool) -> list[Item]:
-    """What each bank serves in one of a pass's wavefronts."""
     items: list[Item] = []
     for bank in range(BANKS):
         words = part.words.get(bank, ())

@@ -18,7 +18,6 @@ _BAR, _LINE, _LETTER = 0.17, 0.165, 0.075  # inches: a bar, a line of a name, a 
 
 @styled
 def bars(b: Benchmark) -> TimingPicture:
-    """The picture of a benchmark of one size."""
     return TimingPicture(_times(b) if b.kind == "gpu" else _counts(b), repr(b))
 
 
@@ -36,7 +35,6 @@ class _Rows:
         self.colours = [look(k, len(ends))["color"] for k in range(len(ends))]
 
     def prepare(self, axes: Axes) -> None:
-        """Names at the left, the first on top; bars from a grey line."""
         tidy(axes).grid(visible=False)
         axes.set_ylim(self.height, 0)
         axes.set_yticks(self.middles, self.names, fontsize=9)
@@ -45,7 +43,6 @@ class _Rows:
         axes.tick_params(axis="y", length=0)
 
     def say_reasons(self, axes: Axes, missing: Sequence[bool], inches: float) -> None:
-        """Why there is nothing to draw of a variant."""
         for o, middle, none in zip(self.b.outcomes, self.middles, missing, strict=True):
             if none:
                 beside(axes, wrapped(reason(o), inches)[0], (0, middle), 6, style="italic",

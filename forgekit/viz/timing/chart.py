@@ -68,7 +68,6 @@ def page(headline: str, notes: Sequence[str], body: float) -> Figure:
 
 
 def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
-    """The house's grey lines; unit: above the axes, across: what runs along x."""
     axes.patch.set_alpha(0.0)
     axes.tick_params(colors=TEXT, labelsize=SMALL, length=3, which="major")
     axes.tick_params(which="minor", length=0, labelsize=0)
@@ -149,7 +148,6 @@ def name_points(axes: Axes, names: Sequence[Name], inches: float) -> None:
 
 
 def key(axes: Axes, x: float, y: float, style: dict[str, Any], **options: Any) -> None:
-    """A variant's marker, beside its name or its bar."""
     axes.plot([x], [y], color=style["color"], marker=style["marker"], markersize=5.5,
               markeredgewidth=0, clip_on=False, gid="key", **options)  # fmt: skip
 

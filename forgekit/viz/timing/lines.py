@@ -28,7 +28,6 @@ _COLUMNS, _CHART = 3, 2.2  # of several small ones, with their axes
 
 @styled
 def lines(s: Sweep) -> TimingPicture:
-    """The picture of a sweep; see `Sweep.plot`."""
     return TimingPicture(_rates(s) if s.kind == "gpu" else _several(s), repr(s))
 
 
@@ -129,13 +128,11 @@ def _several(s: Sweep) -> Figure:
 
 
 def _is_drawn(s: Sweep, name: str) -> bool:
-    """Whether something of it was counted, or recorded on a GPU."""
     counted = any(m is not None and m.counters is not None for m in s.measured(name))
     return counted or s.benchmarks[-1].recorded_row(name) is not None
 
 
 def _legend(axes: Axes, s: Sweep, shown: Sequence[str], columns: int) -> None:
-    """Markers and names of the variants that have a line or a bar."""
     axes.set_axis_off()
     axes.patch.set_alpha(0.0)
     for name in shown:

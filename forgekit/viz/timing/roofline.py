@@ -39,7 +39,6 @@ class _Point:
 
 @styled
 def roofline(b: Benchmark) -> TimingPicture:
-    """The picture of bounds; see `Benchmark.roofline`."""
     gpu = GPUS[DEFAULT]
     points = [p for k, o in enumerate(b.outcomes) if (p := _point(b, k, o, gpu)) is not None]
     if not points:
@@ -114,7 +113,6 @@ def _draw(points: Sequence[_Point], gpu: Gpu, headline: str, notes: list[str]) -
 
 
 def _draw_roof(axes: Axes, points: Sequence[_Point], gpu: Gpu) -> None:
-    """Axes that show all points and the roof's ridge; the bounds, named."""
     peak, ridge = _peak(gpu), _peak(gpu) / gpu.bandwidth
     xs = [ridge, *(p.intensity for p in points)]
     low, high = min(xs) / 4, max(xs) * 4

@@ -39,11 +39,7 @@ styled = matplotlib.rc_context({
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A picture of a benchmark, shown by a notebook; `print` gives its words.
-
-    Attributes:
-        figure: the matplotlib Figure. words: all that it says with numbers, the headline first.
-    """
+    """A benchmark's matplotlib `figure`, and in `words` all that it says with numbers."""
 
     figure: Figure
     words: str
@@ -72,12 +68,10 @@ class TimingPicture(Picture):
 
     @property
     def summary(self) -> str:
-        """The same words."""
         return self.words
 
 
 def timing_html(shown: TimingPicture) -> str:
-    """What a notebook shows of a plot."""
     drawn = f'<div class="fk-scroll" style="overflow-x:auto">{shown.svg}</div>'
     return living(shown.png, drawn, shown.alt, WIDTH * CSS_PIXELS)
 

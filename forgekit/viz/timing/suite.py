@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +41,7 @@ def check_plot_file(file: Path) -> None:
 
 
 def save(results: SuiteResults, file: Path) -> bool:
-    """Draw into a PNG or SVG file; false where there is nothing to draw. Raises UsageError if the
-    file cannot be written.
-    """
+    """Draw into a PNG or SVG file; False if there is nothing to draw. Raises UsageError."""
     figure = draw(results)
     if figure is not None:
         drawn = io.BytesIO()
@@ -59,10 +56,13 @@ def draw(results: SuiteResults) -> Figure | None:
     points = [(row, value) for row in results.rows if (value := _value(results, row)) is not None]
     if not points:
         return None
-    styles = _styles(list(dict.fromkeys(row.contender for row, _ in points)))
+    others = zip(*map(itertools.cycle, _OTHERS), strict=False)
+    names = dict.fromkeys(row.contender for row, _ in points)
+    styles = {name: _STYLES.get(name) or next(others) for name in names}
     bands: dict[str, dict[str, Points]] = {}
     for row, value in points:
-        of_title = bands.setdefault(_title(row), {})
+        title = row.case.op + ("" if row.case.dim == -1 else f" dim {row.case.dim}")
+        of_title = bands.setdefault(title, {})
         of_title.setdefault(row.case.dtype, []).append((row, value))
     shapes = {title: _shapes(band) for title, band in bands.items()}
     heights = [_TOP + _LINE * (len(lines) + 0.4) + _BOTTOM for lines in shapes.values()]
@@ -96,16 +96,6 @@ def _value(results: SuiteResults, row: SuiteRow) -> float | None:
     if row.counters is not None:
         return row.counters.global_bytes / row.moved_bytes
     return results.percent(row)
-
-
-def _styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Contender -> colour and marker."""
-    others = zip(*map(itertools.cycle, _OTHERS), strict=False)
-    return {name: _STYLES.get(name) or next(others) for name in names}
-
-
-def _title(row: SuiteRow) -> str:
-    return row.case.op + ("" if row.case.dim == -1 else f" dim {row.case.dim}")
 
 
 def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], height: float) -> None:

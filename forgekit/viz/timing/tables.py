@@ -11,17 +11,14 @@ from forgekit.text import Table
 
 
 def benchmark_html(b: Benchmark) -> str:
-    """One table."""
     return _tables(b.headline, [("", columns(b))], b.notes)
 
 
 def sweep_html(s: Sweep) -> str:
-    """A table for each quantity, side by side."""
     return _tables(s.headline, sweep_columns(s), s.notes)
 
 
 def recorded_html(r: Recorded) -> str:
-    """Steps down, sizes and types across."""
     note = "Median time; percent of that copy's GB/s, each input read once and each output written "
     return _tables(r.headline, [("", r.table)], [note + "once."])
 

@@ -104,7 +104,9 @@ def test_nsys(fakes, capfd, tmp_path):
     assert main(["profile", "nsys", "--out", str(out), "--", *SAYS]) == 0
     said = capfd.readouterr().out
     assert "naive_kernel                                            4  71.4 µs" in said
-    assert "cudaMalloc                 2   131 ms" in said
+    assert "cudaMalloc                 2   131 ms" in said and "Nothing was copied.\n" in said
+    assert "cudaLaunchKernelExC       10  1.04 ms  4.44 µs   0.8" in said
+    assert max(map(len, said.partition("report: ")[0].splitlines())) <= 100
     assert f"report: {out} (`nsys-ui` opens it" in said
     assert out.read_text() == "report of nsys\n" and not list(tmp_path.rglob("*.sqlite"))
     assert fakes.calls[0]["environment"] == {"FORGEKIT_DEVICE": "gpu"}
@@ -114,8 +116,12 @@ def test_nsys(fakes, capfd, tmp_path):
 def test_nsys_as_json(fakes, capfd, tmp_path):
     assert main(["profile", "nsys", "--json", "--", *SAYS]) == 0
     printed = json.loads(capfd.readouterr().out)
-    assert [row["function"] for row in printed["kernels"]][:2] == ["naive_kernel", "tile_kernel"]
-    assert printed["api"][0]["name"] == "cudaMalloc" and printed["memory"] == []
+    naive, tile, fill = printed["kernels"]  # in the text, naive is the second
+    assert (naive["function"], tile["function"]) == ("naive_kernel", "tile_kernel")
+    assert list(naive.values())[2:] == [4, 71360, 17744, 58.0]
+    assert "FillFunctor<float>, std::array" in fill["name"]  # commas in quotes
+    assert [row["name"] for row in printed["api"]] == ["cudaMalloc", "cudaLaunchKernelExC"]
+    assert printed["memory"] == []
     assert Path(printed["report"]).is_file() and not list(tmp_path.rglob("*.sqlite"))
 
 
@@ -126,13 +132,21 @@ def test_sanitize(fakes, capfd):
     fakes.behave(
         memcheck="memcheck.txt",
         racecheck="racecheck.txt",
+        initcheck="initcheck.txt",
         record=["FORGEKIT_DEVICE", "PYTORCH_NO_CUDA_MEMORY_CACHING"],
     )
     assert main(["sanitize", "--", *SAYS]) == 1
     out = capfd.readouterr().out
-    assert "memcheck       28  Invalid __global__ read of size 4 bytes\n" in out
-    assert "kernels.py, line 191 in race_shared_kernel\n" in out
-    assert "synccheck       0\n" in out
+    assert (
+        "tool       errors  first error\n"
+        "memcheck       28  Invalid __global__ read of size 4 bytes\n"
+        "                   kernels.py, line 177 in overhang_kernel\n"
+        "racecheck       1  Race reported\n"
+        "                   kernels.py, line 191 in race_shared_kernel\n"
+        "initcheck     256  Uninitialized __global__ memory read of size 4 bytes\n"
+        "                   kernels.py, line 220 in unset_global_0\n"
+        "synccheck       0\n"
+    ) in out
     logs = Path(out.split("all that was said: ")[1].strip())
     assert "ERROR SUMMARY: 28 errors" in (logs / "memcheck.txt").read_text()
     ran = [call["argv"][call["argv"].index("--tool") + 1] for call in fakes.calls]

@@ -82,19 +82,3 @@ def test_a_tool_that_did_not_end():
     log = "========= COMPUTE-SANITIZER\n========= Error: Device not supported\n"
     found = sanitizer.result("memcheck", log, 1)
     assert found.errors is None
-
-
-def test_table():
-    logs = {t: (SAMPLES / f"{t}.txt").read_text() for t in ("memcheck", "racecheck", "initcheck")}
-    results = [sanitizer.result(tool, log, 0) for tool, log in logs.items()]
-    results.append(sanitizer.Result("synccheck", 0, 0, 0))
-    assert sanitizer.as_table(results) == (
-        "tool       errors  first error\n"
-        f"memcheck       28  {READ}\n"
-        "                   kernels.py, line 177 in overhang_kernel\n"
-        "racecheck       1  Race reported\n"
-        "                   kernels.py, line 191 in race_shared_kernel\n"
-        f"initcheck     256  {UNSET}\n"
-        "                   kernels.py, line 220 in unset_global_0\n"
-        "synccheck       0"
-    )
