@@ -110,12 +110,14 @@ def test_shared_memory():
 
 
 # -- floats ----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("threads", [3, 64, 300])
-def test_float_sums_are_taken_in_order(threads):
-    x = np.random.default_rng(4).standard_normal(threads).astype(np.float32)
-    cell, old = np.array([0.5], np.float32), np.zeros(threads, np.float32)
-    body = f"{AT} ld.global.b32 %r4, [%rd11]; atom.global.add.f32 %r5, [%rd0], %r4; {KEEP}"
-    launch(body, cell, x, old, block=threads)
+@pytest.mark.parametrize("batch_threads", [32, 1 << 15])
+@pytest.mark.parametrize("threads, grid", [(3, 1), (64, 5), (300, 1)])
+def test_float_sums_are_taken_in_order(threads, grid, batch_threads):
+    x = np.random.default_rng(4).standard_normal(threads * grid).astype(np.float32)
+    cell, old = np.array([0.5], np.float32), np.zeros_like(x)
+    body = f"""mov.u32 %r1, %ctaid.x; mad.lo.s32 %r0, %r1, {threads}, %r0;
+    {AT} ld.global.b32 %r4, [%rd11]; atom.global.add.f32 %r5, [%rd0], %r4; {KEEP}"""
+    launch(body, cell, x, old, block=threads, grid=grid, batch_threads=batch_threads)
     total, olds = np.float32(0.5), []
     for v in x:
         olds.append(total)
