@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.vgpu.errors import UnsupportedPtxError
 from forgekit.vgpu.opcodes.atomics import operation
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd1, %rd10; add.s64 %rd12, %rd2, %rd10; "
@@ -189,15 +188,3 @@ def test_doubles_and_64_bit_integers():
     assert cell[0] == 2**63
     launch("mov.b64 %rd5, 0x7fffffffffffffff; red.global.add.u64 [%rd0], %rd5; ret;", cell, block=1)
     assert cell[0] == 2**64 - 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "atom.global.add.v2.f32 {%r1, %r2}, [%rd0], {%r3, %r4};",
-        "atom.global.cas.b128 %rd1, [%rd0], %rd2, %rd3;",
-    ],
-)
-def test_variants_that_are_refused(text):
-    with pytest.raises(UnsupportedPtxError, match="does not know this variant"):
-        launch(text + " ret;", np.zeros(4, np.float32))

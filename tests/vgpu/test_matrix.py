@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ptx_launch import kernel, launch
+from ptx_launch import launch
 
 from forgekit.vgpu import fp8
-from forgekit.vgpu.errors import MemoryAccessError, SanitizerError, UnsupportedPtxError
-from forgekit.vgpu.program import load
+from forgekit.vgpu.errors import MemoryAccessError, SanitizerError
 
 # -- ldmatrix, stmatrix ---------------------------------------------------------------------------
 FILL = """.shared .align 16 .b8 s[1536]; mov.b32 %r1, s; mad.lo.s32 %r2, %r0, 48, %r1;
@@ -99,19 +98,3 @@ def test_undefined_rows_go_to_their_rows_of_the_result():
     with pytest.raises(SanitizerError, match="has written") as error:
         launch(body.format(stored="%r22"), np.zeros(32, np.float32), sanitize=True)
     assert error.value.findings[0].kind == "uninitialised-shared"
-
-
-@pytest.mark.parametrize("name, operands", [
-    ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", "{%r1}, {%r1}, {%r1}, {%r1}"),
-    ("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "{%r1}, {%r1}, {%r1}, {%r1}"),
-    ("mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16", "{%r1}, {%r1}, {%r1}, {%r1}"),
-    ("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", "{%r1}, {%r1}, {%r1}, {%r1}"),
-    ("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "{%r1}, {%r1}, {%r1}, {%r1}"),
-    ("mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32", "{%r1}, {%r1}, {%r1}, {%r1}"),
-    ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "{%r1}, {%r1}, {%r1}, {%r1}"),
-    ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", "{%r1, %r1}, [%r1]"),
-    ("ldmatrix.sync.aligned.m8n8.x2.shared.b16", "{%r1}, [%r1]"),
-])  # fmt: skip
-def test_others_are_refused_by_name(name, operands):
-    with pytest.raises(UnsupportedPtxError, match=name.replace(".", r"\.")):
-        load(kernel(f"{name} {operands}; ret;", 1))

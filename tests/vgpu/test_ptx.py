@@ -455,41 +455,6 @@ def test_unknown_opcode() -> None:
     assert "/home" not in message
 
 
-@pytest.mark.parametrize(
-    "instruction",
-    [
-        "add.foo.s32 %r1, %r2, %r3;",
-        "add.f32.f64 %r1, %r2, %r3;",
-        "mul.lo.b32 %r1, %r2, %r3;",
-        "mad.lo.sat.s32 %r1, %r2, %r3, %r4;",
-        "add.sat.u32 %r1, %r2, %r3;",
-        "min.relu.u32 %r1, %r2, %r3;",
-        "add.rz.f64 %rd1, %rd2, %rd3;",
-        "add.sat.bf16 %rs1, %rs2, %rs3;",
-        "fma.rn.oob.f16 %rs1, %rs1, %rs1, %rs1;",
-        "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 3, %p2;",
-        "prmt.b32.xyz %r1, %r2, %r3, 0;",
-        "shl.f32 %r1, %r2, 3;",
-        "mov.b128 %rd1, %rd2;",
-        "mov.b64 {%r1, %r2, %r3}, %rd1;",
-        "setp.lo.f32.x %p1, %r1, %r2;",
-        "setp.ltu.s32 %p1, %r1, %r2;",
-        "set.eq.f16.f16 %rs1, %rs2, %rs3;",
-        "cvt.rs.f16.f32 %rs1, %r2;",
-        "cvt.rn.tf32.f16 %r1, %rs2;",
-        "cvt.rn.e4m3x2.f32 %rs1, %r2, %r3;",
-        "rcp.approx.f16 %rs1, %rs2;",
-        "div.rz.f64 %rd1, %rd2, %rd3;",
-        "testp.odd.f32 %p1, %r1;",
-        "max.abs.f32 %r1, %r2, %r3;",
-    ],
-)
-def test_unknown_qualifiers_are_refused(instruction: str) -> None:
-    """An instruction is not run as if a part of its name were not there."""
-    with pytest.raises(UnsupportedPtxError, match=instruction.split()[0]):
-        load(instruction)
-
-
 def test_undeclared_register() -> None:
     with pytest.raises(PtxSyntaxError, match=r"PTX line 7: undeclared register %x1"):
         load("mov.b32 %x1, 0;")
