@@ -10,7 +10,7 @@ import numpy as np
 from forgekit.vgpu import ptx
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import SHARED_RESERVED
-from forgekit.vgpu.ptx import dataflow
+from forgekit.vgpu.ptx.dataflow import Dataflow
 from forgekit.vgpu.ptx.source_lines import describe_source
 from forgekit.vgpu.user_lines import SourceLine, source_line
 
@@ -28,15 +28,13 @@ DTYPES: dict[str, np.dtype] = {
 }  # fmt: skip
 
 
-class Code:
-    """What PTX says of one kernel. Dataflow is computed when it is first asked for."""
+class Code(Dataflow):
+    """What PTX says of one kernel: its dataflow, where variables lie, the lines it comes from."""
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
-        self.kernel = kernel
+        super().__init__(kernel)
         self.module = module
         self.target = module.target
-        self.instructions = kernel.instructions
-        self.registers = {name: i for i, name in enumerate(kernel.registers)}
         # No instruction that the decoder knows uses a register of another type.
         self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
         self._lines: dict[int, SourceLine | None] = {}
@@ -60,69 +58,13 @@ class Code:
         return self.shared_end - SHARED_RESERVED + record.shared_bytes
 
     @functools.cached_property
-    def live(self) -> list[int]:
-        """Registers (a bit set) that are read at or after each instruction; `dataflow.liveness`."""
-        return dataflow.liveness(self.kernel, self.registers)
-
-    @functools.cached_property
-    def dying(self) -> list[list[int]]:
-        """Registers that are not read any more after each instruction; `dataflow.dying`."""
-        return dataflow.dying(self.kernel, self.registers, self.live)
-
-    @functools.cached_property
-    def _polls(self) -> list[int]:
-        return dataflow.polls_before(self.kernel)
-
-    def polls(self, first: int, last: int) -> bool:
-        """Whether an instruction from `first` to `last` may ask in a loop for news from others."""
-        return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
-
-    @functools.cached_property
-    def address_origins(self) -> tuple[dataflow.Origins, dataflow.Origins]:
-        """What the addresses of its stores and loads come from; `dataflow.address_origins`."""
-        return dataflow.address_origins(self.kernel)
-
-    @functools.cached_property
     def pointer_slots(self) -> list[int]:
         """Offsets in the parameters of the words that may hold a pointer: those of 64 bits, and the
         first of what may be a tensor map. A size of 32 bits and what stands in the padding after it
         can look like one.
         """
-        words = dataflow.parameter_words(self.kernel, 8) | dataflow.tensor_maps(self.kernel)
+        words = self.tensor_maps.union(self.wide_parameters())
         return sorted(self.param_offsets[name] + at for name, at in words)
-
-    @functools.cached_property
-    def is_asynchronous(self) -> bool:
-        """Whether it uses mbarriers, bulk copies, asynchronous stores or products."""
-        names = {i.opcode[:3] for i in self.instructions}
-        return any(
-            name[0] in ("mbarrier", "wgmma")
-            or name == ("cp", "async", "bulk")
-            or name[:2] == ("st", "async")
-            for name in names
-        )
-
-    @functools.cached_property
-    def registers_read(self) -> frozenset[str]:
-        """Names of the registers that some instruction reads."""
-        return frozenset(r for i in self.instructions for r in dataflow.reads_and_writes(i)[0])
-
-    @functools.cached_property
-    def unit_bytes(self) -> int:
-        """Its narrowest access to shared or global memory, at most 8 bytes wide."""
-        return dataflow.narrowest_access(self.kernel)
-
-    @functools.cached_property
-    def loops(self) -> list[tuple[int, int]]:
-        """List (first instruction, last) of each loop, an outer one before those inside."""
-        ends: dict[int, int] = {}
-        for pc, i in enumerate(self.instructions):
-            target = i.operands[0] if i.opcode[0] == "bra" else None
-            name = target.name if isinstance(target, ptx.Symbol) else ""
-            first = self.kernel.labels.get(name, pc + 1)
-            if first <= pc:
-                ends[first] = max(pc, ends.get(first, 0))
-        return sorted(ends.items(), key=lambda loop: (loop[0], -loop[1]))
 
     def line_at(self, pc: int) -> SourceLine | None:
         """Return the Python line of an instruction; None where the PTX has no line information.

@@ -26,24 +26,9 @@ _PI = Decimal(
 )
 
 
-def log2(x: Array) -> Array:
-    return _rounded(np.log2, _log2, x)
-
-
-def sin(x: Array) -> Array:
-    return _rounded(np.sin, _sin, x)
-
-
-def cos(x: Array) -> Array:
-    return _rounded(np.cos, _cos, x)
-
-
-def tanh(x: Array) -> Array:
-    return _rounded(np.tanh, _tanh, x)
-
-
-def _rounded(fn: Callable[[Array], Array], exact: Callable[[Decimal], Decimal], x: Array) -> Array:
-    wide = fn(x.astype(np.float64))
+def rounded(name: str, x: Array) -> Array:
+    """log2, sin, cos or tanh, by name, of float32."""
+    wide = getattr(np, name)(x.astype(np.float64))
     result: Array = wide.astype(np.float32)
     # How far the bits that rounding removes are above the lowest that leave a doubt; those below
     # wrap around. (Results that are subnormal in float32 are x itself.)
@@ -51,29 +36,16 @@ def _rounded(fn: Callable[[Array], Array], exact: Callable[[Decimal], Decimal], 
     doubtful = above <= 2 * _DOUBT
     if doubtful.any():
         with localcontext(prec=_DIGITS):
-            values = [exact(Decimal(float(v))) for v in x[doubtful]]
+            values = [_EXACT[name](Decimal(float(v))) for v in x[doubtful]]
             nearest = np.array([float(v) for v in values])
             error = np.array([float(v - Decimal(float(v))) for v in values])
         result[doubtful] = floats.round_to_f32(nearest, error, "rn")
     return result
 
 
-def _log2(x: Decimal) -> Decimal:
-    return x.ln() / Decimal(2).ln()
-
-
 def _tanh(x: Decimal) -> Decimal:
     square = (2 * x).exp()
     return (square - 1) / (square + 1)
-
-
-def _sin(x: Decimal) -> Decimal:
-    angle = x % (2 * _PI)
-    return _series(angle, angle, 1)
-
-
-def _cos(x: Decimal) -> Decimal:
-    return _series(x % (2 * _PI), Decimal(1), 0)
 
 
 def _series(angle: Decimal, term: Decimal, power: int) -> Decimal:
@@ -84,3 +56,11 @@ def _series(angle: Decimal, term: Decimal, power: int) -> Decimal:
         term *= -angle * angle / (power * (power - 1))
         total += term
     return total
+
+
+_EXACT: dict[str, Callable[[Decimal], Decimal]] = {
+    "log2": lambda x: x.ln() / Decimal(2).ln(),
+    "tanh": _tanh,
+    "sin": lambda x: _series(x % (2 * _PI), x % (2 * _PI), 1),
+    "cos": lambda x: _series(x % (2 * _PI), Decimal(1), 0),
+}

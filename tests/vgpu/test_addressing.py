@@ -27,70 +27,80 @@ def load(offset: int, kind: str = "b32", step: int = 4) -> str:
 
 
 # -- global memory ---------------------------------------------------------------------------------
-def test_one_past_the_end():
-    x = np.zeros((8, 4), np.float32)
-    body = load(4)
-    message = stopped(body, x)
-    assert f"PTX line {line_of(body, 'ld.global')}: ld.global.b32" in message
-    assert "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], 4 bytes past its end." in message
-    assert "x: float32 (8, 4) has 128 bytes." in message
-    assert "more thread" not in message
-    # The thread has an element of its own: its index is wrong, a predicate would not help.
-    assert "look at how the ind" in message and "predicate" not in message
+def zeros(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float32)
 
 
-STORE = AT.format(step=4) + "st.global.b32 [%rd11], %r0; ret;"
-UPDATE = AT.format(step=4) + "red.global.add.s32 [%rd11], 1; ret;"
-FAR = "ld.global.b32 %r5, [%rd0+8727373545472]; ret;"
-TO_THE_SECOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; "
+ST = AT.format(step=4) + "st.global.b32 [%rd11], %r0; ret;"
+RED = AT.format(step=4) + "red.global.add.s32 [%rd11], 1; ret;"
+VECTOR = "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd11]; st.global.b32 [%rd11], %r8; ret;"
+BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5, [%rd6+16]; ret;"
 
 
 @pytest.mark.parametrize(
-    ("body", "shapes", "said"),
+    ("body", "arrays", "says"),
     [
-        (load(0), [20], "thread (20, 0, 0) of block (0, 0, 0) reads x[20]"),
-        (load(0), [20], "this is thread number 20, counted over all blocks."),
-        (load(0), [20], "`if i < x.shape[0]:`"),  # a thread without an element
-        (load(-4), [64], "does not count from the end"),  # a negative index
-        (load(-8), [(8, 4)], "of block (0, 0, 0) reads x[0, -2], 8 bytes before its start."),
-        (load(-8), [(8, 4)], "1 more thread had done so when the kernel was stopped."),
-        (STORE, [16], "writes x[16]"),
-        (UPDATE, [16], "updates x[16]"),
-        (TO_THE_SECOND + "ld.global.b32 %r5, [%rd6+16]; ret;", [4, 4],
-         "reads y[4], 4 bytes past its end"),
-        (FAR, [4], "which belongs to no tensor of this launch"),
-        (FAR, [4], "Tensors: x: float32 (4,)."),
-        ("mov.b64 %rd5, 0; ld.global.b32 %r5, [%rd5]; ret;", [4], "address 0x0 (a null pointer)"),
-        ("mov.b64 %rd5, 4096; ld.global.b32 %r5, [%rd5]; ret;", [], "Tensors: none."),
-        ("mov.b64 %rd5, 0x4000000000000000; ld.b32 %r5, [%rd5]; ret;", [1],  # in no window
-         "which belongs to no tensor"),
-        ("ld.global.b32 %r5, [%rd0]; ret;", [(0, 4)], "reads x[0, 0], 4 bytes past its end."),
-        ("ld.global.b32 %r5, [%rd0]; ret;", [(0, 4)],
-         "x: float32 (0, 4) has 0 bytes. An empty tensor has no element to access."),
-        (load(2), [64], "not a multiple of 4 (it is 2 beyond one)"),
+        # The thread has an element of its own: its index is wrong, a predicate would not help.
+        (load(4), [zeros(8, 4)], [
+            "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], 4 bytes past its end.",
+            "x: float32 (8, 4) has 128 bytes.", "look at how the ind", "!more thread",
+            "!predicate",
+        ]),
+        (load(0), [zeros(20)], [  # a thread without an element
+            "thread (20, 0, 0) of block (0, 0, 0) reads x[20]", "`if i < x.shape[0]:`",
+            "thread number 20",
+        ]),
+        (load(-4), [zeros(64)], ["does not count from the end"]),
+        (load(-8), [zeros(8, 4)], [
+            "of block (0, 0, 0) reads x[0, -2], 8 bytes before its start.",
+            "1 more thread had done so when the kernel was stopped.",
+        ]),
+        (ST, [zeros(16)], ["writes x[16]"]),
+        (RED, [zeros(16)], ["updates x[16]"]),
+        (BEYOND, [zeros(4), zeros(4)], ["reads y[4], 4 bytes past its end"]),
+        ("ld.global.b32 %r5, [%rd0+8727373545472]; ret;", [zeros(4)], [
+            "which belongs to no tensor of this launch", "Tensors: x: float32 (4,).",
+        ]),
+        ("mov.b64 %rd5, 0; ld.global.b32 %r5, [%rd5]; ret;", [zeros(4)], [
+            "at address 0x0 (a null pointer)",
+        ]),
+        ("ld.global.b32 %r5, [%rd0]; ret;", [zeros(0, 4)], [
+            "reads x[0, 0], 4 bytes past its end.",
+            "x: float32 (0, 4) has 0 bytes. An empty tensor has no element to access.",
+        ]),
+        ("mov.b64 %rd5, 4096; ld.global.b32 %r5, [%rd5]; ret;", [], ["Tensors: none."]),
+        (load(2, "b8", 1).replace("%r5", "%rs5"), [np.zeros(33, np.uint8)], [
+            "reads x[33], 1 byte past its end",
+        ]),
+        (AT.format(step=16) + VECTOR, [zeros(127)], [
+            "thread (31, 0, 0)", "reads x[124] and the 3 after it, 4 bytes past its end",
+        ]),
+        (AT.format(step=4) + VECTOR, [zeros(8, 32)], [
+            "Misaligned access", "thread (1, 0, 0) of block (0, 0, 0) reads 16 bytes at x[0, 1]",
+            "not a multiple of 16 (it is 4 beyond one)", "23 more threads",
+        ]),
+        (load(2), [zeros(64)], ["not a multiple of 4 (it is 2 beyond one)"]),
+        ("mov.b64 %rd5, 0x4000000000000000; ld.b32 %r5, [%rd5]; ret;", [zeros(1)], [
+            "which belongs to no tensor",
+        ]),
     ],
 )  # fmt: skip
-def test_messages(body, shapes, said):
-    assert said in stopped(body, *(np.zeros(shape, np.float32) for shape in shapes))
+def test_wrong_addresses(body: str, arrays: list[np.ndarray], says: list[str]):
+    """says: parts of the message; after `!` what it must not say."""
+    message = stopped(body, *arrays)
+    for part in says:
+        assert (part.removeprefix("!") in message) != part.startswith("!"), message
+
+
+def test_the_message_names_the_line():
+    body = load(4)
+    assert f"PTX line {line_of(body, 'ld.global')}: ld.global.b32" in stopped(body, zeros(32))
 
 
 def test_the_last_and_first_element_are_in_bounds():
-    launch(load(0), np.zeros(32, np.float32))
-
-
-def test_bytes():
-    x = np.zeros(33, np.uint8)
-    launch(load(1, "b8", 1).replace("%r5", "%rs5"), x)
-    assert "reads x[33], 1 byte past its end" in stopped(load(2, "b8", 1).replace("%r5", "%rs5"), x)
-
-
-def test_vectors_at_the_end():
-    body = AT.format(step=16) + "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd11]; "
-    body += "st.global.b32 [%rd11], %r8; ret;"
-    launch(body, np.zeros(128, np.float32))
-    message = stopped(body, np.zeros(127, np.float32))
-    assert "thread (31, 0, 0)" in message
-    assert "reads x[124] and the 3 after it, 4 bytes past its end" in message
+    launch(load(0), zeros(32))
+    launch(load(1, "b8", 1).replace("%r5", "%rs5"), np.zeros(33, np.uint8))
+    launch(AT.format(step=16) + VECTOR, zeros(128))
 
 
 def test_an_inactive_thread_may_hold_any_address():
@@ -114,15 +124,6 @@ def test_threads_of_one_access_may_reach_several_tensors():
 
 
 # -- alignment -------------------------------------------------------------------------------------
-def test_misaligned_vectors():
-    body = AT.format(step=4) + "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd11]; ret;"
-    message = stopped(body, np.zeros((8, 32), np.float32))
-    assert "Misaligned access" in message
-    assert "thread (1, 0, 0) of block (0, 0, 0) reads 16 bytes at x[0, 1]" in message
-    assert "not a multiple of 16 (it is 4 beyond one)" in message
-    assert "23 more threads" in message
-
-
 @pytest.mark.parametrize("start", [1, 2, 3])
 def test_a_tensor_that_starts_between_two_vectors(start):
     """Its own first element is not a place for a vector, though it is at offset 0."""
@@ -148,27 +149,22 @@ SHARED = """.shared .align 16 .b8 buffer[64]; mov.b32 %r1, buffer; shl.b32 %r2, 
 add.s32 %r3, %r1, %r2;"""
 
 
-def test_shared_memory_out_of_bounds():
-    message = stopped(SHARED + "st.shared.b32 [%r3], %r0; ret;")
-    assert "thread (16, 0, 0)" in message and "15 more threads" in message
-    assert "writes 4 bytes at shared-memory offset 64; a block has 64 bytes." in message
-
-
-def test_shared_memory_before_the_start():
-    assert "shared-memory offset -4; a block has 64 bytes" in stopped(
-        SHARED + "ld.shared.b32 %r5, [%r3+-4]; ret;"
-    )
-
-
-def test_shared_memory_misaligned():
-    message = stopped(SHARED + "ld.shared.v2.b32 {%r5, %r6}, [%r3]; ret;")
-    assert "thread (1, 0, 0) of block (0, 0, 0) reads 8 bytes at shared-memory offset 4" in message
-
-
-def test_a_block_cannot_reach_the_shared_memory_of_another():
-    """The last bytes of a slice are padding to a round size: neither block may touch them."""
-    body = SHARED + "ld.shared.b32 %r5, [%r1+64]; ret;"
-    assert "offset 64; a block has 64 bytes" in stopped(body, grid=2)
+@pytest.mark.parametrize(
+    ("access", "says"),
+    [
+        ("st.shared.b32 [%r3], %r0;",
+         "block (0, 0, 0) writes 4 bytes at shared-memory offset 64; a block has 64 bytes."),
+        ("ld.shared.b32 %r5, [%r3+-4];", "shared-memory offset -4; a block has 64 bytes"),
+        ("ld.shared.v2.b32 {%r5, %r6}, [%r3];",
+         "thread (1, 0, 0) of block (0, 0, 0) reads 8 bytes at shared-memory offset 4"),
+        # The last bytes of a slice are padding to a round size: no block may touch them.
+        ("ld.shared.b32 %r5, [%r1+64];", "offset 64; a block has 64 bytes"),
+    ],
+)  # fmt: skip
+def test_shared_memory(access, says):
+    message = stopped(f"{SHARED} {access} ret;", grid=2)
+    assert says in message
+    assert "writes" not in says or ("thread (16, 0, 0)" in message and "more threads" in message)
 
 
 def test_dynamic_shared_memory():
@@ -213,17 +209,14 @@ def test_generic_addresses_reach_every_space():
 
 # -- masks -----------------------------------------------------------------------------------------
 MASKS = {
-    "all": "setp.ge.u32 %p1, %r0, 0;",
-    "none": "setp.lt.u32 %p1, %r0, 0;",
-    "threads": "setp.lt.u32 %p1, %r0, 5;",
-    "blocks": "setp.eq.u32 %p1, %r1, 1;",
-    "both": "add.s32 %r3, %r0, %r1; and.b32 %r3, %r3, 1; setp.eq.u32 %p1, %r3, 0;",
-    "one": "setp.eq.u32 %p1, %r0, 7; setp.eq.and.u32 %p1, %r1, 2, %p1;",
-}
-KEEP = {
-    "all": lambda b, t: True, "none": lambda b, t: False, "threads": lambda b, t: t < 5,
-    "blocks": lambda b, t: b == 1, "both": lambda b, t: (b + t) % 2 == 0,
-    "one": lambda b, t: (b, t) == (2, 7),
+    "all": ("setp.ge.u32 %p1, %r0, 0;", lambda b, t: True),
+    "none": ("setp.lt.u32 %p1, %r0, 0;", lambda b, t: False),
+    "threads": ("setp.lt.u32 %p1, %r0, 5;", lambda b, t: t < 5),
+    "blocks": ("setp.eq.u32 %p1, %r1, 1;", lambda b, t: b == 1),
+    "both": ("add.s32 %r3, %r0, %r1; and.b32 %r3, %r3, 1; setp.eq.u32 %p1, %r3, 0;",
+             lambda b, t: (b + t) % 2 == 0),
+    "one": ("setp.eq.u32 %p1, %r0, 7; setp.eq.and.u32 %p1, %r1, 2, %p1;",
+            lambda b, t: (b, t) == (2, 7)),
 }  # fmt: skip
 
 
@@ -233,18 +226,19 @@ KEEP = {
 @pytest.mark.parametrize("width", [1, 2])
 def test_stores_under_every_shape_of_mask(name, value, branch, width):
     """Masks that vary over threads, blocks, both or neither, with values that do too."""
+    mask, keep = MASKS[name]
     one, two = f"b32 [%rd12], {value};", f"v2.b32 [%rd12], {{{value}, {value}}};"
     op = "st.global." + (one if width == 1 else two)
     store = f"@!%p1 bra END; {op} END: ret;" if branch else f"@%p1 {op} ret;"
     body = f"""mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mad.lo.s32 %r4, %r1, %r2, %r0;
-    mul.wide.u32 %rd11, %r4, {4 * width}; add.s64 %rd12, %rd0, %rd11; {MASKS[name]} {store}"""
+    mul.wide.u32 %rd11, %r4, {4 * width}; add.s64 %rd12, %rd0, %rd11; {mask} {store}"""
     for block in (32, 40):
         x = np.full((3, block, width), -1, np.int32)
         launch(body, x, grid=3, block=block)
         for b in range(3):
             for t in range(block):
                 written = {"%r0": t, "%r1": b, "17": 17, "%r4": b * block + t}[value]
-                assert (x[b, t] == (written if KEEP[name](b, t) else -1)).all()
+                assert (x[b, t] == (written if keep(b, t) else -1)).all()
 
 
 def test_of_threads_at_one_address_the_last_wins():

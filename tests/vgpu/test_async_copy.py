@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch, line_of
 
-from forgekit.vgpu.errors import MemoryAccessError, UnsupportedPtxError
+from forgekit.vgpu.errors import MemoryAccessError
 
 HEAD = """.shared .align 16 .b8 s[2048]; mov.b32 %r1, s; shl.b32 %r2, %r0, 4; add.s32 %r3, %r1, %r2;
 mul.wide.u32 %rd2, %r0, 16; add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2; """
@@ -148,8 +148,3 @@ def test_wrong_addresses(operands, words, says):
     with pytest.raises(MemoryAccessError, match=says) as caught:
         launch(body, np.zeros(words, np.uint32), np.zeros(128, np.uint32))
     assert f"PTX line {line_of(body, copy, 2)}:" in str(caught.value)
-
-
-def test_mbarriers_that_count_copies_besides_are_refused():
-    with pytest.raises(UnsupportedPtxError, match=r"without \.noinc"):
-        launch("cp.async.mbarrier.arrive.shared.b64 [%r1]; ret;")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.vgpu.errors import UnsupportedPtxError
 from forgekit.vgpu.opcodes.atomics import operation
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd1, %rd10; add.s64 %rd12, %rd2, %rd10; "
@@ -110,12 +109,14 @@ def test_shared_memory():
 
 
 # -- floats ----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("threads", [3, 64, 300])
-def test_float_sums_are_taken_in_order(threads):
-    x = np.random.default_rng(4).standard_normal(threads).astype(np.float32)
-    cell, old = np.array([0.5], np.float32), np.zeros(threads, np.float32)
-    body = f"{AT} ld.global.b32 %r4, [%rd11]; atom.global.add.f32 %r5, [%rd0], %r4; {KEEP}"
-    launch(body, cell, x, old, block=threads)
+@pytest.mark.parametrize("batch_threads", [32, 1 << 15])
+@pytest.mark.parametrize("threads, grid", [(3, 1), (64, 5), (300, 1)])
+def test_float_sums_are_taken_in_order(threads, grid, batch_threads):
+    x = np.random.default_rng(4).standard_normal(threads * grid).astype(np.float32)
+    cell, old = np.array([0.5], np.float32), np.zeros_like(x)
+    body = f"""mov.u32 %r1, %ctaid.x; mad.lo.s32 %r0, %r1, {threads}, %r0;
+    {AT} ld.global.b32 %r4, [%rd11]; atom.global.add.f32 %r5, [%rd0], %r4; {KEEP}"""
+    launch(body, cell, x, old, block=threads, grid=grid, batch_threads=batch_threads)
     total, olds = np.float32(0.5), []
     for v in x:
         olds.append(total)
@@ -187,15 +188,3 @@ def test_doubles_and_64_bit_integers():
     assert cell[0] == 2**63
     launch("mov.b64 %rd5, 0x7fffffffffffffff; red.global.add.u64 [%rd0], %rd5; ret;", cell, block=1)
     assert cell[0] == 2**64 - 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "atom.global.add.v2.f32 {%r1, %r2}, [%rd0], {%r3, %r4};",
-        "atom.global.cas.b128 %rd1, [%rd0], %rd2, %rd3;",
-    ],
-)
-def test_variants_that_are_refused(text):
-    with pytest.raises(UnsupportedPtxError, match="does not know this variant"):
-        launch(text + " ret;", np.zeros(4, np.float32))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from ptx_launch import launch
 from tests.vgpu.harness import check
 
 WORDS = {
+    1: [0, 1],
     16: [0, 1, 0x8000, 0x7FFF, 0xFFFF, 0x5A3C],
     32: [0, 1, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFF, 0x5A3C96F1, 0x00010000],
     64: [0, 1, 1 << 63, (1 << 63) - 1, (1 << 64) - 1, 0x5A3C96F1_0123ABCD, 1 << 32],
@@ -25,59 +27,56 @@ def signed(x: int, bits: int) -> int:
     return x - (1 << bits) if x >> bits - 1 else x
 
 
-@pytest.mark.parametrize("bits", [16, 32, 64])
-@pytest.mark.parametrize(
-    "name, op", [("and", int.__and__), ("or", int.__or__), ("xor", int.__xor__)]
-)
-def test_logic(name: str, op, bits: int) -> None:
-    pairs = itertools.product(WORDS[bits], repeat=2)
-    check(
-        f"{name}.b{bits} d, a, b",
-        f"b{bits} b{bits} -> b{bits}",
-        [(a, b, op(a, b)) for a, b in pairs],
-    )
+def ones(bits: int) -> int:
+    return (1 << bits) - 1
+
+
+# Name, types, what it computes of the type's bits and its operands, the result's type if another.
+TABLE = [
+    ("and", ("b16", "b32", "b64", "pred"), lambda n, a, b: a & b, ""),
+    ("or", ("b16", "b32", "b64", "pred"), lambda n, a, b: a | b, ""),
+    ("xor", ("b16", "b32", "b64", "pred"), lambda n, a, b: a ^ b, ""),
+    ("not", ("b16", "b32", "b64", "pred"), lambda n, a: a ^ ones(n), ""),
+    ("cnot", ("b16", "b32", "b64"), lambda n, a: int(a == 0), ""),
+    ("mov", ("b16", "b32", "b64", "u16", "u32", "s32", "u64", "f32", "f64", "pred"),
+     lambda n, a: a, ""),
+    ("popc", ("b32", "b64"), lambda n, a: a.bit_count(), "u32"),
+    ("clz", ("b32", "b64"), lambda n, a: n - a.bit_length(), "u32"),
+    ("brev", ("b32", "b64"), lambda n, a: int(f"{a:0{n}b}"[::-1], 2), ""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "name, op", [("and", int.__and__), ("or", int.__or__), ("xor", int.__xor__)]
+    "name, kind, fn, result",
+    [(name, kind, fn, result) for name, kinds, fn, result in TABLE for kind in kinds],
 )
-def test_logic_of_predicates(name: str, op) -> None:
-    pairs = itertools.product((0, 1), repeat=2)
-    check(f"{name}.pred d, a, b", "pred pred -> pred", [(a, b, op(a, b)) for a, b in pairs])
+def test_words(name: str, kind: str, fn: Callable[..., int], result: str) -> None:
+    bits = 1 if kind == "pred" else int(kind[1:])
+    plain = kind if kind == "pred" else f"b{bits}"
+    count = fn.__code__.co_argcount - 1
+    words = WORDS[bits]
+    if count == 1 and bits > 16:
+        words = words + RANDOM[bits] + [1 << i for i in range(bits)]
+    rows = [(*v, fn(bits, *v)) for v in itertools.product(words, repeat=count)]
+    signature = f"{' '.join([plain] * count)} -> {result or plain}"
+    check(f"{name}.{kind} d, {', '.join('ab'[:count])}", signature, rows)
 
 
-def test_not_of_predicates() -> None:
-    check("not.pred d, a", "pred -> pred", [(0, 1), (1, 0)])
-    check("mov.pred d, a", "pred -> pred", [(0, 0), (1, 1)])
+def shifted(name: str, a: int, n: int, bits: int) -> int:
+    if name == "shl":
+        return (a << n) & ones(bits) if n < bits else 0
+    return (signed(a, bits) if name == "shr.s" else a) >> min(n, bits)
 
 
 @pytest.mark.parametrize("bits", [16, 32, 64])
-def test_not(bits: int) -> None:
-    full = (1 << bits) - 1
-    check(f"not.b{bits} d, a", f"b{bits} -> b{bits}", [(a, full - a) for a in WORDS[bits]])
-    check(f"cnot.b{bits} d, a", f"b{bits} -> b{bits}", [(a, int(a == 0)) for a in WORDS[bits]])
-
-
-@pytest.mark.parametrize("bits", [16, 32, 64])
-def test_shifts_clamp_their_amount(bits: int) -> None:
-    pairs = list(itertools.product(WORDS[bits], SHIFTS))
-    full = (1 << bits) - 1
-    left = [(a, n, (a << n) & full if n < bits else 0) for a, n in pairs]
-    logical = [(a, n, a >> n if n < bits else 0) for a, n in pairs]
-    arithmetic = [(a, n, signed(a, bits) >> min(n, bits)) for a, n in pairs]
-    check(f"shl.b{bits} d, a, b", f"b{bits} u32 -> b{bits}", left)
-    check(f"shr.u{bits} d, a, b", f"b{bits} u32 -> b{bits}", logical)
-    check(f"shr.b{bits} d, a, b", f"b{bits} u32 -> b{bits}", logical)
-    check(f"shr.s{bits} d, a, b", f"b{bits} u32 -> b{bits}", arithmetic)
-
-
-@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 255])
-def test_shifts_by_a_constant(n: int) -> None:
-    a = 0x96F1A5C3
-    left = (a << n) & 0xFFFFFFFF if n < 32 else 0
-    check(f"shl.b32 d, a, {n}", "b32 -> b32", [(a, left)])
-    check(f"shr.u32 d, a, {n}", "b32 -> b32", [(a, a >> n)])
-    check(f"shr.s32 d, a, {n}", "b32 -> b32", [(a, signed(a, 32) >> n)])
+@pytest.mark.parametrize("name", ["shl.b", "shr.b", "shr.u", "shr.s"])
+def test_shifts_clamp_their_amount(name: str, bits: int) -> None:
+    form = name.removesuffix(".b")
+    rows = [(a, n, shifted(form, a, n, bits)) for a in WORDS[bits] for n in SHIFTS]
+    check(f"{name}{bits} d, a, b", f"b{bits} u32 -> b{bits}", rows)
+    for n in (0, 1, 31, 32, 33, 255):  # a constant
+        rows = [(a, shifted(form, a, n, bits)) for a in WORDS[bits]]
+        check(f"{name}{bits} d, a, {n}", f"b{bits} -> b{bits}", rows)
 
 
 @pytest.mark.parametrize("mode", ["wrap", "clamp"])
@@ -117,45 +116,30 @@ def picked_bytes(a: int, b: int, selector: int) -> int:
 
 
 def test_prmt() -> None:
-    rows = []
-    for selector in (0x3210, 0x7654, 0x0123, 0x5410, 0xFEDC, 0xBA98, 0x8888, 0xFFFF3210, 0x7632):
-        for a, b in ((0x83828180, 0x77665544), (0x00FF7F80, 0xFFFFFFFF)):
-            rows.append((a, b, selector, picked_bytes(a, b, selector)))
+    selectors = (0x3210, 0x7654, 0x0123, 0x5410, 0xFEDC, 0xBA98, 0x8888, 0xFFFF3210, 0x7632)
+    words = ((0x83828180, 0x77665544), (0x00FF7F80, 0xFFFFFFFF))
+    rows = [(a, b, s, picked_bytes(a, b, s)) for s in selectors for a, b in words]
     check("prmt.b32 d, a, b, c", "b32 b32 b32 -> b32", rows)
     check("prmt.b32 d, a, b, 0x5140", "b32 b32 -> b32", [(0x44332211, 0x88776655, 0x66225511)])
 
 
 # The manual's table: for each mode the source bytes (b3, b2, b1, b0) for c = 0, 1, 2, 3.
 PRMT_MODES = {
-    "f4e": ("3210", "4321", "5432", "6543"),
-    "b4e": ("5670", "6701", "7012", "0123"),
-    "rc8": ("0000", "1111", "2222", "3333"),
-    "ecl": ("3210", "3211", "3222", "3333"),
-    "ecr": ("0000", "1110", "2210", "3210"),
-    "rc16": ("1010", "3232", "1010", "3232"),
-}
+    "f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
+    "rc8": (0x0000, 0x1111, 0x2222, 0x3333), "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
+    "ecr": (0x0000, 0x1110, 0x2210, 0x3210), "rc16": (0x1010, 0x3232, 0x1010, 0x3232),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", PRMT_MODES)
 def test_prmt_modes(mode: str) -> None:
     a, b = 0x83828180, 0x77665544
     rows = [
-        (a, b, c + extra, picked_bytes(a, b, int(PRMT_MODES[mode][c], 16)))
+        (a, b, c + extra, picked_bytes(a, b, PRMT_MODES[mode][c]))
         for c in range(4)
         for extra in (0, 4, 0xFFFFFF00)
     ]
     check(f"prmt.b32.{mode} d, a, b, c", "b32 b32 b32 -> b32", rows)
-
-
-@pytest.mark.parametrize("bits", [32, 64])
-def test_counting(bits: int) -> None:
-    words = WORDS[bits] + RANDOM[bits] + [1 << i for i in range(bits)]
-    ones = [(a, a.bit_count()) for a in words]
-    zeros = [(a, bits - a.bit_length()) for a in words]
-    reverse = [(a, int(f"{a:0{bits}b}"[::-1], 2)) for a in words]
-    check(f"popc.b{bits} d, a", f"b{bits} -> u32", ones)
-    check(f"clz.b{bits} d, a", f"b{bits} -> u32", zeros)
-    check(f"brev.b{bits} d, a", f"b{bits} -> b{bits}", reverse)
 
 
 @pytest.mark.parametrize("kind", ["u32", "s32", "u64", "s64"])
@@ -220,44 +204,36 @@ def test_bmsk(mode: str) -> None:
     check(f"bmsk.{mode}.b32 d, a, b", "u32 u32 -> b32", rows)
 
 
-@pytest.mark.parametrize("kind", ["b16", "b32", "b64", "u32", "s32", "u64", "u16", "f32", "f64"])
-def test_mov(kind: str) -> None:
-    bits = f"b{kind.lstrip('bfpsu')}"
-    check(f"mov.{kind} d, a", f"{bits} -> {bits}", [(v, v) for v in WORDS[int(kind[1:])]])
+@pytest.mark.parametrize("text, kind, value", [
+    ("mov.b32 d, 0f3FC00000", "f32", 1.5), ("mov.f32 d, 0f3FC00000", "f32", 1.5),
+    ("mov.b64 d, 0d3FF8000000000000", "f64", 1.5), ("mov.b32 d, -1", "b32", 2**32 - 1),
+    ("mov.b64 d, -1", "b64", 2**64 - 1), ("mov.b64 d, 0xFFFFFFFFFFFFFFFF", "b64", 2**64 - 1),
+    ("mov.u32 d, 010", "b32", 8),  # octal, as in C
+    ("mov.b16 d, 0x3C00", "f16", 1.0),
+])  # fmt: skip
+def test_mov_of_immediates(text: str, kind: str, value: float) -> None:
+    check(text, f"b32 -> {kind}", [(0, value)])
 
 
-def test_mov_of_immediates() -> None:
-    check("mov.b32 d, 0f3FC00000", "b32 -> f32", [(0, 1.5)])
-    check("mov.f32 d, 0f3FC00000", "b32 -> f32", [(0, 1.5)])
-    check("mov.b64 d, 0d3FF8000000000000", "b32 -> f64", [(0, 1.5)])
-    check("mov.b32 d, -1", "b32 -> b32", [(0, 0xFFFFFFFF)])
-    check("mov.b64 d, -1", "b32 -> b64", [(0, 2**64 - 1)])
-    check("mov.b64 d, 0xFFFFFFFFFFFFFFFF", "b32 -> b64", [(0, 2**64 - 1)])
-    check("mov.u32 d, 010", "b32 -> b32", [(0, 8)])  # octal, as in C
-    check("mov.b16 d, 0x3C00", "b32 -> f16", [(0, 1.0)])
+LOW, HIGH = 0x89ABCDEF, 0x01234567
+BOTH = HIGH << 32 | LOW
 
 
-def test_pack_and_unpack() -> None:
-    low, high = 0x89ABCDEF, 0x01234567
-    both = high << 32 | low
-    check("mov.b64 d, {a, b}", "b32 b32 -> b64", [(low, high, both)])
-    check("mov.b64 {d, e}, a", "b64 -> b32 b32", [(both, low, high)])
-    check("mov.b64 {_, d}, a", "b64 -> b32", [(both, high)])
-    check("mov.b32 d, {a, b}", "b16 b16 -> b32", [(0xCDEF, 0x89AB, low)])
-    check("mov.b32 {d, e}, a", "b32 -> b16 b16", [(low, 0xCDEF, 0x89AB)])
-    check("mov.b32 {d, _}, a", "b32 -> b16", [(low, 0xCDEF)])
-    check(
-        "mov.b64 d, {a, b, c, f}",
-        "b16 b16 b16 b16 -> b64",
-        [(1, 2, 3, 0xFFFF, 0xFFFF0003_00020001)],
-    )
-    check("mov.b64 {_, d, _, e}, a", "b64 -> b16 b16", [(both, 0x89AB, 0x0123)])
-    check("mov.b64 d, {a, 1}", "b32 -> b64", [(low, 1 << 32 | low)])
-    check(
-        "@c mov.b64 {d, e}, a",
-        "b64 b32 pred -> b32 b32",
-        [(both, 0, 1, low, high), (both, 0, 0, -1, -1)],
-    )
+@pytest.mark.parametrize("text, signature, row", [
+    ("mov.b64 d, {a, b}", "b32 b32 -> b64", (LOW, HIGH, BOTH)),
+    ("mov.b64 {d, e}, a", "b64 -> b32 b32", (BOTH, LOW, HIGH)),
+    ("mov.b64 {_, d}, a", "b64 -> b32", (BOTH, HIGH)),
+    ("mov.b32 d, {a, b}", "b16 b16 -> b32", (0xCDEF, 0x89AB, LOW)),
+    ("mov.b32 {d, e}, a", "b32 -> b16 b16", (LOW, 0xCDEF, 0x89AB)),
+    ("mov.b32 {d, _}, a", "b32 -> b16", (LOW, 0xCDEF)),
+    ("mov.b64 d, {a, b, c, f}", "b16 b16 b16 b16 -> b64", (1, 2, 3, 0xFFFF, 0xFFFF0003_00020001)),
+    ("mov.b64 {_, d, _, e}, a", "b64 -> b16 b16", (BOTH, 0x89AB, 0x0123)),
+    ("mov.b64 d, {a, 1}", "b32 -> b64", (LOW, 1 << 32 | LOW)),
+    ("@c mov.b64 {d, e}, a", "b64 b32 pred -> b32 b32", (BOTH, 0, 1, LOW, HIGH)),
+    ("@c mov.b64 {d, e}, a", "b64 b32 pred -> b32 b32", (BOTH, 0, 0, -1, -1)),
+])  # fmt: skip
+def test_pack_and_unpack(text: str, signature: str, row: tuple[int, ...]) -> None:
+    check(text, signature, [row])
 
 
 def test_128_bits_move_in_two_halves():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch, line_of
 
-from forgekit.vgpu.errors import DeadlockError, KernelError, UnsupportedPtxError
+from forgekit.vgpu.errors import DeadlockError, KernelError
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd0, %rd10; "
 SHARED = ".shared .align 4 .b8 s[512]; mov.b32 %r1, s; shl.b32 %r2, %r0, 2; add.s32 %r3, %r1, %r2;"
@@ -46,12 +46,6 @@ def test_a_trap_names_its_thread():
     ):
         launch(body)
     launch("setp.eq.u32 %p1, %r0, 77; @%p1 trap; ret;")
-
-
-def test_calls_other_than_printf_are_refused():
-    body = ".param .b32 a; .param .b32 b; call.uni (a), malloc, (b); ret;"
-    with pytest.raises(UnsupportedPtxError, match="a call of malloc"):
-        launch(body)
 
 
 # -- barriers of the whole block -------------------------------------------------------------------
@@ -210,11 +204,6 @@ def test_guarded_barriers():
     body = """setp.lt.u32 %p1, %r0, 64; @%p1 bar.sync 1, 64;
     setp.gt.u32 %p2, %r0, 1000; @%p2 bar.sync 2; st.global.b32 [%rd11], %r0; ret;"""
     assert stored(body, 96) == list(range(96))
-
-
-def test_barriers_that_are_refused():
-    with pytest.raises(UnsupportedPtxError, match="does not know this variant"):
-        launch("bar.red.xor.u32 %r5, 0, %p1; ret;")
 
 
 def test_a_warp_that_has_left_is_not_counted():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -24,69 +23,54 @@ def edges(kind: str) -> list[int]:
     return sorted(values)
 
 
-def rows(fn: Callable[..., int], *kinds: str, result: str = "") -> list[tuple[Any, ...]]:
-    values = itertools.product(*(edges(k) for k in kinds))
-    return [(*v, wrap(fn(*v), result or kinds[0])) for v in values]
+def within_s32(x: int) -> int:
+    return max(MIN32, min(MAX32, x))
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize(
-    "name, fn",
-    [
-        ("add", lambda a, b: a + b), ("sub", lambda a, b: a - b), ("min", min), ("max", max),
-        ("mul.lo", lambda a, b: a * b),
-    ],
-)  # fmt: skip
-def test_two_operands(name: str, fn: Callable[[int, int], int], kind: str) -> None:
-    check(f"{name}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows(fn, kind, kind))
+def truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-@pytest.mark.parametrize("kind", SIGNED)
-@pytest.mark.parametrize("name, fn", [("neg", lambda a: -a), ("abs", abs)])
-def test_one_operand(name: str, fn: Callable[[int], int], kind: str) -> None:
+NARROW = ("u16", "s16", "u32", "s32")
+# The instruction, its types, what it computes of the type's bits and its operands. T is the type,
+# W the one twice as wide.
+TABLE: list[tuple[str, tuple[str, ...], Callable[..., int]]] = [
+    ("add.T d, a, b", ALL, lambda n, a, b: a + b),
+    ("sub.T d, a, b", ALL, lambda n, a, b: a - b),
+    ("min.T d, a, b", ALL, lambda n, a, b: min(a, b)),
+    ("max.T d, a, b", ALL, lambda n, a, b: max(a, b)),
     # The least number has no positive counterpart: it stays what it is.
-    check(f"{name}.{kind} d, a", f"{kind} -> {kind}", rows(fn, kind))
+    ("neg.T d, a", SIGNED, lambda n, a: -a),
+    ("abs.T d, a", SIGNED, lambda n, a: abs(a)),
+    ("mul.lo.T d, a, b", ALL, lambda n, a, b: a * b),
+    ("mul.hi.T d, a, b", ALL, lambda n, a, b: a * b >> n),
+    ("mul.wide.T d, a, b", NARROW, lambda n, a, b: a * b),
+    ("mad.lo.T d, a, b, c", ALL, lambda n, a, b, c: a * b + c),
+    ("mad.hi.T d, a, b, c", ALL, lambda n, a, b, c: (a * b >> n) + c),
+    ("mad.wide.T d, a, b, c", NARROW, lambda n, a, b, c: a * b + c),
+    ("sad.T d, a, b, c", ALL, lambda n, a, b, c: c + abs(a - b)),
+    # The one overflow, the least number by -1, wraps around. By zero, which PTX leaves open, an
+    # H200 gives all ones.
+    ("div.T d, a, b", ALL, lambda n, a, b: truncated(a, b) if b else -1),
+    ("rem.T d, a, b", ALL, lambda n, a, b: a - b * truncated(a, b) if b else -1),
+    ("add.sat.T d, a, b", ("s32",), lambda n, a, b: within_s32(a + b)),
+    ("sub.sat.T d, a, b", ("s32",), lambda n, a, b: within_s32(a - b)),
+    ("mad.hi.sat.T d, a, b, c", ("s32",), lambda n, a, b, c: within_s32((a * b >> 32) + c)),
+    ("max.relu.T d, a, b", ("s32",), lambda n, a, b: max(0, a, b)),
+    ("min.relu.T d, a, b", ("s32",), lambda n, a, b: max(0, min(a, b))),
+]
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_mul_hi(kind: str) -> None:
-    bits = int(kind[1:])
-    table = rows(lambda a, b: a * b >> bits, kind, kind)
-    check(f"mul.hi.{kind} d, a, b", f"{kind} {kind} -> {kind}", table)
-
-
-@pytest.mark.parametrize("kind", ["u16", "s16", "u32", "s32"])
-def test_mul_wide(kind: str) -> None:
-    wide = f"{kind[0]}{2 * int(kind[1:])}"
-    table = rows(lambda a, b: a * b, kind, kind, result=wide)
-    check(f"mul.wide.{kind} d, a, b", f"{kind} {kind} -> {wide}", table)
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_mad(kind: str) -> None:
-    bits = int(kind[1:])
-    signature = f"{kind} {kind} {kind} -> {kind}"
-    check(f"mad.lo.{kind} d, a, b, c", signature, rows(lambda a, b, c: a * b + c, *[kind] * 3))
-    high = rows(lambda a, b, c: (a * b >> bits) + c, *[kind] * 3)
-    check(f"mad.hi.{kind} d, a, b, c", signature, high)
-
-
-@pytest.mark.parametrize("kind", ["u16", "s16", "u32", "s32"])
-def test_mad_wide(kind: str) -> None:
-    wide = f"{kind[0]}{2 * int(kind[1:])}"
-    table = rows(lambda a, b, c: a * b + c, kind, kind, wide, result=wide)
-    check(f"mad.wide.{kind} d, a, b, c", f"{kind} {kind} {wide} -> {wide}", table)
-
-
-@pytest.mark.parametrize("name, op", [("add", int.__add__), ("sub", int.__sub__)])
-def test_saturating(name: str, op: Callable[[int, int], int]) -> None:
-    table = rows(lambda a, b: max(MIN32, min(MAX32, op(a, b))), "s32", "s32")
-    check(f"{name}.sat.s32 d, a, b", "s32 s32 -> s32", table)
-
-
-def test_mad_hi_saturating() -> None:
-    table = rows(lambda a, b, c: max(MIN32, min(MAX32, (a * b >> 32) + c)), *["s32"] * 3)
-    check("mad.hi.sat.s32 d, a, b, c", "s32 s32 s32 -> s32", table)
+@pytest.mark.parametrize(
+    "text, kind, fn", [(text, kind, fn) for text, kinds, fn in TABLE for kind in kinds]
+)
+def test_arithmetic(text: str, kind: str, fn: Callable[..., int]) -> None:
+    bits, count = int(kind[1:]), text.count(",")
+    wide = f"{kind[0]}{2 * bits}" if "wide" in text else kind
+    kinds = [kind, kind, wide][:count]
+    values = itertools.product(*(edges(k) for k in kinds))
+    rows = [(*v, wrap(fn(bits, *v), wide)) for v in values]
+    check(text.replace("T", kind), f"{' '.join(kinds)} -> {wide}", rows)
 
 
 def low24(x: int, kind: str) -> int:
@@ -105,38 +89,6 @@ def test_24_bits(kind: str) -> None:
     check(f"mad24.lo.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", more)
     more = [(a, b, -5, wrap((a * b >> 16) - 5, kind)) for a, b in pairs]
     check(f"mad24.hi.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", more)
-
-
-def truncated(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_division(kind: str) -> None:
-    pairs = [(a, b) for a, b in itertools.product(edges(kind), edges(kind)) if b]
-    # The one overflow, the least number by -1, wraps around.
-    check(
-        f"div.{kind} d, a, b", f"{kind} {kind} -> {kind}",
-        [(a, b, wrap(truncated(a, b), kind)) for a, b in pairs],
-    )  # fmt: skip
-    check(
-        f"rem.{kind} d, a, b", f"{kind} {kind} -> {kind}",
-        [(a, b, wrap(a - b * truncated(a, b), kind)) for a, b in pairs],
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["div", "rem"])
-@pytest.mark.parametrize("kind", ALL)
-def test_division_by_zero(name: str, kind: str) -> None:
-    """PTX leaves the value open; an H200 gives all ones."""
-    rows = [(a, 0, -1) for a in edges(kind)]
-    check(f"{name}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_sad(kind: str) -> None:
-    table = rows(lambda a, b, c: c + abs(a - b), *[kind] * 3)
-    check(f"sad.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", table)
 
 
 def fields(x: int, kind: str, bits: int) -> list[int]:
@@ -216,13 +168,6 @@ def test_16_bit_pairs() -> None:
     check("add.u16x2 d, a, b", "u16x2 u16x2 -> u16x2", [(low, high, (0x8000, 0x7FFF))])
     check("min.s16x2 d, a, b", "s16x2 s16x2 -> s16x2", [(low, high, (1, 0x8000))])
     check("max.u16x2 d, a, b", "u16x2 u16x2 -> u16x2", [(low, high, (0x7FFF, 0xFFFF))])
-
-
-def test_relu() -> None:
-    table = rows(lambda a, b: max(0, max(a, b)), "s32", "s32")
-    check("max.relu.s32 d, a, b", "s32 s32 -> s32", table)
-    table = rows(lambda a, b: max(0, min(a, b)), "s32", "s32")
-    check("min.relu.s32 d, a, b", "s32 s32 -> s32", table)
 
 
 def test_immediates() -> None:

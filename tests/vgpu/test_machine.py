@@ -64,17 +64,12 @@ ORDERS: dict[str, Callable[[Machine], int]] = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("exits", [True, False])  # early ones, or warp instructions
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_control_flow_with_early_exits(seed, order, monkeypatch):
+def test_random_control_flow(seed, exits, order, monkeypatch):
     monkeypatch.setattr(Machine, "pick", ORDERS[order])
-    compare(seed, exits=True, block=(32, 48, 70)[seed % 3], grid=2)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_random_control_flow_with_warp_instructions(seed, order, monkeypatch):
-    monkeypatch.setattr(Machine, "pick", ORDERS[order])
-    compare(1000 + seed, exits=False, block=(32, 64, 96)[seed % 3], grid=2)
+    block = ((32, 48, 70) if exits else (32, 64, 96))[seed % 3]
+    compare(seed if exits else 1000 + seed, exits=exits, block=block, grid=2)
 
 
 @pytest.mark.parametrize("seed", [3, 7])
@@ -87,28 +82,33 @@ def test_results_do_not_depend_on_the_batch(seed):
 OWN_SLOT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd0, %rd10;"
 
 
-def test_a_register_of_a_waiting_group_survives():
-    """The lanes that skip the branch hold %r5 = 7 while the others overwrite their own."""
-    body = f"""{OWN_SLOT}
-    mov.b32 %r5, 7; setp.lt.u32 %p1, %r0, 10; @!%p1 bra JOIN;
-    mov.b32 %r5, 9; add.s32 %r5, %r5, %r0;
-    JOIN: st.global.b32 [%rd11], %r5; ret;"""
-    x = np.zeros(32, np.uint32)
-    launch(body, x)
-    assert x.tolist() == [9 + i if i < 10 else 7 for i in range(32)]
+SURVIVE = {
+    "of lanes that skip a branch": (
+        """mov.b32 %r5, 7; setp.lt.u32 %p1, %r0, 10; @!%p1 bra JOIN;
+        mov.b32 %r5, 9; add.s32 %r5, %r5, %r0; JOIN:""",
+        lambda i: 9 + i if i < 10 else 7,
+    ),
+    "of lanes that wait for their warp": (
+        # Warp 0 goes on past the warp barrier while warp 1 waits there for its first lane.
+        """setp.eq.u32 %p1, %r0, 32; @%p1 bra FAR;
+        BACK: mov.b32 %r5, %r0; bar.warp.sync -1; add.s32 %r5, %r5, 100; bra.uni END;
+        FAR: bra BACK; END:""",
+        lambda i: i + 100,
+    ),
+    "predicates": (
+        """setp.lt.u32 %p2, %r0, 20; setp.lt.u32 %p1, %r0, 5; @%p1 bra SIDE; bra JOIN;
+        SIDE: setp.gt.u32 %p2, %r0, 100; JOIN: selp.b32 %r5, 1, 0, %p2;""",
+        lambda i: int(5 <= i < 20),
+    ),
+}
 
 
-def test_registers_of_lanes_that_wait_for_their_warp_survive():
-    """Warp 0 goes on past the warp barrier while warp 1 waits there for its first lane."""
-    body = f"""{OWN_SLOT}
-    setp.eq.u32 %p1, %r0, 32; @%p1 bra FAR;
-    BACK: mov.b32 %r5, %r0;
-    bar.warp.sync -1;
-    add.s32 %r5, %r5, 100; st.global.b32 [%rd11], %r5; ret;
-    FAR: bra BACK;"""
+@pytest.mark.parametrize("whose", SURVIVE)
+def test_registers_of_threads_elsewhere_survive(whose):
+    body, want = SURVIVE[whose]
     x = np.zeros(64, np.uint32)
-    launch(body, x, block=64)
-    assert x.tolist() == [i + 100 for i in range(64)]
+    launch(f"{OWN_SLOT} {body} st.global.b32 [%rd11], %r5; ret;", x, block=64)
+    assert x.tolist() == [want(i) for i in range(64)]
 
 
 class Counts(Listener):
@@ -172,41 +172,20 @@ class Groups(Listener):
             self.sizes.append(int(m.expand(access.mask).sum()))
 
 
-def test_groups_meet_again_after_a_branch():
-    body = f"""{OWN_SLOT}
-    and.b32 %r5, %r0, 3; setp.eq.u32 %p1, %r5, 0; setp.eq.u32 %p2, %r5, 1;
-    @%p1 bra A; @%p2 bra B; add.s32 %r5, %r5, 10; bra END;
-    A: add.s32 %r5, %r5, 20; bra END;
-    B: add.s32 %r5, %r5, 30;
-    END: st.global.b32 [%rd11], %r5; ret;"""
-    groups, x = Groups(), np.zeros(64, np.uint32)
-    launch(body, x, block=64, listeners=(groups,))
-    assert groups.sizes == [64]
-    assert x.tolist() == [[20, 31, 12, 13][i % 4] for i in range(64)]
-
-
-def test_groups_meet_again_after_loops_of_uneven_length():
-    body = f"""{OWN_SLOT}
-    mov.b32 %r5, 0; mov.b32 %r6, 0;
-    TOP: setp.ge.u32 %p1, %r6, %r0; @%p1 bra END;
-    add.s32 %r5, %r5, %r6; add.s32 %r6, %r6, 1; bra TOP;
-    END: st.global.b32 [%rd11], %r5; ret;"""
+@pytest.mark.parametrize("body, want", [
+    ("""and.b32 %r5, %r0, 3; setp.eq.u32 %p1, %r5, 0; setp.eq.u32 %p2, %r5, 1;
+     @%p1 bra A; @%p2 bra B; add.s32 %r5, %r5, 10; bra END;
+     A: add.s32 %r5, %r5, 20; bra END; B: add.s32 %r5, %r5, 30; END:""",
+     lambda i: [20, 31, 12, 13][i % 4]),
+    ("""mov.b32 %r5, 0; mov.b32 %r6, 0; TOP: setp.ge.u32 %p1, %r6, %r0; @%p1 bra END;
+     add.s32 %r5, %r5, %r6; add.s32 %r6, %r6, 1; bra TOP; END:""",
+     lambda i: i * (i - 1) // 2),
+], ids=["branches", "loops of uneven length"])  # fmt: skip
+def test_groups_meet_again(body, want):
     groups, x = Groups(), np.zeros(96, np.uint32)
-    launch(body, x, block=96, listeners=(groups,))
+    launch(f"{OWN_SLOT} {body} st.global.b32 [%rd11], %r5; ret;", x, block=96, listeners=(groups,))
     assert groups.sizes == [96]
-    assert x.tolist() == [i * (i - 1) // 2 for i in range(96)]
-
-
-def test_carry_and_predicates_are_kept_apart():
-    """Predicates of a waiting group survive as registers do."""
-    body = f"""{OWN_SLOT}
-    setp.lt.u32 %p2, %r0, 20; setp.lt.u32 %p1, %r0, 5; @%p1 bra SIDE;
-    bra JOIN;
-    SIDE: setp.gt.u32 %p2, %r0, 100;
-    JOIN: selp.b32 %r5, 1, 0, %p2; st.global.b32 [%rd11], %r5; ret;"""
-    x = np.zeros(32, np.uint32)
-    launch(body, x)
-    assert x.tolist() == [int(5 <= i < 20) for i in range(32)]
+    assert x.tolist() == [want(i) for i in range(96)]
 
 
 # -- threads that wait for memory ------------------------------------------------------------------

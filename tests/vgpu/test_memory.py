@@ -74,50 +74,40 @@ def test_pointers_into_the_middle_and_past_the_end_translate():
 
 
 # -- the same storage twice ------------------------------------------------------------------------
-def test_a_tensor_passed_twice_has_one_address():
-    x = torch.zeros(8)
-    memory = memory_of(a=x, b=x)
-    assert len(memory.allocations) == 1
-    assert memory.allocations[0].tensor_at(4)[0].name == "a"
+EIGHT, TWELVE, PAIRS, ROWS = (torch.zeros(n) for n in (8, 12, (4, 2), (4, 10)))
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_view_and_its_base_share_one_range(order):
-    x = torch.zeros(4, 10)
-    pair = [("x", x), ("v", x[1:, ::2])]
-    memory = memory_of(**dict(pair[i] for i in order))
-    (allocation,) = memory.allocations
-    assert allocation.size_bytes == 160
-    assert address(memory, x[1:, ::2]) - address(memory, x) == 40
+@pytest.mark.parametrize(
+    ("tensors", "sizes"),
+    [
+        ((EIGHT, EIGHT), [32]),  # one tensor twice
+        ((ROWS, ROWS[1:, ::2]), [160]),  # a view and its base
+        ((ROWS[1:, ::2], ROWS), [160]),
+        # An overrun of the first half must not land in the second unseen.
+        ((EIGHT[:4], EIGHT[4:]), [16, 16]),
+        ((PAIRS[:, 0], PAIRS[:, 1]), [32]),  # interleaved columns
+        ((TWELVE[0:5], TWELVE[4:9], TWELVE[8:12]), [48]),  # a chain
+        ((torch.zeros(4, 1).expand(4, 1000),), [16]),
+    ],
+)
+def test_tensors_that_overlap_share_one_range(tensors, sizes):
+    memory = memory_of(**dict(zip("abc", tensors, strict=False)))
+    assert [a.size_bytes for a in memory.allocations] == sizes
+    first = tensors[0]
+    for other in tensors:
+        same = memory.find(address(memory, other)) is memory.find(address(memory, first))
+        apart = other.data_ptr() - first.data_ptr()
+        assert same == (len(sizes) == 1 or other is first)
+        assert not same or address(memory, other) - address(memory, first) == apart
 
 
-def test_separate_pieces_of_one_storage_are_separate():
-    """An overrun of the first half must not land in the second unseen."""
-    x = torch.zeros(8)
-    memory = memory_of(low=x[:4], high=x[4:])
-    assert [a.size_bytes for a in memory.allocations] == [16, 16]
-    high = address(memory, x[4:])
-    assert memory.find(high) is memory.allocations[1]
-
-
-def test_interleaved_columns_are_one_range():
-    x = torch.zeros(4, 2)
-    memory = memory_of(a=x[:, 0], b=x[:, 1])
-    (allocation,) = memory.allocations
-    assert allocation.size_bytes == 32
+def test_a_message_names_the_first_tensor_that_holds_a_byte():
+    (allocation,) = memory_of(a=PAIRS[:, 0], b=PAIRS[:, 1]).allocations
     assert allocation.tensor_at(4)[0].name == "a"  # inside both: the first
     assert allocation.tensor_at(28) == (allocation.regions[1].info, 24)
 
 
-def test_overlapping_chains_are_one_range():
-    x = torch.zeros(12)
-    memory = memory_of(a=x[0:5], b=x[4:9], c=x[8:12])
-    assert [a.size_bytes for a in memory.allocations] == [48]
-
-
-def test_expanded_and_reversed_tensors():
-    x = torch.zeros(4, 1).expand(4, 1000)
-    assert memory_of(x=x).allocations[0].size_bytes == 16
+def test_reversed_tensors():
     y = np.arange(6, dtype=np.int32)[::-1]
     memory = memory_of(y=y)
     (allocation,) = memory.allocations
@@ -198,26 +188,20 @@ def test_tensors_without_memory_of_their_own_do_not_disturb_the_search():
 
 
 # -- coordinates -----------------------------------------------------------------------------------
-INFO = TensorInfo("x", "float32", 4, (8, 4), (4, 1))
-
-
 @pytest.mark.parametrize(
-    "element, want",
-    [(0, "x[0, 0]"), (7, "x[1, 3]"), (32, "x[8, 0]"), (33, "x[8, 1]"), (-1, "x[0, -1]"),
-     (-4, "x[-1, 0]"), (-6, "x[-1, -2]")],
+    ("itemsize", "shape", "strides", "offset", "want"),
+    [
+        (4, (8, 4), (4, 1), 0, "x[0, 0]"), (4, (8, 4), (4, 1), 28, "x[1, 3]"),
+        (4, (8, 4), (4, 1), 128, "x[8, 0]"), (4, (8, 4), (4, 1), 132, "x[8, 1]"),
+        (4, (8, 4), (4, 1), -4, "x[0, -1]"), (4, (8, 4), (4, 1), -16, "x[-1, 0]"),
+        (4, (8, 4), (4, 1), -24, "x[-1, -2]"), (4, (4, 8), (1, 4), 132, "x[1, 8]"),
+        (2, (1, 8), (8, 1), 18, "x[0, 9]"), (4, (4, 1000), (1, 0), 12, "x[3, 0]"),
+        (4, (4, 5), (10, 2), 52, "x[1, 1] + 1"), (4, (1,), (1,), 20, "x[5]"),
+        (4, (8,), (1,), 6, "x[1] + 2 bytes"), (4, (), (), 0, "x[]"),
+    ],
 )  # fmt: skip
-def test_coordinates_inside_and_outside(element, want):
-    assert INFO.coordinate(4 * element) == want
-
-
-def test_coordinates_of_other_layouts():
-    assert TensorInfo("x", "f", 4, (4, 8), (1, 4)).coordinate(4 * 33) == "x[1, 8]"
-    assert TensorInfo("x", "f", 2, (1, 8), (8, 1)).coordinate(2 * 9) == "x[0, 9]"
-    assert TensorInfo("x", "f", 4, (4, 1000), (1, 0)).coordinate(4 * 3) == "x[3, 0]"
-    assert TensorInfo("x", "f", 4, (4, 5), (10, 2)).coordinate(4 * 13) == "x[1, 1] + 1"
-    assert TensorInfo("x", "f", 4, (1,), (1,)).coordinate(4 * 5) == "x[5]"
-    assert TensorInfo("x", "f", 4, (8,), (1,)).coordinate(6) == "x[1] + 2 bytes"
-    assert TensorInfo("x", "f", 4, (), ()).coordinate(0) == "x[]"
+def test_coordinates(itemsize, shape, strides, offset, want):
+    assert TensorInfo("x", "f", itemsize, shape, strides).coordinate(offset) == want
 
 
 def test_byte_ranges():

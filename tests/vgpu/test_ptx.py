@@ -15,12 +15,9 @@ from forgekit.vgpu.ptx import (
     Immediate,
     Instruction,
     Kernel,
-    Negated,
-    Pair,
     Register,
     SourceLocation,
     Symbol,
-    Vector,
 )
 from forgekit.vgpu.ptx.parser import parse
 
@@ -49,64 +46,6 @@ def reg(name: str) -> Register:
 
 # -- instructions and operands --------------------------------------------------------------------
 @pytest.mark.parametrize(
-    "text, name, operands",
-    [
-        ("ret;", "ret", ()),
-        ("add.s32 %r1, %r2, -5;", "add.s32", (reg("%r1"), reg("%r2"), Immediate(-5))),
-        ("mov.u32 %r1, %tid.x;", "mov.u32", (reg("%r1"), reg("%tid.x"))),
-        ("ld.param.b64 %rd1, [x];", "ld.param.b64", (reg("%rd1"), Address(Symbol("x"), 0))),
-        (
-            "ld.param.v2.b32 {%r1, %r2}, [x+8];", "ld.param.v2.b32",
-            (Vector((reg("%r1"), reg("%r2"))), Address(Symbol("x"), 8)),
-        ),
-        (
-            "st.global.v4.b32 [%rd1+-16], {%r1, %r2, %r3, 0};", "st.global.v4.b32",
-            (
-                Address(reg("%rd1"), -16),
-                Vector((reg("%r1"), reg("%r2"), reg("%r3"), Immediate(0))),
-            ),
-        ),
-        ("ld.shared.b32 %r1, [%r2 - 4];", "ld.shared.b32", (reg("%r1"), Address(reg("%r2"), -4))),
-        ("ld.shared.b32 %r1, [0x10];", "ld.shared.b32", (reg("%r1"), Address(None, 16))),
-        (
-            "shfl.sync.idx.b32 %r1|%p1, %r2, 0, 31, -1;", "shfl.sync.idx.b32",
-            (Pair(reg("%r1"), reg("%p1")), reg("%r2"), Immediate(0), Immediate(31), Immediate(-1)),
-        ),
-        ("elect.sync _|%p1, -1;", "elect.sync", (Pair(None, reg("%p1")), Immediate(-1))),
-        (
-            "setp.lt.and.s32 %p1|%p2, %r1, 2, !%p3;", "setp.lt.and.s32",
-            (Pair(reg("%p1"), reg("%p2")), reg("%r1"), Immediate(2), Negated(reg("%p3"))),
-        ),
-        ("mov.b64 {%r1, _}, %rd1;", "mov.b64", (Vector((reg("%r1"), reg("_"))), reg("%rd1"))),
-        ("mov.b32 %r1, smem+16;", "mov.b32", (reg("%r1"), Symbol("smem", 16))),
-        (
-            "ld.shared::cluster.b32 %r1, [%r2];", "ld.shared:cluster.b32",
-            (reg("%r1"), Address(reg("%r2"), 0)),
-        ),
-        (
-            "call.uni (retval0), vprintf, (param0, param1);", "call.uni",
-            (
-                Vector((Symbol("retval0"),)), Symbol("vprintf"),
-                Vector((Symbol("param0"), Symbol("param1"))),
-            ),
-        ),
-        (
-            "cp.async.bulk.tensor.2d.shared::cta.global.tile [%r1], [%rd1, {%r2, %r3}], [%r4];",
-            "cp.async.bulk.tensor.2d.shared:cta.global.tile",
-            (
-                Address(reg("%r1"), 0), Vector((reg("%rd1"), Vector((reg("%r2"), reg("%r3"))))),
-                Address(reg("%r4"), 0),
-            ),
-        ),
-    ],
-)  # fmt: skip
-def test_operands(text: str, name: str, operands: tuple) -> None:
-    instruction = one(text)
-    assert instruction.name == name
-    assert instruction.operands == operands
-
-
-@pytest.mark.parametrize(
     "literal, bits, width",
     [
         ("0", 0, None), ("7", 7, None), ("-1", -1, None), ("010", 8, None), ("-017", -15, None),
@@ -122,11 +61,6 @@ def test_operands(text: str, name: str, operands: tuple) -> None:
 )  # fmt: skip
 def test_literals(literal: str, bits: int, width: int | None) -> None:
     assert one(f"mov.b64 %rd1, {literal};").operands[1] == Immediate(bits, width)
-
-
-def test_guards() -> None:
-    found = kernel("@%p1 add.s32 %r1, %r1, 1; @!%p2 mov.b32 %r1, 0;").instructions
-    assert [i.guard for i in found] == [reg("%p1"), Negated(reg("%p2"))]
 
 
 def test_several_statements_on_a_line_and_one_over_several() -> None:
@@ -158,12 +92,6 @@ def test_a_path_beyond_ascii() -> None:
 
 
 # -- labels and scopes ----------------------------------------------------------------------------
-def test_labels() -> None:
-    found = kernel("$L__BB0_1: mov.b32 %r1, 1; $L__BB0_2:\n$L__BB0_3:\n bra.uni $L__BB0_1;")
-    assert found.labels == {"$L__BB0_1": 0, "$L__BB0_2": 1, "$L__BB0_3": 1}
-    assert found.instructions[1].operands == (Symbol("$L__BB0_1"),)
-
-
 WAIT = """{
     .reg .pred P1;
     LAB_WAIT:
@@ -208,42 +136,6 @@ def test_scopes_with_the_same_register_range() -> None:
     assert types == ["b32", "b64"]
 
 
-def test_call_sequence() -> None:
-    """printf: parameters are declared in the scope of the call; registers are not."""
-    body = """
-    { // callseq 0, 0
-    .param .b64 param0;
-    st.param.b64 \t[param0], %rd1;
-    .param .b64 param1;
-    st.param.b64 \t[param1], %rd2;
-    .param .b32 retval0;
-    call.uni (retval0),
-    vprintf,
-    (
-    param0,
-    param1
-    );
-    ld.param.b32 \t%r1, [retval0];
-    } // callseq 0
-    ret;"""
-    declaration = """
-.extern .func  (.param .b32 func_retval0) vprintf
-(
-\t.param .b64 vprintf_param_0,
-\t.param .b64 vprintf_param_1
-)
-;"""
-    found = module(body, before=declaration)
-    assert list(found.kernels) == ["k"]
-    instructions = found.kernels["k"].instructions
-    assert [i.opcode[0] for i in instructions] == ["st", "st", "call", "ld", "ret"]
-    result, function, arguments = instructions[2].operands
-    assert function == Symbol("vprintf")
-    assert arguments == Vector(tuple(i.operands[0].base for i in instructions[:2]))
-    assert result == Vector((instructions[3].operands[1].base,))
-    assert instructions[3].operands[0] == reg("%r1")
-
-
 # -- where things come from -----------------------------------------------------------------------
 def test_source_lines() -> None:
     body = """.loc\t1 53 0
@@ -267,10 +159,6 @@ def test_source_lines() -> None:
     ]  # fmt: skip
 
 
-def test_no_source_lines() -> None:
-    assert one("ret;").source is None
-
-
 def test_ptx_lines() -> None:
     text = HEAD + ".visible .entry k()\n{\n\n  // a comment\n  ret; ret;\n\n  ret;\n}\n"
     found = parse(text).kernels["k"].instructions
@@ -278,12 +166,6 @@ def test_ptx_lines() -> None:
 
 
 # -- declarations ---------------------------------------------------------------------------------
-def test_module_head() -> None:
-    assert module("ret;").target == "sm_90a"
-    debug = parse(HEAD.replace("sm_90a", "sm_80, debug"))
-    assert debug.target == "sm_80"
-
-
 def test_several_kernels() -> None:
     text = HEAD + ".entry a() { ret; }\n.visible .entry b(.param .b32 n) { .reg .b32 %r<2>; ret; }"
     found = parse(text).kernels
@@ -352,12 +234,6 @@ def test_module_variables() -> None:
     assert (dynamic.external, dynamic.size_bytes, dynamic.align) == (True, 0, 1024)
     assert (static.external, static.size_bytes, static.align) == (False, 128, 4)
     assert found["one"].align == 8
-
-
-def test_kernel_variables() -> None:
-    found = kernel(".local .align 16 .b8 __local_depot0[48]; .shared .align 4 .b32 s[2][3];")
-    assert found.variables["__local_depot0"].size_bytes == 48
-    assert found.variables["s"].size_bytes == 24
 
 
 def test_debug_sections_are_skipped() -> None:
@@ -453,41 +329,6 @@ def test_unknown_opcode() -> None:
     for part in ("frobnicate.f32", "PTX line 8", "kernels.py, line 12", "in another way"):
         assert part in message
     assert "/home" not in message
-
-
-@pytest.mark.parametrize(
-    "instruction",
-    [
-        "add.foo.s32 %r1, %r2, %r3;",
-        "add.f32.f64 %r1, %r2, %r3;",
-        "mul.lo.b32 %r1, %r2, %r3;",
-        "mad.lo.sat.s32 %r1, %r2, %r3, %r4;",
-        "add.sat.u32 %r1, %r2, %r3;",
-        "min.relu.u32 %r1, %r2, %r3;",
-        "add.rz.f64 %rd1, %rd2, %rd3;",
-        "add.sat.bf16 %rs1, %rs2, %rs3;",
-        "fma.rn.oob.f16 %rs1, %rs1, %rs1, %rs1;",
-        "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 3, %p2;",
-        "prmt.b32.xyz %r1, %r2, %r3, 0;",
-        "shl.f32 %r1, %r2, 3;",
-        "mov.b128 %rd1, %rd2;",
-        "mov.b64 {%r1, %r2, %r3}, %rd1;",
-        "setp.lo.f32.x %p1, %r1, %r2;",
-        "setp.ltu.s32 %p1, %r1, %r2;",
-        "set.eq.f16.f16 %rs1, %rs2, %rs3;",
-        "cvt.rs.f16.f32 %rs1, %r2;",
-        "cvt.rn.tf32.f16 %r1, %rs2;",
-        "cvt.rn.e4m3x2.f32 %rs1, %r2, %r3;",
-        "rcp.approx.f16 %rs1, %rs2;",
-        "div.rz.f64 %rd1, %rd2, %rd3;",
-        "testp.odd.f32 %p1, %r1;",
-        "max.abs.f32 %r1, %r2, %r3;",
-    ],
-)
-def test_unknown_qualifiers_are_refused(instruction: str) -> None:
-    """An instruction is not run as if a part of its name were not there."""
-    with pytest.raises(UnsupportedPtxError, match=instruction.split()[0]):
-        load(instruction)
 
 
 def test_undeclared_register() -> None:

@@ -1,4 +1,4 @@
-"""What is named of endless loops, and of kernels that NVIDIA's compiler cannot name."""
+"""Names in messages: of endless loops, of lanes that wait, of kernels beyond ASCII."""
 
 import cutlass
 import cutlass.cute as cute
@@ -9,7 +9,7 @@ from cutlass.cute.runtime import from_dlpack
 
 import forgekit as fk
 from forgekit import vgpu
-from forgekit.vgpu.errors import InstructionBudgetError, UsageError
+from forgekit.vgpu.errors import DeadlockError, InstructionBudgetError, UsageError
 
 
 @cute.kernel
@@ -56,6 +56,19 @@ def größe(mY: cute.Tensor):
     plain_kernel(mY, 5).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
+@cute.kernel
+def warp_index_in_a_branch_kernel(mY: cute.Tensor):
+    """warp_idx() shuffles, and only one lane of the warp calls it."""
+    if cute.arch.lane_idx() == 0:
+        mY[cute.arch.warp_idx()] = Int64(1)
+    cute.arch.sync_threads()
+
+
+@cute.jit
+def warp_index_in_a_branch(mY: cute.Tensor):
+    warp_index_in_a_branch_kernel(mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+
 class Größe:
     @cute.jit
     def __call__(self, mY: cute.Tensor):
@@ -79,6 +92,14 @@ def test_an_endless_loop_names_a_line_of_the_kernel(host, named, y):
     for budget in range(20, 30):  # wherever in the loop it is spent
         with vgpu.options(budget=budget), pytest.raises(InstructionBudgetError, match=named):
             compiled(y)
+
+
+def test_a_warp_instruction_that_part_of_a_warp_calls(y):
+    with pytest.raises(DeadlockError) as caught:
+        fk.compile(warp_index_in_a_branch, y, device="virtual")(y)
+    message = str(caught.value)
+    assert "shfl.sync.idx.b32 for lanes of their warp that are elsewhere, test_stuck" in message
+    assert "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`" in message
 
 
 @pytest.mark.parametrize("fn, name", [(write, "größe_kernel"), (Größe(), "Größe")])

@@ -15,7 +15,7 @@ import pytest
 
 from forgekit.tracing.touches import Touches
 from forgekit.vgpu.counters.counting import Counting
-from forgekit.vgpu.errors import KernelError, SanitizerError, UnsupportedPtxError
+from forgekit.vgpu.errors import KernelError, SanitizerError
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import GLOBAL_BASE
 from forgekit.vgpu.memory.swizzles import swizzled
@@ -458,20 +458,6 @@ def test_a_wrong_number_of_bytes_is_said(expected):
     says = f"{'256 bytes have come that nobody announced' if expected < 512 else 'and 512 bytes'} "
     with pytest.raises(KernelError, match=says + rf"\({expected:,} announced, 512 have come\)"):
         launch(body, tensor_map(x, (16, 8)), x)
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes "
-        "[%r1], [%rd0, {%r1, %r1, %r1}], [%r2], {%rs1};",
-        "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
-        "[%r1], [%rd0, {%r1, %r1, %r1, %r1, %r1}], [%r2];",
-    ],
-)
-def test_what_is_refused(form):
-    with pytest.raises(UnsupportedPtxError, match=r"(?s)only boxes \(.tile\).*PTX line"):
-        launch(form + " ret;", np.zeros(4))
 
 
 # -- listeners -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from cutlass.cute.nvgpu import warpgroup  # noqa: E402
 
 import forgekit as fk  # noqa: E402
 import forgekit.vgpu  # noqa: E402
-from forgekit.vgpu.errors import KernelError, MemoryAccessError, UnsupportedPtxError  # noqa: E402
+from forgekit.vgpu.errors import KernelError, MemoryAccessError  # noqa: E402
 from forgekit.vgpu.memory import swizzles  # noqa: E402
 from tests.vgpu.kernels import wgmma  # noqa: E402
 from tests.vgpu.test_matrix_kernels import drawn  # noqa: E402
@@ -186,21 +186,6 @@ def test_pieces_are_swizzled_within_their_span():
     found = swizzles.pieces(1 << 62 | 0x40 << 32 | 0x1000 >> 4, 16, False)
     rows = np.arange(16)[:, None]
     assert (found == 0x1000 + rows * 128 + (np.arange(2) ^ rows % 8) * 16).all()
-
-
-@pytest.mark.parametrize("line, text", [
-    (MMA.replace("mma_async.sync", "mma_async.sp.sync"), "sparse"),
-    (MMA.replace("n8k16", "n12k16"), "m64n12k16"),
-    (MMA.replace("f32.f16.f16", "f32.f16.bf16"), "f32.f16.bf16"),
-    (MMA.replace(", 0, 0;", ", 0;"), "7 operands"),
-    ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;", "tensor memory"),
-    ("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd1, %r2, %p1;", "sm_90a"),
-    ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%rd1];", "sm_90a"),
-])  # fmt: skip
-def test_refusals_name_the_instruction_and_what_to_do(line, text):
-    with pytest.raises(UnsupportedPtxError) as error:
-        launch(PLAIN + line + STORE, np.zeros(128, np.float32), block=128)
-    assert text in str(error.value) and line.partition(";")[0] in str(error.value)
 
 
 def test_lines_that_use_it_are_counted_and_drawn():

@@ -11,7 +11,7 @@ from forgekit.vgpu.batch import Batch, Waiting
 from forgekit.vgpu.errors import DeadlockError, InstructionBudgetError
 from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.mbarriers import Mbarriers
-from forgekit.vgpu.ptx import SourceLocation, Symbol
+from forgekit.vgpu.ptx import SourceLocation
 
 
 def deadlock(
@@ -94,10 +94,9 @@ def _looping(m: Batch) -> int:
     ran last, the nearest that has a line of its own (the compiler's own arithmetic has that after
     the function); of the whole kernel where none has.
     """
-    labels, instructions = m.program.kernel.labels, m.program.instructions
+    instructions = m.program.instructions
     at = min(m.pc, len(instructions) - 1)
-    targets = ((pc, i.operands[0]) for pc, i in enumerate(instructions) if i.opcode[0] == "bra")
-    loops = [range(labels[o.name], pc + 1) for pc, o in targets if isinstance(o, Symbol)]
+    loops = [range(first, last + 1) for first, last in m.program.loops]
     around = min((loop for loop in loops if at in loop), key=len, default=range(at, at + 1))
     sources = enumerate(i.source for i in instructions)
     named = [pc for pc, source in sources if source is not None and source.column]

@@ -60,6 +60,20 @@ def opcode(*names: str) -> Callable[[Meaning], Meaning]:
     return register
 
 
+def pure(
+    name: str, kinds: tuple[str, ...], sources: str, result: str, fn: Callable[..., Any]
+) -> None:
+    """Register a pure opcode that has a type of `kinds`, the T of sources and result, and no
+    qualifiers."""
+
+    @opcode(name)
+    def meaning(ins: Instruction, d: object) -> Compute:
+        allow(ins, *kinds)
+        kind = ins.opcode[-1]
+        types = tuple(kind if source == "T" else source for source in sources.split())
+        return Compute(fn, types, kind if result == "T" else result)
+
+
 # -- what an instruction may have: each raises UnknownVariantError where it has something else ----
 def allow(instruction: Instruction, *known: str) -> None:
     """Refuse an instruction with a qualifier or type that its meaning does not look at."""

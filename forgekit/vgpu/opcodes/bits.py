@@ -5,32 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, expect, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, expect, opcode, pure
 from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.ptx import Immediate, Instruction, Vector
 
 _WORDS = ("b16", "b32", "b64")
 
 
-@opcode("and", "or", "xor")
-def logic(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, "pred", *_WORDS)
-    kind = ins.opcode[-1]
-    fn = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[ins.opcode[0]]
-    return Compute(fn, (kind, kind), kind)
-
-
-@opcode("not")
-def not_(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, "pred", *_WORDS)
-    return Compute(np.invert, (ins.opcode[-1],), ins.opcode[-1])
-
-
-@opcode("cnot")
-def cnot(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, *_WORDS)
-    kind = ins.opcode[-1]
-    return Compute(lambda a: (a == 0).astype(a.dtype), (kind,), kind)
+pure("and", ("pred", *_WORDS), "T T", "T", np.bitwise_and)
+pure("or", ("pred", *_WORDS), "T T", "T", np.bitwise_or)
+pure("xor", ("pred", *_WORDS), "T T", "T", np.bitwise_xor)
+pure("not", ("pred", *_WORDS), "T", "T", np.invert)
+pure("cnot", _WORDS, "T", "T", lambda a: (a == 0).astype(a.dtype))
 
 
 @opcode("shl", "shr")

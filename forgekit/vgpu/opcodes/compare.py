@@ -8,7 +8,7 @@ import numpy as np
 
 from forgekit.vgpu import floats
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode, pure
 from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.opcodes.floating import PACKED
 from forgekit.vgpu.ptx import Instruction, Pair
@@ -138,11 +138,7 @@ def set_(ins: Instruction, d: Decoder) -> Compute:
     return Compute(fn, sources, "b32")
 
 
-@opcode("selp")
-def selp(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, *_TYPES)
-    kind = ins.opcode[-1]
-    return Compute(lambda a, b, p: np.where(p, a, b), (kind, kind, "pred"), kind)
+pure("selp", _TYPES, "T T pred", "T", lambda a, b, p: np.where(p, a, b))
 
 
 @opcode("slct")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -171,8 +171,9 @@ def _integer_to_integer(saturate: bool, target: str, source: str) -> Fn:
     return lambda a: np.clip(a, low, high).astype(dtype)
 
 
-def _pack(high: Array, low: Array, bits: int) -> Array:
-    """Two parts of `bits` bits in one word of twice as many."""
+def _pack(parts: Iterable[Array], bits: int) -> Array:
+    """The upper and the lower part of `bits` bits in one word of twice as many."""
+    high, low = parts
     word = np.dtype(f"u{bits // 4}")
     return (high.astype(word) << word.type(bits)) | low.astype(word)
 
@@ -182,40 +183,34 @@ def _to_pair(ins: Instruction, target: str) -> Compute:
     allow(ins, "rn", "rz", "relu", "satfinite", target, "f32")
     inner = conversion(ins.opcode[1:-2], target[:-2], "f32")
     return Compute(
-        lambda a, b: _pack(inner(a).view("u2"), inner(b).view("u2"), 16), ("f32", "f32"), target
+        lambda *pair: _pack((inner(x).view("u2") for x in pair), 16), ("f32", "f32"), target
     )
+
+
+def _halves(word: Array, bits: int) -> Iterator[Array]:
+    """The upper and the lower `bits` of words of twice as many."""
+    return ((word >> word.dtype.type(s)).astype(f"u{bits // 8}") for s in (bits, 0))
 
 
 def _fp8(ins: Instruction, target: str, source: str) -> Compute:
     """To and from pairs of 8-bit floats."""
     allow(ins, "rn", "satfinite", "relu", target, source)
     relu = floats.relu if "relu" in ins.opcode else lambda x: x
-    if target in _FP8 and "satfinite" in ins.opcode:
-        name = _FP8[target]
+    name = _FP8.get(target) or _FP8[source]
 
-        def narrow(x: Array) -> Array:
-            return fp8.from_f32(relu(x), name)
+    def narrow(high: Array, low: Array) -> Array:
+        return _pack((fp8.from_f32(relu(x.astype("f4")), name) for x in (high, low)), 8)
 
-        if source == "f32":
-            return Compute(lambda a, b: _pack(narrow(a), narrow(b), 8), ("f32", "f32"), "b16")
-        if source == "f16x2":
+    def widened(a: Array) -> Array:
+        wide = (relu(fp8.to_f32(code, name)) for code in _halves(a, 8))
+        return _pack((floats.f32_to_f16(x).view("u2") for x in wide), 16)
 
-            def halves(a: Array) -> Array:
-                high, low = ((a >> np.uint32(s)).astype("u2").view("f2") for s in (16, 0))
-                return _pack(narrow(high.astype("f4")), narrow(low.astype("f4")), 8)
-
-            return Compute(halves, (source,), "b16")
-    if target == "f16x2" and source in _FP8:
-        name = _FP8[source]
-
-        def widened(a: Array) -> Array:
-            high, low = (
-                floats.f32_to_f16(relu(fp8.to_f32((a >> np.uint16(s)).astype("u1"), name)))
-                for s in (8, 0)
-            )
-            return _pack(high.view("u2"), low.view("u2"), 16)
-
+    if target == "f16x2":
         return Compute(widened, ("b16",), "f16x2")
+    if target in _FP8 and "satfinite" in ins.opcode and source == "f32":
+        return Compute(narrow, ("f32", "f32"), "b16")
+    if target in _FP8 and "satfinite" in ins.opcode and source == "f16x2":
+        return Compute(lambda a: narrow(*(h.view("f2") for h in _halves(a, 16))), (source,), "b16")
     raise UnknownVariantError(f".{target}.{source}")
 
 

@@ -5,24 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode, pure
 from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.ptx import Instruction
 
-TYPES = ("u32", "s32", "u64", "s64")
+_TYPES, _WORDS = ("u32", "s32", "u64", "s64"), ("b32", "b64")
 
 
 def _kind(ins: Instruction) -> str:
     kind = ins.opcode[-1]
-    if kind not in TYPES:
+    if kind not in _TYPES:
         raise UnknownVariantError(f".{kind} where a type is meant")
     return kind
-
-
-@opcode("popc")
-def popc(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, "b32", "b64")
-    return Compute(lambda a: np.bitwise_count(a).astype("u4"), (ins.opcode[-1],), "b32")
 
 
 def leading_zeros(a: Array) -> Array:
@@ -31,12 +25,6 @@ def leading_zeros(a: Array) -> Array:
         if s < bits:
             a = a | (a >> a.dtype.type(s))
     return (bits - np.bitwise_count(a)).astype("u4")
-
-
-@opcode("clz")
-def clz(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, "b32", "b64")
-    return Compute(leading_zeros, (ins.opcode[-1],), "b32")
 
 
 def reverse_bits(a: Array) -> Array:
@@ -51,16 +39,15 @@ def reverse_bits(a: Array) -> Array:
     return a
 
 
-@opcode("brev")
-def brev(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, "b32", "b64")
-    return Compute(reverse_bits, (ins.opcode[-1],), ins.opcode[-1])
+pure("popc", _WORDS, "T", "b32", lambda a: np.bitwise_count(a).astype("u4"))
+pure("clz", _WORDS, "T", "b32", leading_zeros)
+pure("brev", _WORDS, "T", "T", reverse_bits)
 
 
 @opcode("bfind")
 def bfind(ins: Instruction, d: Decoder) -> Compute:
     """The highest bit that differs from the sign, or how far it must be shifted to the top."""
-    allow(ins, "shiftamt", *TYPES)
+    allow(ins, "shiftamt", *_TYPES)
     kind = _kind(ins)
     top = np.uint32(int(kind[1:]) - 1)
 
@@ -87,7 +74,7 @@ def bfe(ins: Instruction, d: Decoder) -> Compute:
 
     Its sign is the field's highest bit, or the word's where the field reaches beyond the word.
     """
-    allow(ins, *TYPES)
+    allow(ins, *_TYPES)
     kind = _kind(ins)
     bits = int(kind[1:])
 

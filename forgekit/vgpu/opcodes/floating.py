@@ -9,7 +9,7 @@ import numpy as np
 from forgekit.vgpu import floats
 from forgekit.vgpu.code import DTYPES
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode, pure
 from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.ptx import Instruction
 
@@ -228,8 +228,4 @@ def fma(ins: Instruction, d: Decoder) -> Compute:
     return float_meaning(ins, d)
 
 
-@opcode("copysign")
-def copysign(ins: Instruction, d: Decoder) -> Compute:
-    allow(ins, "f32", "f64")
-    kind = ins.opcode[-1]
-    return Compute(lambda a, b: np.copysign(b, a), (kind, kind), kind)
+pure("copysign", ("f32", "f64"), "T T", "T", lambda a, b: np.copysign(b, a))

@@ -9,6 +9,7 @@ many units near zero.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -97,15 +98,15 @@ def rsqrt(ins: Instruction, d: Decoder) -> Compute:
 @opcode("lg2", "sin", "cos")
 def transcendental(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "approx", "ftz", "f32")
-    fn: Fn = {"lg2": elementary.log2, "sin": elementary.sin, "cos": elementary.cos}[ins.opcode[0]]
-    return _compute(ins, fn, 1)
+    name = {"lg2": "log2"}.get(ins.opcode[0], ins.opcode[0])
+    return _compute(ins, lambda a: elementary.rounded(name, a), 1)
 
 
 @opcode("ex2", "tanh")
 def exponential(ins: Instruction, d: Decoder) -> Compute:
     kind = ins.opcode[-1]
     allow(ins, "approx", "ftz", "f16", "bf16", "f16x2", "bf16x2", "f32")
-    fn: Fn = exp2 if ins.opcode[0] == "ex2" else elementary.tanh
+    fn: Fn = exp2 if ins.opcode[0] == "ex2" else functools.partial(elementary.rounded, "tanh")
     if kind == "f32" and fn is exp2 and "ftz" in ins.opcode:
         # Subnormal operands need no flushing: they give 1, as zero does.
         return Compute(lambda a: canonical(floats.flush(exp2(a))), (kind,), kind)

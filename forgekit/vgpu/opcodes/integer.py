@@ -8,7 +8,7 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode, pure
 from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.opcodes.floating import FLOAT_TYPES, float_meaning, packed
 from forgekit.vgpu.ptx import Instruction
@@ -156,16 +156,8 @@ def divide_integers(ins: Instruction, d: Decoder) -> Compute:
     return Compute(lambda a, b: _truncated(a, b)[0], (kind, kind), kind)
 
 
-@opcode("rem")
-def rem(ins: Instruction, d: Decoder) -> object:
-    kind = integer_type(ins)
-    return Compute(lambda a, b: _truncated(a, b)[1], (kind, kind), kind)
-
-
-@opcode("sad")
-def sad(ins: Instruction, d: Decoder) -> object:
-    kind = integer_type(ins)
-    return Compute(lambda a, b, c: c + np.where(a < b, b - a, a - b), (kind,) * 3, kind)
+pure("rem", INTEGERS, "T T", "T", lambda a, b: _truncated(a, b)[1])
+pure("sad", INTEGERS, "T T T", "T", lambda a, b, c: c + np.where(a < b, b - a, a - b))
 
 
 def _field(x: Array, number: int, bits: int, kind: str) -> Array:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+
 from forgekit.vgpu import ptx
 
 # Instructions whose first operand is read, not written.
@@ -11,6 +14,13 @@ _NO_RESULT = {
     "discard", "applypriority", "pmevent", "brx", "stmatrix", "tensormap",
 }  # fmt: skip
 _MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_count"}
+
+Place = tuple[str, int]  # a parameter and a byte of it, or a module variable and 0
+Origins = set[Place] | None
+_MEMORY: Place = ("", -1)  # where an address comes from that was loaded: it may be any
+# Opcode -> which operand is the address in memory that is written or read.
+_WRITING = {"st": 0, "atom": 1, "red": 0, "tensormap": 0}
+_READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "tensormap": 0}
 
 
 def _registers(operand: object) -> list[str]:
@@ -32,9 +42,8 @@ def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]
     """Names of the registers an instruction reads and writes."""
     operands = instruction.operands
     reads = _registers(instruction.guard)
-    if not _has_result(instruction):
-        writes: list[str] = []
-    else:
+    writes: list[str] = []
+    if _has_result(instruction):
         writes, operands = _registers(operands[0]), operands[1:]
         if instruction.opcode[0] == "wgmma":  # adds to what they hold
             reads += writes
@@ -53,75 +62,209 @@ def _has_result(instruction: ptx.Instruction) -> bool:
     return root not in _NO_RESULT and bool(instruction.operands)
 
 
-def _sets(kernel: ptx.Kernel, registers: dict[str, int]) -> list[tuple[int, int]]:
-    """For each instruction, the registers it reads and those it writes, as bit sets."""
-    result = []
-    for instruction in kernel.instructions:
-        names = reads_and_writes(instruction)
-        reads, writes = (sum({1 << registers[n] for n in part if n in registers}) for part in names)
-        result.append((reads, writes))
-    return result
+class Dataflow:
+    """What PTX says of a kernel before it runs; each property is computed when first asked for."""
 
+    def __init__(self, kernel: ptx.Kernel) -> None:
+        self.kernel = kernel
+        self.instructions = kernel.instructions
+        self.registers = {name: i for i, name in enumerate(kernel.registers)}
 
-def _successors(kernel: ptx.Kernel, pc: int) -> tuple[int, ...]:
-    instruction = kernel.instructions[pc]
-    if instruction.opcode[0] == "bra":
-        target = instruction.operands[0]
-        assert isinstance(target, ptx.Symbol)
-        jump = kernel.labels[target.name]
-        return (jump,) if instruction.guard is None else (jump, pc + 1)
-    if instruction.opcode[0] in ("ret", "exit", "trap") and instruction.guard is None:
-        return ()
-    return (pc + 1,)
+    @functools.cached_property
+    def _names(self) -> list[tuple[list[str], list[str]]]:
+        return [reads_and_writes(instruction) for instruction in self.instructions]
 
+    # -- registers ------------------------------------------------------------------------
+    @functools.cached_property
+    def registers_read(self) -> frozenset[str]:
+        """Names of the registers that some instruction reads."""
+        return frozenset(name for reads, _ in self._names for name in reads)
 
-def liveness(kernel: ptx.Kernel, registers: dict[str, int]) -> list[int]:
-    """For each instruction, the registers (a bit set) that may be read from there on."""
-    n = len(kernel.instructions)
-    sets = _sets(kernel, registers)
-    # A guarded instruction may leave its result as it was.
-    kills = [
-        0 if i.guard else written for i, (_, written) in zip(kernel.instructions, sets, strict=True)
-    ]
-    successors = [_successors(kernel, pc) for pc in range(n)]
-    live = [0] * (n + 2)
-    changed = True
-    while changed:
-        changed = False
-        for pc in range(n - 1, -1, -1):
-            out = 0
-            for s in successors[pc]:
-                out |= live[s]
-            now = sets[pc][0] | (out & ~kills[pc])
-            if now != live[pc]:
-                live[pc], changed = now, True
-    return live
+    @functools.cached_property
+    def _sets(self) -> list[tuple[int, int]]:
+        """For each instruction, the registers it reads and those it writes, as bit sets."""
+        numbers = self.registers
+        result = []
+        for names in self._names:
+            reads, writes = (sum({1 << numbers[n] for n in part if n in numbers}) for part in names)
+            result.append((reads, writes))
+        return result
 
+    @functools.cached_property
+    def _successors(self) -> list[tuple[int, ...]]:
+        result: list[tuple[int, ...]] = []
+        for pc, instruction in enumerate(self.instructions):
+            if instruction.opcode[0] == "bra":
+                target = instruction.operands[0]
+                assert isinstance(target, ptx.Symbol)
+                jump = self.kernel.labels[target.name]
+                result.append((jump,) if instruction.guard is None else (jump, pc + 1))
+            elif instruction.opcode[0] in ("ret", "exit", "trap") and instruction.guard is None:
+                result.append(())
+            else:
+                result.append((pc + 1,))
+        return result
 
-def dying(kernel: ptx.Kernel, registers: dict[str, int], live: list[int]) -> list[list[int]]:
-    """For each instruction, the registers it reads or writes that nobody reads after it."""
-    result = []
-    for pc, (reads, writes) in enumerate(_sets(kernel, registers)):
+    @functools.cached_property
+    def live(self) -> list[int]:
+        """Registers (a bit set) that may be read at or after each instruction."""
+        # A guarded instruction may leave its result as it was.
+        kills = [
+            0 if i.guard else written
+            for i, (_, written) in zip(self.instructions, self._sets, strict=True)
+        ]
+        live = [0] * (len(kills) + 2)
+        changed = True
+        while changed:
+            changed = False
+            for pc in range(len(kills) - 1, -1, -1):
+                now = self._sets[pc][0] | (self._live_after(pc, live) & ~kills[pc])
+                if now != live[pc]:
+                    live[pc], changed = now, True
+        return live
+
+    def _live_after(self, pc: int, live: list[int]) -> int:
         after = 0
-        for s in _successors(kernel, pc):
-            after |= live[s]
-        gone = (reads | writes) & ~after
-        result.append([r for r in range(gone.bit_length()) if gone >> r & 1])
-    return result
+        for successor in self._successors[pc]:
+            after |= live[successor]
+        return after
+
+    @functools.cached_property
+    def dying(self) -> list[list[int]]:
+        """For each instruction, the registers it reads or writes that nobody reads after it."""
+        result = []
+        for pc, (reads, writes) in enumerate(self._sets):
+            gone = (reads | writes) & ~self._live_after(pc, self.live)
+            result.append([r for r in range(gone.bit_length()) if gone >> r & 1])
+        return result
+
+    # -- loops ----------------------------------------------------------------------------
+    @functools.cached_property
+    def loops(self) -> list[tuple[int, int]]:
+        """List (first instruction, last) of each loop, an outer one before those inside."""
+        ends: dict[int, int] = {}
+        for pc, i in enumerate(self.instructions):
+            target = i.operands[0] if i.opcode[0] == "bra" else None
+            name = target.name if isinstance(target, ptx.Symbol) else ""
+            first = self.kernel.labels.get(name, pc + 1)
+            if first <= pc:
+                ends[first] = max(pc, ends.get(first, 0))
+        return sorted(ends.items(), key=lambda loop: (loop[0], -loop[1]))
+
+    @functools.cached_property
+    def _polls(self) -> list[int]:
+        """For each instruction, how many before it may ask in a loop for news from others."""
+        counts = [0]
+        for pc, instruction in enumerate(self.instructions):
+            asks = _asks(instruction.opcode)
+            asks = asks and any(first <= pc <= last for first, last in self.loops)
+            counts.append(counts[-1] + asks)
+        return counts
+
+    def polls(self, first: int, last: int) -> bool:
+        """Whether an instruction from `first` to `last` may ask in a loop for news from others."""
+        return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
+
+    # -- memory ---------------------------------------------------------------------------
+    @functools.cached_property
+    def is_asynchronous(self) -> bool:
+        """Whether it uses mbarriers, bulk copies, asynchronous stores or products."""
+        kinds = (("mbarrier",), ("wgmma",), ("cp", "async", "bulk"), ("st", "async"))
+        return any(i.opcode[: len(kind)] == kind for i in self.instructions for kind in kinds)
+
+    @functools.cached_property
+    def unit_bytes(self) -> int:
+        """Bytes of its narrowest access to shared or global memory, at most 8; 4 without any."""
+        return min((w for i in self.instructions if (w := _access_bytes(i))), default=4)
+
+    def wide_parameters(self) -> Iterator[Place]:
+        """Yield the parts of parameters that are loaded as words of 64 bits."""
+        declared = {p.name for p in self.kernel.params}
+        for i, (_, writes) in zip(self.instructions, self._names, strict=True):
+            if i.opcode[0] == "ld" and ptx.TYPE_BYTES.get(i.opcode[-1]) == 8:
+                place = _place(i.operands[1])
+                if place is not None and place[0] in declared:
+                    yield from _following(place, len(writes), 8)
+
+    @functools.cached_property
+    def tensor_maps(self) -> set[Place]:
+        """Where tensor maps may begin: in parameters whose address is taken."""
+        sizes = {p.name: p.size_bytes for p in self.kernel.params}
+        symbols = {name for i in self.instructions for name in _symbols(i)}
+        return {(n, at) for n in symbols & set(sizes) for at in range(0, sizes[n] - 63, 64)}
+
+    @functools.cached_property
+    def address_origins(self) -> tuple[Origins, Origins]:
+        """Where the addresses may come from that a kernel writes to, and those that it reads from.
+
+        Among them are some that are only part of the arithmetic (strides); None where an address
+        comes out of memory. Atomics write and read.
+        """
+        origins: dict[str, set[Place]] = {}
+        changed = True
+        while changed:
+            changed = False
+            for instruction, (reads, writes) in zip(self.instructions, self._names, strict=True):
+                found = self._origins_of(instruction, len(writes))
+                if not _loads(instruction):
+                    found = found.union(*(origins.get(register, set()) for register in reads))
+                for register in writes:
+                    have = origins.setdefault(register, set())
+                    changed = changed or not found <= have
+                    have |= found
+        return self._of_addresses(origins, _WRITING), self._of_addresses(origins, _READING)
+
+    def _origins_of(self, instruction: ptx.Instruction, count: int) -> set[Place]:
+        """What an instruction's results come from beside the registers it reads."""
+        if not _loads(instruction):
+            symbols = _symbols(instruction)
+            return {(n, 0) for n in symbols} | {m for m in self.tensor_maps if m[0] in symbols}
+        place = _place(instruction.operands[1]) if "param" in instruction.opcode else None
+        if place is not None:
+            width = ptx.TYPE_BYTES.get(instruction.opcode[-1], 8)
+            return set(_following(place, count, width))
+        return {_MEMORY} if instruction.opcode[-1] in ("b64", "u64", "s64") else set()
+
+    def _of_addresses(self, origins: dict[str, set[Place]], roots: dict[str, int]) -> Origins:
+        result: set[Place] = set()
+        for instruction in self.instructions:
+            place = roots.get(instruction.opcode[0])
+            if instruction.opcode[0] == "cp":
+                place = _copied(instruction, writes=roots is _WRITING)
+            if place is None or not {"param", "local"}.isdisjoint(instruction.opcode):
+                continue
+            operand = instruction.operands[place]
+            by_map = isinstance(operand, ptx.Vector)  # [map, {coordinates}]
+            if isinstance(operand, ptx.Vector):
+                operand = operand.items[0]
+            base = operand.base if isinstance(operand, ptx.Address) else operand
+            if isinstance(base, ptx.Symbol):
+                result.add((base.name, 0))
+                continue
+            found = origins.get(base.name, set()) if isinstance(base, ptx.Register) else {_MEMORY}
+            if _MEMORY in found or (by_map and not found <= self.tensor_maps):
+                return None
+            result |= found
+        return result
 
 
-def polls_before(kernel: ptx.Kernel) -> list[int]:
-    """For each instruction, how many before it may, in a loop, ask memory for news from others."""
-    loops = [
-        (kernel.labels[i.operands[0].name], pc)
-        for pc, i in enumerate(kernel.instructions)
-        if i.opcode[0] == "bra" and isinstance(i.operands[0], ptx.Symbol)
-    ]
-    counts = [0]
-    for pc, instruction in enumerate(kernel.instructions):
-        asks = _asks(instruction.opcode) and any(first <= pc <= last for first, last in loops)
-        counts.append(counts[-1] + asks)
-    return counts
+def _symbols(instruction: ptx.Instruction) -> set[str]:
+    return {o.name for o in instruction.operands if isinstance(o, ptx.Symbol)}
+
+
+def _place(operand: object) -> Place | None:
+    """The named part of memory that an operand `[name + offset]` means."""
+    if isinstance(operand, ptx.Address) and isinstance(operand.base, ptx.Symbol):
+        return operand.base.name, operand.offset + operand.base.offset
+    return None
+
+
+def _following(place: Place, count: int, width: int) -> Iterator[Place]:
+    return ((place[0], place[1] + k * width) for k in range(count))
+
+
+def _loads(instruction: ptx.Instruction) -> bool:
+    return instruction.opcode[0] in ("ld", "ldu", "atom", "shfl")
 
 
 def _asks(opcode: tuple[str, ...]) -> bool:
@@ -131,116 +274,6 @@ def _asks(opcode: tuple[str, ...]) -> bool:
     if root == "atom":
         return any(p in ("cas", "exch") for p in parts)
     return root == "nanosleep"
-
-
-def parameter_words(kernel: ptx.Kernel, width: int) -> set[tuple[str, int]]:
-    """The parts of parameters, (name, byte offset), that are loaded as words of `width` bytes."""
-    declared = {p.name for p in kernel.params}
-    found: set[tuple[str, int]] = set()
-    for instruction in kernel.instructions:
-        if instruction.opcode[0] != "ld" or ptx.TYPE_BYTES.get(instruction.opcode[-1]) != width:
-            continue
-        address = instruction.operands[1]
-        if isinstance(address, ptx.Address) and isinstance(address.base, ptx.Symbol):
-            if address.base.name in declared:
-                at = address.offset + address.base.offset
-                count = len(_registers(instruction.operands[0]))
-                found |= {(address.base.name, at + k * width) for k in range(count)}
-    return found
-
-
-def tensor_maps(kernel: ptx.Kernel) -> set[tuple[str, int]]:
-    """Where in parameters, (name, byte offset), tensor maps may begin: in those whose address is
-    taken."""
-    sizes = {p.name: p.size_bytes for p in kernel.params}
-    symbols = {o.name for i in kernel.instructions for o in i.operands if isinstance(o, ptx.Symbol)}
-    return {(n, at) for n in symbols & set(sizes) for at in range(0, sizes[n] - 63, 64)}
-
-
-Origins = set[tuple[str, int]] | None
-
-
-def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
-    """Where the addresses may come from that a kernel writes to, and those that it reads from.
-
-    Each as parameters (name, byte offset) and module variables (name, 0), among them some that are
-    only part of the arithmetic (strides); None where an address comes out of memory. Atomics write
-    and read.
-    """
-    origins: dict[str, set[tuple[str, int]]] = {}
-    unknown: set[str] = set()
-    maps = tensor_maps(kernel)
-    changed = True
-    while changed:
-        changed = False
-        for instruction in kernel.instructions:
-            reads, writes = reads_and_writes(instruction)
-            found: set[tuple[str, int]] = set()
-            lost = False
-            if instruction.opcode[0] == "ld" and "param" in instruction.opcode:
-                address = instruction.operands[1]
-                if isinstance(address, ptx.Address) and isinstance(address.base, ptx.Symbol):
-                    at = address.offset + address.base.offset
-                    step = ptx.TYPE_BYTES.get(instruction.opcode[-1], 8)
-                    found = {(address.base.name, at + k * step) for k in range(len(writes))}
-                else:
-                    lost = instruction.opcode[-1] in ("b64", "u64", "s64")
-            elif instruction.opcode[0] in ("ld", "ldu", "atom", "shfl"):
-                lost = instruction.opcode[-1] in ("b64", "u64", "s64")
-            else:
-                symbols = [o.name for o in instruction.operands if isinstance(o, ptx.Symbol)]
-                found = {(name, 0) for name in symbols} | {m for m in maps if m[0] in symbols}
-                for register in reads:
-                    found |= origins.get(register, set())
-                    lost = lost or register in unknown
-            for register in writes:
-                have = origins.setdefault(register, set())
-                if not found <= have:
-                    have |= found
-                    changed = True
-                if lost and register not in unknown:
-                    unknown.add(register)
-                    changed = True
-    written, read = (
-        _of_addresses(kernel, origins, unknown, roots) for roots in (_WRITING, _READING)
-    )
-    return written, read
-
-
-# Opcode -> which operand is the address in memory that is written or read.
-_WRITING = {"st": 0, "atom": 1, "red": 0, "tensormap": 0}
-_READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "tensormap": 0}
-
-
-def _of_addresses(
-    kernel: ptx.Kernel,
-    origins: dict[str, set[tuple[str, int]]],
-    unknown: set[str],
-    roots: dict[str, int],
-) -> Origins:
-    result: set[tuple[str, int]] = set()
-    maps = tensor_maps(kernel)
-    for instruction in kernel.instructions:
-        root, place = instruction.opcode[0], roots.get(instruction.opcode[0])
-        if root == "cp":
-            place = _copied(instruction, writes=roots is _WRITING)
-        if place is None or not {"param", "local"}.isdisjoint(instruction.opcode):
-            continue
-        operand = instruction.operands[place]
-        by_map = isinstance(operand, ptx.Vector)  # [map, {coordinates}]
-        if isinstance(operand, ptx.Vector):
-            operand = operand.items[0]
-        base = operand.base if isinstance(operand, ptx.Address) else operand
-        if isinstance(base, ptx.Symbol):
-            result.add((base.name, 0))
-        elif not isinstance(base, ptx.Register) or base.name in unknown:
-            return None
-        else:
-            found = origins.get(base.name, set())
-            if by_map and not found <= maps:  # it lies in memory
-                return None
-            result |= found
-    return result
 
 
 def _copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
@@ -253,11 +286,6 @@ def _copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
     if "reduce" in opcode:
         return 0
     return (0 if stores else 1) if writes == stores else None
-
-
-def narrowest_access(kernel: ptx.Kernel) -> int:
-    """Bytes of the narrowest access to shared or global memory, at most 8; 4 if there is none."""
-    return min((w for i in kernel.instructions if (w := _access_bytes(i))), default=4)
 
 
 def _access_bytes(instruction: ptx.Instruction) -> int:

@@ -100,7 +100,7 @@ def move(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr, count: cutl
 
 
 @cute.kernel
-def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     dtype, size = mA.element_type, mA.shape[0]
     op = warp.MmaF16BF16Op(dtype, Float32, (16, 8, 16))
@@ -109,16 +109,12 @@ def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.
     layout = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, plain)
     smem = cutlass.memory.SmemAllocator()
     sA, sB = (smem.allocate_tensor(dtype, layout, 128) for _ in range(2))
-    filled = sA
-    if cutlass.const_expr(bug == "swizzled only to be read"):
-        filled = cute.make_tensor(cute.recast_ptr(sA.iterator, dtype=dtype), plain)
     for i in cutlass.range_constexpr(size * size // THREADS):
         at = ((i * THREADS + tidx) // size, (i * THREADS + tidx) % size)
-        filled[at] = mA[at]
+        sA[at] = mA[at]
         sB[at] = mB[at]
     cute.arch.sync_threads()
     # B (K, N) seen as (N, K): neighbours in memory are neighbours in N
-    turned = bug != "B not transposed"
     source_B = cute.composition(sB, plain)
     lane = tiled.get_slice(tidx)
     tCrA = tiled.make_fragment_A(lane.partition_A(sA))
@@ -127,11 +123,10 @@ def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.
     tCrC = tiled.make_fragment_C(tCgC)
     tCrC.fill(0.0)
     load_A, load_B = (
-        cute.make_copy_atom(warp.LdMatrix8x8x16bOp(t, 4), dtype) for t in (False, turned)
+        cute.make_copy_atom(warp.LdMatrix8x8x16bOp(t, 4), dtype) for t in (False, True)
     )
     copy_A = cute.make_tiled_copy_A(load_A, tiled)
     copy_B = cute.make_tiled_copy_B(load_B, tiled)
-    source_B = source_B if turned else sB
     cute.copy(copy_A, copy_A.get_slice(tidx).partition_S(sA), copy_A.retile(tCrA))
     cute.copy(copy_B, copy_B.get_slice(tidx).partition_S(source_B), copy_B.retile(tCrB))
     for k in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
@@ -140,9 +135,9 @@ def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.
 
 
 @cute.jit
-def tile(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+def tile(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
     """C = A B of 64 by 64, all row-major: B comes through ldmatrix.trans."""
-    tile_kernel(mA, mB, mC, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+    tile_kernel(mA, mB, mC).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 # -- a GEMM as NVIDIA's examples write it ---------------------------------------------------------
