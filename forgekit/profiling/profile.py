@@ -21,7 +21,6 @@ from forgekit.show import Shown
 from forgekit.tracing.recordings import Call, recorded, sampled
 from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_trace import FIRST_TIMES, BlockTrace, first_accesses
-from forgekit.vgpu import Sharing
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -139,7 +138,7 @@ class Profile(ProfileData, Shown):
         launches = self.launches
         if self.call is not None and any(launch.pace is None for launch in launches):
             kernel, args = self.call
-            call = recorded(kernel, args, Sharing)
+            call = recorded(kernel, args, shares=True)
             launches = launches_of(call.recording, pace=True, registers=kernel.registers)
         paces = [launch.pace for launch in launches if launch.pace is not None]
         found = predicted_time(self.name, paces, self.gpu if gpu is None else gpu)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.replay import copied
 from forgekit.errors import KernelError, MemoryAccessError
-from forgekit.vgpu import HOST, Listener, Recording, Sharing, options
+from forgekit.vgpu import HOST, Listener, Recording, options
 
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
@@ -71,12 +71,16 @@ class Call:
 
 
 def recorded(
-    kernel: CompiledKernel, args: tuple[Any, ...], *makes: Make, findings: bool = False
+    kernel: CompiledKernel,
+    args: tuple[Any, ...],
+    *makes: Make,
+    findings: bool = False,
+    shares: bool = False,
 ) -> Call:
     """Record a call with copies of these arguments, or return the recording of an equal call.
 
     What it prints is not shown. makes: of the listeners that will read it; findings: keep the
-    sanitizer's.
+    sanitizer's; shares: `shared` of the recording will be asked for.
     """
     before = copied(args)
     with options() as chosen:
@@ -86,7 +90,7 @@ def recorded(
             if call.recording.findings is not None or not findings:
                 return call
             _kept[:] = [c for c in _kept if c is not call]
-    after, error, recording = _run(kernel, before, *makes, sanitize=findings)
+    after, error, recording = _run(kernel, before, *makes, sanitize=findings, shares=shares)
     call = Call(kernel, before, after, error, recording, key)
     if recording.is_complete and not recording.reaches_further:
         _kept.append(call)
@@ -102,8 +106,8 @@ def sampled(kernel: CompiledKernel, args: tuple[Any, ...], blocks: int, *makes: 
         UsageError: fewer than 8 blocks.
         KernelError: what stopped the kernel.
     """
-    changes = {"keep": False, "blocks": blocks, "sanitize": False}
-    _, error, recording = _run(kernel, args, Sharing, *makes, **changes)
+    changes = {"keep": False, "shares": True, "blocks": blocks, "sanitize": False}
+    _, error, recording = _run(kernel, args, *makes, **changes)
     if error is not None:
         raise error
     return recording

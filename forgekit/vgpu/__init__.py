@@ -11,7 +11,6 @@ All that the rest of forgekit imports of it, but its exceptions, which are in `f
     Recording       what happens in a run, once, for everything that looks at it
     Listener, Moment, Access    what reads a recording or hears a run, event by event
     AccessCounts, TensorTraffic    what a recording's counters hold
-    Sharing         hears what blocks share; predicted times need it
     Finding         one mistake that the sanitizer has found
     HARDWARE        the numbers of the GPU: lanes, banks, architectures, limits, costs
     HOST            what compiling for it needs of CuTe DSL and of torch's tensors
@@ -46,7 +45,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forgekit.vgpu.counters.costs import AccessCounts
-    from forgekit.vgpu.counters.sharing import Sharing
     from forgekit.vgpu.counters.touched import TensorTraffic
     from forgekit.vgpu.hardware import HARDWARE
     from forgekit.vgpu.host.call import Call
@@ -61,8 +59,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
     "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",
-    "Moment": "recording", "Recording": "recording", "Sharing": "counters.sharing",
-    "TensorTraffic": "counters.touched",
+    "Moment": "recording", "Recording": "recording", "TensorTraffic": "counters.touched",
     "install": "host.intercept", "installed": "host.intercept", "is_installed": "host.intercept",
     "options": "host.options", "uninstall": "host.intercept",
 }  # fmt: skip
@@ -77,7 +74,6 @@ __all__ = [
     "Listener",
     "Moment",
     "Recording",
-    "Sharing",
     "TensorTraffic",
     "install",
     "installed",

@@ -99,7 +99,7 @@ class Recording:
         makes: of the listeners that will read it, each a function that makes one; needed only for
             runs too long to be kept.
         sanitize: collect the sanitizer's findings.
-        keep: False for a run that is only to be counted.
+        keep: False for a run that is only to be counted. shares: `shared` will be asked for.
         changes: more of `options`, such as `all_threads`.
 
     Attributes:
@@ -112,12 +112,13 @@ class Recording:
         *makes: Callable[[], Listener],
         sanitize: bool = False,
         keep: bool = True,
+        shares: bool = False,
         **changes: Any,
     ) -> None:
         self.launches: list[LaunchRecord] = []
         self.findings: list[Finding] | None = [] if sanitize else None
         self.size_bytes = 0
-        self._makes = (Counting, *makes)
+        self._makes = (Counting, *([Sharing] if shares else []), *makes)
         self._events: list[Event] | None = []
         self._counted: set[int] = set()
         self._live: dict[Callable[[], Listener], Listener] = {}
@@ -162,8 +163,7 @@ class Recording:
 
     @property
     def shared(self) -> list[Shared]:
-        """Return what blocks of each launch share; needs `Sharing` among the makes of a run that is
-        not kept."""
+        """Return what blocks of each launch share."""
         return self.read(Sharing).launches
 
     @property

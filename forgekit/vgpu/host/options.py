@@ -58,10 +58,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.blocks is not None and not (isinstance(self.blocks, int) and self.blocks >= FEWEST):
-            raise UsageError(
-                got_needed("blocks", brief(self.blocks), f"a whole number of at least {FEWEST}",
-                           "leave it out to run all")
-            )  # fmt: skip
+            needed = f"a whole number of at least {FEWEST}"
+            raise usage_error("blocks", brief(self.blocks), needed, "leave it out to run all")
         if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
             needed = f"one of {', '.join(SCHEDULES)}"
             remedy = "leave it out for the usual order"
