@@ -62,9 +62,9 @@ def calibrate(out: str, data: str | None, read_: str | None) -> int:
     write_output("--out", out, constants.as_toml(made))
     print(
         f"{held_out.count} times of kernels that chose nothing: half are predicted within "
-        f"{held_out.median:.1%}, nine of ten within {held_out.p90:.1%}; "
-        f"{held_out.within:.1%} lie within 35 %; {held_out.order:.1%} of pairs that differ by 25 % "
-        "are in order"
+        f"{100 * held_out.median:.1f} %, nine of ten within {100 * held_out.p90:.1f} %; "
+        f"{100 * held_out.within:.1f} % lie within 35 %; {100 * held_out.order:.1f} % of pairs "
+        "that differ by 25 % are in order"
     )
     print(f"constants: {out}")
     return 0

@@ -11,6 +11,7 @@ from forgekit.profiling.predicting.model import BOUNDS, Constants, bounds, micro
 
 HELD_OUT = 3  # every third kernel chooses nothing
 _FIRST_STEP, _SHRINK, _ROUNDS = 0.3, 0.65, 9
+_FEW, _FEW_KINDS = 12, 3  # samples of a bound that has an interval of its own
 _FAR_OFF = 1.0  # a logarithm of the error beyond which it counts no more
 
 # What the data sheets and the programming guide say is not fitted.
@@ -83,16 +84,22 @@ def relative(us: float, predicted: float) -> float:
 def interval(samples: Sequence[Sample], gpu: Constants) -> dict[str, float]:
     """Bound -> the factor within which nine of ten predictions lie that it bounds; "all": of all.
 
-    Bounds that few samples have are left out.
+    Bounds that few samples have, or samples of few kinds, are left out.
     """
     errors: dict[str, list[float]] = {"all": []}
+    kinds: dict[str, set[str]] = {"all": {s.kind for s in samples}}
     for s in samples:
-        of = bounds(s.facts[0], gpu)
+        of = {"start": gpu.start_us, **bounds(s.facts[0], gpu)}
         off = 1 + relative(s.us, microseconds(s.facts, gpu))
         errors["all"].append(off)
-        errors.setdefault(max(of, key=of.__getitem__), []).append(off)
-    return {name: round(quantile(sorted(errors[name]), 0.9), 3)
-            for name in ("all", *BOUNDS) if len(errors.get(name, ())) >= 12}  # fmt: skip
+        longest = max(of, key=of.__getitem__)
+        errors.setdefault(longest, []).append(off)
+        kinds.setdefault(longest, set()).add(s.kind)
+    return {
+        name: round(quantile(sorted(errors[name]), 0.9), 3)
+        for name in ("all", *BOUNDS)
+        if len(errors.get(name, ())) >= _FEW and len(kinds[name]) >= _FEW_KINDS
+    }
 
 
 def quantile(ascending: Sequence[float], part: float) -> float:

@@ -85,8 +85,8 @@ class PredictedTime(Shown):
         """What else is to be said."""
         if self.us is None:
             return [self.sampled] if self.sampled else []
-        found = [f"without this bound: {_us(self.without)} µs"]
-        found += [f"{share:.0%} of it at {source.where}: {source.text}"
+        found = [f"without this bound it would take {_us(self.without)} µs"]
+        found += [f"{100 * share:.0f} % of it at {source.where}: {source.text}"
                   for source, share in self.lines[:_LINES] if source is not None]  # fmt: skip
         if not self.measured:
             found.append(
@@ -148,7 +148,7 @@ def _reasons(facts: Sequence[Facts]) -> tuple[str, ...]:
     found = dict.fromkeys(said for f in facts for said in f.beyond)
     far = max(f.disagreement for f in facts)
     if far > DISAGREEMENT:
-        found[f"two halves of the sample differ by {far:.0%}: take more blocks"] = None
+        found[f"two halves of the sample differ by {100 * far:.0f} %: take more blocks"] = None
     return tuple(found)
 
 
@@ -158,7 +158,7 @@ def _sampled(facts: Sequence[Facts]) -> str:
         return ""
     blocks, ran = sum(f.blocks for f in parts), sum(round(f.blocks * f.sample) for f in parts)
     return (f"counted from {ran:,} of {plural(blocks, 'block')}, halves of which differ by "
-            f"{max(f.disagreement for f in parts):.1%}")  # fmt: skip
+            f"{100 * max(f.disagreement for f in parts):.1f} %")  # fmt: skip
 
 
 def _lines(
