@@ -176,6 +176,20 @@ def test_dynamic_shared_memory():
 
 
 # -- local memory ----------------------------------------------------------------------------------
+def test_vectors_in_local_memory():
+    """Each thread has its own; one element of a vector is stored over."""
+    x = np.zeros((32, 4), np.int32)
+    launch(
+        """.local .align 16 .b8 depot[32]; mov.b64 %rd5, depot; add.u32 %r1, %r0, 100;
+        st.local.v4.b32 [%rd5+16], {%r0, %r1, %r0, %r1}; st.local.b32 [%rd5+24], 7;
+        ld.local.v4.b32 {%r2, %r3, %r4, %r5}, [%rd5+16]; mul.wide.u32 %rd6, %r0, 16;
+        add.s64 %rd7, %rd0, %rd6; st.global.v4.b32 [%rd7], {%r2, %r3, %r4, %r5}; ret;""",
+        x,
+    )
+    lane = np.arange(32)
+    assert (x == np.stack([lane, lane + 100, np.full(32, 7), lane + 100], axis=1)).all()
+
+
 LOCAL = """.local .align 8 .b8 depot[16]; mov.b64 %rd5, depot; mul.wide.u32 %rd6, %r0, 4;
 add.s64 %rd7, %rd5, %rd6;"""
 
