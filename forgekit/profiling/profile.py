@@ -139,7 +139,9 @@ class Profile(ProfileData, Shown):
         if self.call is not None and any(launch.pace is None for launch in launches):
             kernel, args = self.call
             call = recorded(kernel, args, shares=True)
-            launches = launches_of(call.recording, pace=True, registers=kernel.registers)
+            shown = {launch.kernel for launch in launches}
+            again = launches_of(call.recording, pace=True, registers=kernel.registers)
+            launches = tuple(launch for launch in again if launch.kernel in shown)
         paces = [launch.pace for launch in launches if launch.pace is not None]
         found = predicted_time(self.name, paces, self.gpu if gpu is None else gpu)
         take_time(found)
