@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from forgekit import course
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import file_text
+from forgekit.lessons.gates.submission import Group, file_text
 from forgekit.lessons.skeleton import Source, read_source
 
 

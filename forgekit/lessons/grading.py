@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit.errors import ForgekitError
 from forgekit.lessons.definition import Definition
 from forgekit.lessons.gates.gate import GateError
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.gates.submission import Group, Submission
 from forgekit.lessons.report import GradeReport, Pass
 from forgekit.lessons.skeleton import PLACEHOLDER
 
@@ -80,8 +79,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
-    sanitized = [call for group in exercise.groups for call in group.sanitizes]
-    submission = Submission(value, arch, exercise.reference, sanitized)
+    submission = Submission(value, arch, exercise.reference, exercise.groups)
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Pass(group.name, group.run(submission)))

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.economy import economical
-from forgekit.lessons.gates.submission import Case
+from forgekit.lessons.gates.submission import Case, Group
 from forgekit.lessons.gates.values import values
 
 if TYPE_CHECKING:
     import torch
 
     from forgekit.lessons.gates.gate import Misconception
-    from forgekit.lessons.gates.group import Group
     from forgekit.lessons.gates.submission import MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]
@@ -147,10 +146,13 @@ def puzzle(
 
     return Exercise(
         groups=(
-            values(make, sizes, dtypes, misconceptions=misconceptions, drawn=legal or 2),
+            values(
+                make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
+                legal=legal,
+            ),
             clean(make, sizes[-2:], dtypes[0], seeds=seeds, misconceptions=misconceptions),
             economical(make, count, dtypes[0], waste=waste),
             *(more(make) if more else ()),
         ),
         **texts,
-    )
+    )  # fmt: skip
