@@ -251,6 +251,7 @@ def _changed_input(args: dict[int, Any], case: Case) -> int | None:
         before = case.args[position]
         if position in case.expected or not isinstance(before, torch.Tensor):
             continue
-        if not torch.equal(after.cpu().nan_to_num(), before.nan_to_num()):
+        pair = after.cpu(), before
+        if not torch.equal(*pair) and not torch.equal(*map(torch.nan_to_num, pair)):
             return position
     return None
