@@ -239,25 +239,21 @@ class Submission:
         Raises:
             GateError: it does not compile.
         """
-        if id(case) not in self._ordered:
-            self._ordered[id(case)] = self._clean_results(case)
-        return self._ordered[id(case)]
-
-    def _clean_results(self, case: Case) -> list[dict[int, Any]]:
         from forgekit.checking.sanitize import in_another_order
 
-        results = []
-        for seed in self.orders.get(self._keys[id(case)], ()):
+        if id(case) not in self._ordered:
             findings: list[Finding] = []
-            run, args = self.compiled(case), self.arguments(case)
+            results = []
             try:
-                after, _ = in_another_order(run, tuple(args.values()), findings, seed)
+                for seed in self.orders.get(self._keys[id(case)], ()):
+                    run, args = self.compiled(case), self.arguments(case)
+                    after, _ = in_another_order(run, tuple(args.values()), findings, seed)
+                    results.append(dict(zip(args, after, strict=False)))  # none where it stopped
             except ForgekitError:
-                return []
-            if any(f.severity == "error" for f in findings):
-                return []
-            results.append(dict(zip(args, after, strict=True)))
-        return results
+                results = []
+            wrong = any(f.severity == "error" for f in findings)
+            self._ordered[id(case)] = [] if wrong else results
+        return self._ordered[id(case)]
 
 
 @dataclass(frozen=True)
