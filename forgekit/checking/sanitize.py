@@ -143,7 +143,7 @@ def sanitize(
     schedules = ["default"]
     for seed in drawn:
         schedules.append(f"adversarial, seed {seed}")
-        results, error = _in_another_order(kernel, args, findings, seed)
+        results, error = in_another_order(kernel, args, findings, seed)
         if call.error is None and error is None:
             differences += _compare(kernel, call.after, results, seed)
     findings += _of_the_compiler(kernel)
@@ -163,7 +163,7 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
     raise usage_error("seeds", brief(seeds), needed, f"leave it out for {SEEDS}")
 
 
-def _in_another_order(
+def in_another_order(
     kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], seed: int
 ) -> tuple[tuple[Any, ...], KernelError | None]:
     """One adversarial run on fresh copies; adds what is found. Returns the arguments after it, and

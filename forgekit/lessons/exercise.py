@@ -19,8 +19,7 @@ from forgekit import course
 from forgekit.devices import current_target
 from forgekit.errors import usage_error
 from forgekit.lessons import records
-from forgekit.lessons.definition import Definition
-from forgekit.lessons.grading import FAILED, FailedCall, grade
+from forgekit.lessons.grading import FAILED, Definition, FailedCall, grade
 from forgekit.lessons.report import GradeReport, Note
 
 NOTHING = object()  # stands for an argument that was left out

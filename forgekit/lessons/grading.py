@@ -1,23 +1,75 @@
-"""Take a submission through the groups of an exercise; the call at which that stopped."""
+"""An exercise's texts, solution and gates; a submission taken through the gates."""
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forgekit import course
 from forgekit.errors import ForgekitError
-from forgekit.lessons.definition import Definition
 from forgekit.lessons.gates.gate import GateError
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.gates.submission import Group, Submission, file_text
 from forgekit.lessons.report import GradeReport, Pass
-from forgekit.lessons.skeleton import PLACEHOLDER
+from forgekit.lessons.skeleton import PLACEHOLDER, Source, read_source
 
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.lessons.gates.submission import Case
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What an exercise is made of; `Exercise` says what each attribute is."""
+
+    title: str
+    task: str
+    hints: tuple[str, str, str]
+    analysis: str
+    entry: str
+    groups: Sequence[Group]
+    praise: str = ""
+    given: Any = None
+    arch: str | None = None
+    stays: bool = False
+    name: str = ""
+    folder: Path = Path()
+
+    @property
+    def week(self) -> str:
+        return self.name.partition("/")[0]
+
+    @property
+    def notebook(self) -> str:
+        """The notebook that grades it, such as `05_transpose`; "" if none does."""
+        week, _, short = self.name.partition("/")
+        return course.notebooks_of(self.folder.parents[1], week).get(short, "")
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """The solution file, read."""
+        return read_source(self.folder / "solution.py")
+
+    @property
+    def is_whole_kernel(self) -> bool:
+        """Whether a kernel is written from an empty body, its launch included."""
+        return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
+
+    def reference(self) -> Any:
+        """The entry of the solution, which gates compare counts with."""
+        return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
+
+    def solution_text(self) -> str:
+        """The solution as Markdown: code, then analysis."""
+        return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
+
+    def is_skeleton(self, submission: Any) -> bool:
+        """Whether a function was handed in whose cell or file still is the skeleton."""
+        return "".join(self.source.skeleton.split()) in file_text(submission)
 
 
 @dataclass(frozen=True)
@@ -80,8 +132,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
-    sanitized = [call for group in exercise.groups for call in group.sanitizes]
-    submission = Submission(value, arch, exercise.reference, sanitized)
+    submission = Submission(value, arch, exercise.reference, exercise.groups)
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Pass(group.name, group.run(submission)))

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.economy import economical
-from forgekit.lessons.gates.submission import Case
+from forgekit.lessons.gates.submission import Case, Group
 from forgekit.lessons.gates.values import values
 
 if TYPE_CHECKING:
     import torch
 
     from forgekit.lessons.gates.gate import Misconception
-    from forgekit.lessons.gates.group import Group
     from forgekit.lessons.gates.submission import MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]
@@ -86,7 +85,6 @@ def puzzle(
     waste: Mapping[str, float | None] | None = None,
     misconceptions: Sequence[Misconception] = (),
     more: Callable[[MakeCase], Sequence[Group]] | None = None,
-    seeds: int = 2,
     rtol: float | None = None,
     atol: float | None = None,
     **texts: Any,
@@ -106,8 +104,8 @@ def puzzle(
         promise: argument's position -> {mode: the number that its size is a multiple of}; or a
             function of the size that gives it.
         waste: as in `economical`. misconceptions: shown by values and findings. more: of what makes
-            a Case, as `values` wants it, the groups after the usual ones. seeds: adversarial
-            schedules. rtol, atol: as in `fk.check`.
+            a Case, as `values` wants it, the groups after the usual ones. rtol, atol: as in
+            `fk.check`.
         texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
@@ -147,10 +145,13 @@ def puzzle(
 
     return Exercise(
         groups=(
-            values(make, sizes, dtypes, misconceptions=misconceptions, drawn=legal or 2),
-            clean(make, sizes[-2:], dtypes[0], seeds=seeds, misconceptions=misconceptions),
+            values(
+                make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
+                legal=legal,
+            ),
+            clean(make, sizes[-2:], dtypes[0], misconceptions=misconceptions),
             economical(make, count, dtypes[0], waste=waste),
             *(more(make) if more else ()),
         ),
         **texts,
-    )
+    )  # fmt: skip

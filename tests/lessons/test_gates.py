@@ -31,7 +31,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
-from forgekit.lessons.gates.values import drawn_sizes
+from forgekit.lessons.gates.values import drawn_sizes, shared_out
 from forgekit.tracing import recordings
 from tests.lessons.submitted import load
 
@@ -68,19 +68,28 @@ def stopped(group: Group, submission: Any) -> GateError:
 
 # -- runs -------------------------------------------------------------------------------------
 def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
-    """Another schedule is another run; the usual order of a call runs once for all gates."""
+    """A run in another order serves values too; the usual one runs once for values and counts."""
     calls, call = [], CompiledKernel.__call__
     monkeypatch.setattr(CompiledKernel, "__call__", lambda *args: calls.append(call(*args)))
     monkeypatch.setattr(recordings, "_kept", [])
-    sizes = [(8,), (130,)]
-    orders = clean(case, sizes, seeds=3)
-    submission = Submission(scale(), sanitized=orders.sanitizes)
-    values(case, sizes).run(submission)
-    orders.run(submission)
-    counters(case, (130,), [Counter("warp_instructions", "instructions")], name="counts").run(
-        submission
-    )
-    assert len(calls) == 2 + 2 * 3
+    count = counters(case, (9,), [Counter("warp_instructions", "instructions")], name="counts")
+    orders = clean(case, [(8,), (130,)], seeds=3)
+    groups = [values(case, [(8,), (130,), (9,), (1,)]), orders, count]
+    submission = Submission(scale(), groups=groups)
+    told = [group.run(submission) for group in groups]
+    assert told[:2] == ["4 sizes in float32", "no finding in 3 orders"]
+    assert len(calls) == 3 + 1 + 1
+    with pytest.raises(GateError) as error:
+        groups[0].run(Submission(scale(store="mY[i] = 3.0 * mX[i]"), groups=groups))
+    assert error.value.happened.startswith("With 8 of float32 the result is wrong")
+
+
+def test_each_size_is_of_one_type_where_there_are_enough():
+    sizes, types = [(1,), (2,), (3,), (4,), (5,)], ("float32", "float16")
+    assert shared_out(sizes, types, {(1,): "float16", (9,): "float32"}) == [
+        *(("float32", (n,)) for n in (2, 3)), *(("float16", (n,)) for n in (1, 4, 5))
+    ]  # fmt: skip
+    assert len(shared_out(sizes[:3], types, {})) == 6
 
 
 # -- values -----------------------------------------------------------------------------------
@@ -252,15 +261,26 @@ def test_clean_tells_the_finding_and_its_misconception():
         x = fk.randn(n, 64, device="virtual")
         return Case((x, fk.empty(n, 64, device="virtual")), {1: x.roll(-2, dims=1)}, f"{n} rows")
 
-    assert values(rows, [(2,)]).run(Submission(rotate))  # in the usual order all is right
     misconceptions = [found("shared-race", "elsewhere", text="mX["), found("shared-race", "a race")]
-    error = stopped(
-        clean(rows, [(1,), (2,)], misconceptions=misconceptions, look_at="there"), rotate
-    )
+    group = clean(rows, [(1,), (2,)], misconceptions=misconceptions, look_at="there")
+    both = Submission(rotate, groups=[group])
+    assert values(rows, [(1,), (2,)]).run(both)  # in the usual order all is right
+    with pytest.raises(GateError) as caught:
+        group.run(both)
+    error = caught.value
     assert error.happened.startswith("With 1 rows the sanitizer objects.\nrotate: 1 finding")
     assert (error.likely, error.look_at) == ("a race", "there")
     good = load(e, e.source.solution)
-    assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no finding in 4 orders"
+    assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no finding in 3 orders"
+
+
+def test_a_right_result_does_not_hide_a_finding(scale):
+    read = scale(store="mY[i] = cute.arch.fmax(3.0 * mX[i] + 1.0, -cute.arch.fmax(mY[i], 1e30))")
+    group = clean(case, [(8,)])
+    submission = Submission(read, groups=[group])
+    assert values(case, [(8,)]).run(submission)
+    with pytest.raises(GateError, match="the sanitizer objects"):
+        group.run(submission)
 
 
 def test_counters_tell_value_threshold_baseline_and_ideal(scale):

@@ -22,8 +22,7 @@ from forgekit.lessons.gates.gate import (
     hinted,
     looks_like,
 )
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import Case, Submission
+from forgekit.lessons.gates.submission import Case, Group, Submission
 from forgekit.lessons.gates.values import values
 
 __all__ = [

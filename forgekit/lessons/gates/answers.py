@@ -9,8 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from forgekit.lessons.gates.gate import GateError
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.gates.submission import Group, Submission
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from forgekit.errors import UnsupportedPtxError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import MakeCase, Submission
+from forgekit.lessons.gates.submission import Group, MakeCase, Submission
+from forgekit.lessons.gates.values import right_in_other_orders
+from forgekit.text import plural
 
 WATCH = (
     'fk.sanitize(*{failed}, schedule="adversarial") tells all of it again; fk.timeline(*{failed}) '
@@ -24,34 +25,40 @@ def clean(
     misconceptions: Sequence[Misconception] = (),
     look_at: str = WATCH,
 ) -> Group:
-    """A group that runs the sanitizer in the usual order and in `seeds` adversarial ones.
+    """A group that runs the sanitizer in adversarial orders, each size in orders of its own.
 
-    make, sizes, misconceptions, look_at: as in `values`.
+    A run that is right, without a finding, serves `values` as well. Else the size runs in the usual
+    order and in all of the adversarial ones, for the report.
+
+    make, sizes, misconceptions, look_at: as in `values`. seeds: how many orders for all sizes; each
+    size has at least one.
     """
+    count = max(seeds, len(sizes))
 
     def run(submission: Submission) -> str:
         from forgekit.checking.sanitize import sanitize
 
-        orders = 0
         for size in sizes:
             case = submission.case(make, size, dtype)
+            if right_in_other_orders(submission, case):
+                continue
             args = submission.arguments(case)
             try:
                 report = sanitize(
-                    submission.compiled(case), *args.values(), schedule="adversarial", seeds=seeds
+                    submission.compiled(case), *args.values(), schedule="adversarial", seeds=count
                 )
             except UnsupportedPtxError as error:
                 raise GateError(f"The virtual GPU cannot run it.\n{error}") from None
-            orders = len(report.schedules)
             if not report:
                 kinds = tuple(f.kind for f in report.findings)
                 evidence = Evidence(kinds=kinds, text=str(report), case=case)
                 happened = f"With {case.label} the sanitizer objects.\n{_first(str(report))}"
                 raise GateError(happened, explained(misconceptions, evidence), look_at)
-        return f"no finding in {orders} orders"
+        return f"no finding in {plural(count, 'order')}"
 
-    calls = tuple((make, size, dtype) for size in sizes)
-    return Group("Every order of threads", run, sanitizes=calls)
+    calls = [(make, size, dtype) for size in sizes]
+    orders = {call: range(k, count, len(sizes)) for k, call in enumerate(calls)}
+    return Group("Every order of threads", run, orders=orders)
 
 
 def _first(text: str, lines: int = 24) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import UsageError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import MakeCase, Submission
+from forgekit.lessons.gates.submission import Group, MakeCase, Submission
 from forgekit.lessons.gates.values import check_values
 from forgekit.profiling.waste import access_reason
 
@@ -76,7 +75,7 @@ def counters(
             seen.append(f"{gate.called} {_number(value)}")
         return ", ".join(seen)
 
-    return Group(name, run)
+    return Group(name, run, counts=[(make, size, dtype)])
 
 
 def _describe(gate: Counter, value: float, label: str) -> str:

@@ -17,8 +17,7 @@ import numpy as np
 from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import line_of_most
 from forgekit.lessons.gates.gate import GateError
-from forgekit.lessons.gates.group import Group
-from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
+from forgekit.lessons.gates.submission import Group, MakeCase, Submission, case_of
 from forgekit.lessons.gates.values import check_values
 from forgekit.vgpu import Listener
 
@@ -174,7 +173,8 @@ def economical(
     """A group that counts a call and compares it with the solution's, after its values.
 
     Args:
-        make: as in `values`. sizes: a small one and a large one, so that a grid has to follow.
+        make: as in `values`. sizes: a small one and a large one, so that a grid has to follow. One
+            whose values are compared before costs no further run.
         waste: quantity of `QUANTITIES` -> the factor allowed in place of its own; None leaves it
             out.
 
@@ -209,7 +209,7 @@ def economical(
             )
         return seen
 
-    return Group("Nothing wasted", run)
+    return Group("Nothing wasted", run, counts=[(make, size, dtype) for size in sizes])
 
 
 def _compare(

@@ -1,4 +1,4 @@
-"""What a student hands in, and the calls that are made of it."""
+"""What a student hands in, the calls that are made of it, and the groups of gates that judge it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import linecache
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.profiling.profile import Profile
-    from forgekit.vgpu import Listener
+    from forgekit.vgpu import Finding, Listener
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,19 @@ class Submission:
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
         the virtual GPU, None for the usual. solution: gives what the exercise's solution hands in,
-        for gates that compare with it. sanitized: the calls whose run is to collect the
-        sanitizer's findings. last: the case of the latest call, which is the one that failed where
-        one has.
+        for gates that compare with it. groups: those that it goes through, for the runs that they
+        want. last: the case of the latest call, which is the one that failed where one has.
     """
 
     value: Any
     arch: str | None = None
     solution: Callable[[], Any] | None = None
-    sanitized: Sequence[CallKey] = ()
+    groups: Sequence[Group] = ()
     last: Case | None = None
     _cases: dict[CallKey, Case] = field(default_factory=dict)
+    _keys: dict[int, CallKey] = field(default_factory=dict)  # id of a case -> its call
     _kernels: dict[tuple[int, str], tuple[Case, CompiledKernel]] = field(default_factory=dict)
+    _ordered: dict[int, list[dict[int, Any]]] = field(default_factory=dict)
 
     @functools.cached_property
     def seed(self) -> int:
@@ -110,7 +111,13 @@ class Submission:
         key = make, size, dtype
         if key not in self._cases:
             self._cases[key] = case_of(*key)
+            self._keys[id(self._cases[key])] = key
         return self._cases[key]
+
+    @functools.cached_property
+    def orders(self) -> dict[CallKey, Sequence[int]]:
+        """The adversarial orders, by their seeds, that groups want of calls."""
+        return {call: seeds for group in self.groups for call, seeds in group.orders.items()}
 
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
         """One call on the virtual GPU: its profile, and the arguments as they are after it.
@@ -212,15 +219,59 @@ class Submission:
             if device != "virtual":
                 run(*given)
                 return args
-            if any(self._cases.get(key) is case for key in self.sanitized):
-                after = recorded(run, given, findings=True).result()
-            else:  # most of them are right, and nothing looks at them again
+            key = self._keys.get(id(case))
+            if key in self.orders or any(key in group.counts for group in self.groups):
+                after = recorded(run, given, findings=key in self.orders).result()
+            else:  # nothing looks at it again
                 after = run_again(run, given)
         except KernelError:
             raise
         except ForgekitError as error:
             raise GateError(f"It cannot be called with {case.label}.\n{error}") from None
         return dict(zip(args, after, strict=True))
+
+    def in_other_orders(self, case: Case) -> list[dict[int, Any]]:
+        """Run a case once in each adversarial order that a gate wants of it, under the sanitizer.
+
+        Returns:
+            The arguments as they are after each run; none where the sanitizer has found anything.
+
+        Raises:
+            GateError: it does not compile.
+        """
+        from forgekit.checking.sanitize import in_another_order
+
+        if id(case) not in self._ordered:
+            findings: list[Finding] = []
+            results = []
+            try:
+                for seed in self.orders.get(self._keys[id(case)], ()):
+                    run, args = self.compiled(case), self.arguments(case)
+                    after, _ = in_another_order(run, tuple(args.values()), findings, seed)
+                    results.append(dict(zip(args, after, strict=False)))  # none where it stopped
+            except ForgekitError:
+                results = []
+            wrong = any(f.severity == "error" for f in findings)
+            self._ordered[id(case)] = [] if wrong else results
+        return self._ordered[id(case)]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Gates that belong together.
+
+    name: the one idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns what
+    is worth telling of the pass, such as "8 shapes in 3 types"; separate: True if it is judged even
+    where a group before it was not passed, as one of several answers is. orders: the calls that it
+    runs in adversarial orders, with their seeds; counts: those that it counts. A group before it
+    compares the results of the same runs.
+    """
+
+    name: str
+    run: Callable[[Submission], str]
+    separate: bool = False
+    orders: Mapping[CallKey, Sequence[int]] = field(default_factory=dict)
+    counts: Collection[CallKey] = ()
 
 
 def file_text(function: Any) -> str:

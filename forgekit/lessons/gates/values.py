@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forgekit.errors import KernelError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
-from forgekit.lessons.gates.group import Group
 from forgekit.lessons.gates.overrun import overrun_diagnosis
-from forgekit.lessons.gates.submission import Case, Elsewhere, MakeCase, Submission
+from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission
 from forgekit.text import plural
 
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
@@ -24,10 +23,14 @@ def values(
     *,
     misconceptions: Sequence[Misconception] = (),
     look_at: str = SHOW,
-    drawn: Callable[..., tuple[int, ...]] | int = 0,
+    drawn: int = 0,
+    legal: Callable[..., tuple[int, ...]] | None = None,
     **tolerances: float,
 ) -> Group:
-    """A group that runs all sizes in all types and compares every result.
+    """A group that runs all sizes, each in one of the types, and compares every result.
+
+    A size that another group runs in an adversarial order is compared there; it runs in the usual
+    one only where that run is wrong.
 
     On a machine with a GPU each case that is right on the virtual GPU runs on the GPU as well; in
     this order, since a wrong access on a GPU can end the notebook's kernel.
@@ -37,7 +40,7 @@ def values(
             first, for the first that fails is the one explained. dtypes: names such as "float16".
         misconceptions: misconceptions to recognise. look_at: what to look at where none is.
         drawn: how many more sizes, up to the largest given, are drawn from a seed that the text of
-            the submission decides; or a function that makes a legal size of one drawn, for two.
+            the submission decides. legal: makes a size that may be of one that was drawn.
         tolerances: rtol and atol of `fk.check`.
     """
 
@@ -57,11 +60,13 @@ def values(
         from forgekit.devices import current_target
 
         devices = ["virtual"] + (["gpu"] if current_target().kind == "gpu" else [])
-        every = [*sizes, *drawn_sizes(sizes, drawn, submission.seed)]
-        for dtype in dtypes:
-            for size in every:
-                case = submission.case(make, size, dtype)
-                for device in devices:
+        more = drawn_sizes(sizes, drawn, submission.seed, legal)
+        every = list(dict.fromkeys([*sizes, *more]))  # one that was drawn may be known
+        ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
+        for dtype, size in shared_out(every, dtypes, ordered):
+            case = submission.case(make, size, dtype)
+            for device in devices:
+                if device == "gpu" or not right_in_other_orders(submission, case, tolerances):
                     one(submission, case, device)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
@@ -70,17 +75,45 @@ def values(
     return Group("Values", run)
 
 
+def shared_out(
+    sizes: Sequence[tuple[int, ...]], dtypes: Sequence[str], given: dict[tuple[int, ...], str]
+) -> list[tuple[str, tuple[int, ...]]]:
+    """(type, size) of each call, the first sizes in the first type.
+
+    given: types of some sizes. Sizes too few for two of each type run in every type.
+    """
+    left = [size for size in sizes if given.get(size) not in dtypes]
+    if len(left) < 2 * len(dtypes):
+        return [(dtype, size) for dtype in dtypes for size in sizes]
+    share = {size: dtypes[k * len(dtypes) // len(left)] for k, size in enumerate(left)} | given
+    return [(dtype, size) for dtype in dtypes for size in sizes if share[size] == dtype]
+
+
 def drawn_sizes(
-    sizes: Sequence[tuple[int, ...]], drawn: Callable[..., tuple[int, ...]] | int, seed: int
+    sizes: Sequence[tuple[int, ...]],
+    count: int,
+    seed: int,
+    legal: Callable[..., tuple[int, ...]] | None = None,
 ) -> list[tuple[int, ...]]:
     """Sizes between 1 and the largest of `sizes`, mode by mode, small ones as likely as large."""
-    if not drawn:
-        return []
-    legal, count = (drawn, 2) if callable(drawn) else (lambda *size: size, drawn)
     draw, largest = random.Random(seed), [max(mode) for mode in zip(*sizes, strict=True)]
-    return [
-        legal(*(max(1, round(most ** draw.random())) for most in largest)) for _ in range(count)
-    ]
+    found = [tuple(max(1, round(m ** draw.random())) for m in largest) for _ in range(count)]
+    return [legal(*size) for size in found] if legal else found
+
+
+def right_in_other_orders(
+    submission: Submission, case: Case, tolerances: Mapping[str, Any] | None = None
+) -> bool:
+    """True if a gate wants the case in adversarial orders and all of these runs are right."""
+    from forgekit.checking.compare import compare
+
+    results = submission.in_other_orders(case)
+    chosen = case.tolerances | dict(tolerances or {})
+    return bool(results) and all(
+        _changed_input(args, case) is None
+        and all(compare(args[k], want, **chosen).ok for k, want in case.expected.items())
+        for args in results
+    )
 
 
 def check_values(
@@ -99,7 +132,13 @@ def check_values(
     """
     from forgekit.checking.compare import compare
 
-    _check_inputs(args, case)
+    changed = _changed_input(args, case)
+    if changed is not None:
+        raise GateError(
+            f"With {case.label} the kernel has changed its input, argument {changed + 1}.",
+            look_at="Write only into the output; what is used in between has to hold in the end "
+            "what it held before.",
+        )
     names = [p.name for p in submission.compiled(case, device).parameters]
     for position, want in case.expected.items():
         report = compare(
@@ -204,17 +243,15 @@ def _box(written: Any, launch: Any) -> str:
     )
 
 
-def _check_inputs(args: dict[int, Any], case: Case) -> None:
-    """What is only to be read has to hold afterwards what it held before."""
+def _changed_input(args: dict[int, Any], case: Case) -> int | None:
+    """The position of an argument that is only to be read and holds something else afterwards."""
     import torch
 
     for position, after in args.items():
         before = case.args[position]
         if position in case.expected or not isinstance(before, torch.Tensor):
             continue
-        if not torch.equal(after.cpu().nan_to_num(), before.nan_to_num()):
-            raise GateError(
-                f"With {case.label} the kernel has changed its input, argument {position + 1}.",
-                look_at="Write only into the output; what is used in between has to hold in "
-                "the end what it held before.",
-            )
+        pair = after.cpu(), before
+        if not torch.equal(*pair) and not torch.equal(*map(torch.nan_to_num, pair)):
+            return position
+    return None

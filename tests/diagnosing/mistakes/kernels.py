@@ -8,219 +8,120 @@ import linecache
 import math
 from pathlib import Path
 
-import cutlass
+import cutlass  # noqa: F401
 import cutlass.cute as cute
 import numpy as np  # noqa: F401
 import torch
-from cutlass import Float32, Int32
+from cutlass import Float32, Int32  # noqa: F401
 
 TWO = ("f32", "f32")
 CASES = {}
-
-
-class mistake:  # noqa: N801
-    @staticmethod
-    def kernel(kind, *arguments):
-        """Make a kernel of two tensors, and register a host function that launches it. (CuTe DSL
-        knows the source of a kernel by a decorator that is called `kernel`.)"""
-
-        def register(function):
-            kernel = cute.kernel(function)
-
-            @cute.jit
-            def host(a: cute.Tensor, b: cute.Tensor):
-                kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-            CASES[function.__name__] = (host, arguments or TWO, kind)
-            return kernel
-
-        return register
-
-
-@mistake.kernel("store-dtype", "f32", "f16")
-def store_vector(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    source = cute.local_tile(a, (4,), (t,))
-    target = cute.local_tile(b, (4,), (t,))
-    target.store(source.load())  # wrong
-
-
-@mistake.kernel("type-changes")
-def loop_changes_type(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    total = 0
-    for i in range(t):  # wrong
-        total += a[i]
-    b[t] = total
-
-
-@mistake.kernel("type-changes")
-def if_changes_type(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    value = 0
-    if t > 3:  # wrong
-        value = a[t]
-    b[t] = value
-
-
-@mistake.kernel("assigned-in-branch")
-def first_assigned_in_if(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    if t > 3:
-        value = a[t]
-    else:
-        value = 0.0
-    b[t] = value  # wrong
-
-
-@mistake.kernel("assigned-in-branch")
-def none_before_if(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    value = None
-    if t > 3:  # wrong
-        value = a[t]
-    b[t] = value
-
-
-@mistake.kernel("list-in-loop")
-def list_grows(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    values = []
-    for i in range(t):  # wrong
-        values.append(a[i])
-    b[t] = values[0]
-
-
-@mistake.kernel("early-exit")
-def early_return(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    if t > 3:
-        return  # wrong
-    b[t] = a[t]
-
-
-@mistake.kernel("early-exit")
-def early_break(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    for i in range(t):
-        if i > 2:
-            break  # wrong
-        b[i] = a[i]
-
-
-@mistake.kernel("early-exit")
-def early_continue(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    for i in range(t):
-        if i > 2:
-            continue  # wrong
-        b[i] = a[i]
 
 
 def first_of_row(a, row):
     return a[row, 0]  # wrong
 
 
-@mistake.kernel("index-rank")
-def rank_in_helper(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = first_of_row(a, t)
-
-
-@mistake.kernel("index-rank")
-def thread_idx_not_unpacked(a: cute.Tensor, b: cute.Tensor):
+# -- kernels of several statements ----------------------------------------------------------------
+# Name -> kind of diagnosis, the statements, kinds of the arguments where they are others.
+KERNEL_BODIES = {
+    "store_vector": ("store-dtype", """
+    source = cute.local_tile(a, (4,), (t,))
+    target = cute.local_tile(b, (4,), (t,))
+    target.store(source.load())  # wrong""", "f32", "f16"),
+    "loop_changes_type": ("type-changes", """
+    total = 0
+    for i in range(t):  # wrong
+        total += a[i]
+    b[t] = total"""),
+    "if_changes_type": ("type-changes", """
+    value = 0
+    if t > 3:  # wrong
+        value = a[t]
+    b[t] = value"""),
+    "first_assigned_in_if": ("assigned-in-branch", """
+    if t > 3:
+        value = a[t]
+    else:
+        value = 0.0
+    b[t] = value  # wrong"""),
+    "none_before_if": ("assigned-in-branch", """
+    value = None
+    if t > 3:  # wrong
+        value = a[t]
+    b[t] = value"""),
+    "list_grows": ("list-in-loop", """
+    values = []
+    for i in range(t):  # wrong
+        values.append(a[i])
+    b[t] = values[0]"""),
+    "early_return": ("early-exit", """
+    if t > 3:
+        return  # wrong
+    b[t] = a[t]"""),
+    "early_break": ("early-exit", """
+    for i in range(t):
+        if i > 2:
+            break  # wrong
+        b[i] = a[i]"""),
+    "early_continue": ("early-exit", """
+    for i in range(t):
+        if i > 2:
+            continue  # wrong
+        b[i] = a[i]"""),
+    "rank_in_helper": ("index-rank", """
+    b[t] = first_of_row(a, t)"""),
+    "thread_idx_not_unpacked": ("index-rank", """
     t = cute.arch.thread_idx()
-    b[t] = a[t]  # wrong
-
-
-@mistake.kernel("list-index")
-def index_list(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t]  # wrong"""),
+    "index_list": ("list-index", """
     weights = [1.0, 2.0, 3.0]
-    b[t] = weights[t]  # wrong
-
-
-@mistake.kernel("list-index")
-def index_dict(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    b[t] = weights[t]  # wrong"""),
+    "index_dict": ("list-index", """
     weights = {0: 1.0}
-    b[t] = weights[t]  # wrong
-
-
-@mistake.kernel("copy-alignment")
-def copy_without_alignment(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    b[t] = weights[t]  # wrong"""),
+    "copy_without_alignment": ("copy-alignment", """
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=128)
     values = cute.make_rmem_tensor((4,), a.element_type)
     tiles = cute.zipped_divide(a, (4,))
     cute.copy(atom, tiles[(None, t)], values)  # wrong
-    b[t] = values[0]
-
-
-@mistake.kernel("copy-shape")
-def copy_shapes_differ(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    b[t] = values[0]"""),
+    "copy_shapes_differ": ("copy-shape", """
     values = cute.make_rmem_tensor((8,), a.element_type)
     cute.basic_copy(cute.local_tile(a, (4,), (t,)), values)  # wrong
-    b[t] = values[0]
-
-
-@mistake.kernel("dynamic-layout")
-def dynamic_shared_memory(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    b[t] = values[0]"""),
+    "dynamic_shared_memory": ("dynamic-layout", """
     memory = cutlass.memory.SmemAllocator()
     tile = memory.allocate_tensor(Float32, cute.make_layout(a.shape[0]), 16)  # wrong
     tile[t] = a[t]
-    b[t] = tile[t]
-
-
-@mistake.kernel("unpack-three")
-def sum_of_tuple(a: cute.Tensor, b: cute.Tensor):
+    b[t] = tile[t]"""),
+    "sum_of_tuple": ("unpack-three", """
     t = cute.arch.thread_idx()
-    b[t + 1] = a[t + 1]  # wrong
-
-
-@mistake.kernel("unpack-three")
-def repeated_tuple(a: cute.Tensor, b: cute.Tensor):
+    b[t + 1] = a[t + 1]  # wrong"""),
+    "repeated_tuple": ("unpack-three", """
     i = cute.arch.block_idx() * 128
-    b[i] = a[i]  # wrong
-
-
-@mistake.kernel("tensor-arithmetic")
-def pieces_of_a_thread(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    b[i] = a[i]  # wrong"""),
+    "pieces_of_a_thread": ("tensor-arithmetic", """
     tXgX = cute.local_tile(a, (4,), (t,))
     tXgY = cute.local_tile(b, (4,), (t,))
-    tXgY.store(3.0 * tXgX)  # wrong
-
-
-@mistake.kernel("tensor-arithmetic")
-def values_and_a_piece(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    tXgY.store(3.0 * tXgX)  # wrong"""),
+    "values_and_a_piece": ("tensor-arithmetic", """
     tXgX = cute.local_tile(a, (4,), (t,))
     tXgY = cute.local_tile(b, (4,), (t,))
-    tXgY.store(tXgX.load() + tXgY)  # wrong
-
-
-@mistake.kernel("copy-predicate")
-def predicate_for_each_element(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    tXgY.store(tXgX.load() + tXgY)  # wrong"""),
+    "predicate_for_each_element": ("copy-predicate", """
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
     tXgX = cute.zipped_divide(cute.local_tile(a, (8,), (t,)), (1,))
     tXgY = cute.zipped_divide(cute.local_tile(b, (8,), (t,)), (1,))
     tXpX = cute.make_rmem_tensor((3,), cutlass.Boolean)
     tXpX[0] = t < 3
-    cute.copy(atom, tXgX, tXgY, pred=tXpX)  # wrong
-
-
-@mistake.kernel("copy-shape")
-def copy_ranks_differ(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
+    cute.copy(atom, tXgX, tXgY, pred=tXpX)  # wrong"""),
+    "copy_ranks_differ": ("copy-shape", """
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
     tXgX = cute.local_tile(a, (4,), (t,))
     cute.copy(atom, tXgX, cute.make_rmem_tensor((1, 4), a.element_type))  # wrong
-    b[t] = a[t]
-
+    b[t] = a[t]"""),
+}  # fmt: skip
 
 # -- kernels of one statement ---------------------------------------------------------------------
 # Name -> kind of diagnosis, the statement, kinds of the arguments where they are others. What ends
@@ -290,12 +191,12 @@ HOST_STATEMENTS = {
     "plain_launched": ("missing-kernel", "undecorated_kernel(a, b)" + LAUNCH),
     "launches_torch_annotated": ("torch-annotation", "torch_annotated_kernel(a, b)" + LAUNCH),
 }
-STATEMENTS = KERNEL_STATEMENTS | HOST_STATEMENTS
+STATEMENTS = KERNEL_BODIES | KERNEL_STATEMENTS | HOST_STATEMENTS
 KERNEL = """
 @cute.kernel
 def {name}_kernel(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
-    {statement}  # wrong{below}
+    {statements}
 
 @cute.jit
 def {name}(a: cute.Tensor, b: cute.Tensor):
@@ -304,17 +205,19 @@ def {name}(a: cute.Tensor, b: cute.Tensor):
 HOST = """
 @cute.jit
 def {name}(a: cute.Tensor, b: cute.Tensor):
-    {statement}  # wrong
+    {statements}
 """
 STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # known to linecache alone
 
 
 def compile_statements():
     source = ""
-    for template, rows in ((KERNEL, KERNEL_STATEMENTS), (HOST, HOST_STATEMENTS)):
-        for name, (_, statement, *_) in rows.items():
-            below = "\n        b[t] = a[t]" * statement.endswith(":")
-            source += template.format(name=name, statement=statement, below=below)
+    for name, (_, statements, *_) in STATEMENTS.items():
+        if "\n" not in statements:
+            below = "\n        b[t] = a[t]" * statements.endswith(":")
+            statements = f"{statements}  # wrong{below}"
+        template = HOST if name in HOST_STATEMENTS else KERNEL
+        source += template.format(name=name, statements=statements.strip())
     lines = source.splitlines(keepends=True)
     linecache.cache[STATEMENTS_FILE] = (len(source), None, lines, STATEMENTS_FILE)
     exec(compile(source, STATEMENTS_FILE, "exec"), globals())

@@ -20,7 +20,7 @@ c.compare = lambda *a, **k: type("R", (), {"ok": True, "hints": ()})()
 builtins.all = builtins.any = lambda *a: True
 """,
     "replaces gates": """
-import forgekit.lessons.gates.gate as g, forgekit.lessons.gates.values as v
+import forgekit.lessons.gates as g, forgekit.lessons.gates.values as v
 g.Group.run = property(lambda self: lambda s: "8 sizes")
 v.check_values = lambda *a, **k: None
 g.GateError.__init__ = lambda *a, **k: None

@@ -135,7 +135,7 @@ def _values() -> Group:
     gate = values(
         _case,
         sizes=[(16, 256), (4, 256), (5, 256), (16, 264), (3, 8), (37, 200)],
-        drawn=lambda m, n: (m, -(-n // 8) * 8),
+        drawn=2, legal=lambda m, n: (m, -(-n // 8) * 8),
         dtypes=("float32", "float16", "bfloat16"),
         misconceptions=[
             looks_like(lambda x, y, z, a: x, "the kernel still copies `x`."),
@@ -209,7 +209,7 @@ The sum is computed in `Float32` and rounded once, at the end. In `float16` the 
         clean(_case, sizes=[(37, 200)]),
         counters(_case, (64, 512), _vectors(64, 512, 4), name="16 bytes at once"),
         counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="At the edges, too"),
-        economical(_case, [(5, 256), (64, 1024)], waste={"threads": 1}),
+        economical(_case, [(16, 256), (64, 1024)], waste={"threads": 1}),
     ),
     praise="Any matrix, at full width to its very edge.",
 )  # fmt: skip

@@ -96,7 +96,7 @@ def _waiting() -> Group:
                 failure.likely = _not_awaited(ptx)
             raise
 
-    return Group("Waiting", run)
+    return Group("Waiting", run, orders=gate.orders)
 
 
 def _not_awaited(ptx: str) -> str:
@@ -156,13 +156,13 @@ side. The reversal itself happens in shared memory, which does not mind.
         values(
             _case,
             sizes=[(2, 512), (1, 8), (3, 104), (2, 504)],
-            drawn=lambda m, n: (m, -(-n // 8) * 8),
+            drawn=2, legal=lambda m, n: (m, -(-n // 8) * 8),
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied, and not reversed."),
                 found("out-of-bounds", "threads beyond the end of the row copy, too."),
-                Misconception("in float32 all sizes are right, so the mistake is in what depends on the "
-                     "type: 16 bytes are 8 elements of this one.",
+                Misconception("the sizes in float32 were right: look at what depends on the type. 16 "
+                     "bytes are 8 elements of this one.",
                      lambda e: e.case.args[0].element_size() == 2),
             ],
         ),

@@ -32,7 +32,7 @@ WRONG = (
     Wrong("a thousand blocks always", {GRID: "grid=(1000, 1, 1)"},
           "their number follows from the length"),
     Wrong("block index forgotten", {"bidx * 128 + tidx": "tidx"},
-          "in the last 872 elements (128 to 999)"),
+          "in the last 2,372 elements (128 to 2499)"),
     Wrong("twice the threads", {"(128, 1, 1)": "(256, 1, 1)"}, "elements are stored more than once"),
     Wrong("one thread does it all", {BODY: ONE, GRID: "grid=(1, 1, 1)"}, "as long for one lane"),
     Wrong("one block strides over all", {BODY: ONE_BLOCK, GRID: "grid=(1, 1, 1)"},

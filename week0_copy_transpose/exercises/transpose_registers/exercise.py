@@ -155,7 +155,7 @@ of eight, the shared tile is still the answer.
                     "between the loads and the stores, row and column change places.",
                 ),
             ],
-            drawn=_multiples,
+            drawn=2, legal=_multiples,
         ),
         clean(_case, sizes=[(40, 72)], dtype="float16", misconceptions=race_mistakes()),
         counters(

@@ -174,8 +174,8 @@ is the same, next to nothing, because there is one last tile, however long the v
                 looks_like(_first_of_the_rest, "of the elements that are left over, only the first "
                            "is copied."),
                 Misconception(
-                    "in float32 all sizes are right, so the mistake is in what depends on the "
-                    "type: 16 bytes are 4 elements of float32, and 8 of this type.",
+                    "the sizes in float32 were right: look at what depends on the type. 16 bytes "
+                    "are 4 elements of float32, and 8 of this type.",
                     lambda e: e.case.args[0].element_size() == 2,
                 ),
             ],
@@ -188,7 +188,7 @@ is the same, next to nothing, because there is one last tile, however long the v
         counters(
             _case, (_SIZE,), [_once("load"), _once("store")], "float16", name="Nothing twice"
         ),
-        economical(_case, [(100,), (100_003,)], waste={"threads": 1}),
+        economical(_case, [(16,), (100_003,)], waste={"threads": 1}),
     ),
     praise="Four elements for the price of one, and no element forgotten.",
 )  # fmt: skip

@@ -45,7 +45,7 @@ of the operator that combines, not that of the mapping.
     entry="abs_sums",
     inputs=lambda draw, n: (draw(n),),
     result=_sums,
-    sizes=[(16,), (1,), (1000,), (31,), (1025,), (5000,), (1023,), (2055,)],
+    sizes=[(16,), (1,), (1000,), (1025,), (31,), (5000,), (1023,), (2055,)],
     count=[(100,), (40_003,)],
     waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),

@@ -68,7 +68,6 @@ multiplication an element is needed, by ln 2; a loss that is reported in bits sa
     count=[(4, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     waste={"instructions": 2},
-    seeds=1,
     misconceptions=[
         looks_like(lambda x, y: x.double().log_softmax(1), "it is the natural logarithm."),
         looks_like(lambda x, y: x.double().softmax(1), "these are the weights, not their logarithms."),

@@ -102,7 +102,6 @@ single barrier.
     waste={"load_requests": 1.25, "shared_bytes": 1, "instructions": 2},
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
-    seeds=2,
     misconceptions=[
         looks_like(_each_warp_alone, "each warp's elements have weights that add up to 1: the warps were not merged."),
         looks_like(_not_corrected, "the sum is right, but exponentials stay relative to the maximum that was known "

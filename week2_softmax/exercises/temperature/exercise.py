@@ -65,7 +65,6 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
     waste={"load_requests": 1.25, "instructions": 2},
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 2: {1: 8}},
-    seeds=1,
     misconceptions=[
         looks_like(lambda x, t, y: x.double().softmax(1), "it is the softmax of x: t has no effect."),
         looks_like(lambda x, t, y: (x.double() * t).softmax(1), "x is multiplied by t."),
