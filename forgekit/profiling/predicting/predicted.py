@@ -12,6 +12,7 @@ from forgekit.profiling.predicting.facts import Facts
 from forgekit.profiling.predicting.model import (
     AGAIN_US,
     BOUNDS,
+    REGISTERS,
     bounds,
     combined,
     microseconds,
@@ -40,6 +41,7 @@ class PredictedTime(Shown):
         without: microseconds if nothing were left of the longest bound; None with us.
         lines: (source line, its share of the longest bound), the largest first.
         sampled: what of the launches was counted, in words; "" if all.
+        assumed: what is not known of a kernel, and taken instead, in words; "" if all is known.
     """
 
     name: str
@@ -53,6 +55,7 @@ class PredictedTime(Shown):
     lines: tuple[tuple[SourceLine | None, float], ...]
     reasons: tuple[str, ...]
     sampled: str = ""
+    assumed: str = ""
 
     @property
     def bound(self) -> str:
@@ -83,8 +86,9 @@ class PredictedTime(Shown):
     @property
     def notes(self) -> list[str]:
         """What else is to be said."""
+        last = [text for text in (self.assumed, self.sampled) if text]
         if self.us is None:
-            return [self.sampled] if self.sampled else []
+            return last
         found = [f"without this bound: {_us(self.without)} µs"]
         found += [f"{share:.0%} of it at {source.where}: {source.text}"
                   for source, share in self.lines[:_LINES] if source is not None]  # fmt: skip
@@ -92,7 +96,7 @@ class PredictedTime(Shown):
             found.append(
                 f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
             )
-        return [*found, *([self.sampled] if self.sampled else [])]
+        return [*found, *last]
 
     @property
     def summary(self) -> str:
@@ -110,7 +114,7 @@ class PredictedTime(Shown):
         return {"gpu": self.gpu, "predicted_us": self.us, "low_us": self.low, "high_us": self.high,
                 "bound": self.bound, "bounds_us": self.bounds, "without_bound_us": self.without,
                 "calibrated": self.measured, "reasons": list(self.reasons),
-                "sampled": self.sampled}  # fmt: skip
+                "sampled": self.sampled, "assumed": self.assumed}  # fmt: skip
 
 
 def predicted_time(
@@ -139,7 +143,8 @@ def predicted_time(
         saved = sum(combined(of) - combined({**of, first: 0.0}) for of in each)
         without = us - (whole["start"] if first == "start" else saved)
     return PredictedTime(name, found.gpu, found.measured, us, low, high, ordered, without,
-                         _lines(first, launches), reasons, _sampled(facts))  # fmt: skip
+                         _lines(first, launches), reasons, _sampled(facts),
+                         _assumed(facts))  # fmt: skip
 
 
 def _reasons(facts: Sequence[Facts]) -> tuple[str, ...]:
@@ -159,6 +164,11 @@ def _sampled(facts: Sequence[Facts]) -> str:
     blocks, ran = sum(f.blocks for f in parts), sum(round(f.blocks * f.sample) for f in parts)
     return (f"counted from {ran:,} of {plural(blocks, 'block')}, halves of which differ by "
             f"{max(f.disagreement for f in parts):.1%}")  # fmt: skip
+
+
+def _assumed(facts: Sequence[Facts]) -> str:
+    known = all(f.registers for f in facts)
+    return "" if known else f"registers not known: {REGISTERS} per thread assumed"
 
 
 def _lines(
