@@ -63,6 +63,18 @@ class PredictedTime(Shown):
         return next(iter(self.bounds), "")
 
     @property
+    def us_text(self) -> str:
+        """`12.3 (9.9 to 15.3)`: microseconds and the interval; "–" where none is predicted."""
+        if self.us is None:
+            return "–"
+        return f"{_us(self.us)} ({_us(self.low)} to {_us(self.high)})"
+
+    @property
+    def place(self) -> str:
+        """`an H200`"""
+        return f"{'an' if self.gpu[:1] in 'AEFHILMNORSX' else 'a'} {self.gpu}"
+
+    @property
     def bound_text(self) -> str:
         """The longest bound in words."""
         return BOUNDS.get(self.bound, "")
@@ -73,9 +85,15 @@ class PredictedTime(Shown):
         if self.us is None:
             return f"{self.name}: no time is predicted, because {' and '.join(self.reasons)}"
         between = f"{_us(self.low)} to {_us(self.high)}"
-        a = "an" if self.gpu[:1] in "AEFHILMNORSX" else "a"
-        return (f"{self.name}: predicted {_us(self.us)} µs on {a} {self.gpu} ({between}), "
+        return (f"{self.name}: predicted {_us(self.us)} µs on {self.place} ({between}), "
                 f"bound by {self.bound_text}")  # fmt: skip
+
+    @property
+    def uncalibrated(self) -> str:
+        """Where constants come from that were not fitted to this GPU; "" if they were."""
+        if self.measured:
+            return ""
+        return f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
 
     @property
     def shown(self) -> list[tuple[str, float]]:
@@ -92,10 +110,7 @@ class PredictedTime(Shown):
         found = [f"without this bound: {_us(self.without)} µs"]
         found += [f"{share:.0%} of it at {source.where}: {source.text}"
                   for source, share in self.lines[:_LINES] if source is not None]  # fmt: skip
-        if not self.measured:
-            found.append(
-                f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
-            )
+        found += [self.uncalibrated] if self.uncalibrated else []
         return [*found, *last]
 
     @property
