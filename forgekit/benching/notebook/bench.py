@@ -55,9 +55,9 @@ def bench(
     On a GPU each is timed (CUDA events, L2 flushed before each call, median) and the ceiling is
     measured in the same run. On the virtual GPU each runs once, without the sanitizer, and what it
     launches is counted, and its time predicted from these counts; a function that launches nothing
-    there, such as torch's on the CPU, stands as "not counted here". A variant that raises, or whose result is wrong, is not measured: it
-    stands in the table with the reason, and the others go on. If none is left, the first error is
-    raised.
+    there, such as torch's on the CPU, stands as "not counted here". A variant that raises, or whose
+    result is wrong, is not measured: it stands in the table with the reason, and the others go on.
+    If none is left, the first error is raised.
 
     Args:
         variants: name -> a compiled kernel or a function of the arguments.
