@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
 from forgekit.profiling.metrics import SHARED_KINDS
+from forgekit.profiling.predicting.facts import facts_of
+from forgekit.profiling.predicting.predicted import PredictedTime, predicted_time
 from forgekit.profiling.profile import of_recording
 from forgekit.vgpu import HARDWARE, Recording
 
@@ -65,11 +67,14 @@ class Measured:
     moved_bytes: what the call has to move: each input read once, each output written once.
     timing: on a GPU, else None. counters: on the virtual GPU; None on a GPU, and where the call
     launched nothing on the virtual GPU (torch on the CPU, an empty tensor): not counted here.
+    predicted: the time that follows from these counts, in microseconds with its interval, where it
+    was asked for; a prediction is no measurement, and two that are equal may differ in it.
     """
 
     moved_bytes: int
     timing: Timing | None = None
     counters: Counters | None = None
+    predicted: PredictedTime | None = field(default=None, compare=False)
 
     def gbps(self) -> float | None:
         """10^9 bytes a second at the median; None where there is no time."""
@@ -81,18 +86,27 @@ class Measured:
         return None if rate is None else 100 * rate / ceiling_gbps
 
 
-def measure(call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50) -> Measured:
+def measure(
+    call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50, predict: bool = False
+) -> Measured:
     """Time a call on the GPU, or count what it launches on the virtual GPU, whichever is in use.
 
     call: starts the work; the virtual GPU runs it once. moved_bytes: that it has to move, inputs
-    read plus outputs written. repeats: timed calls on a GPU.
+    read plus outputs written. repeats: timed calls on a GPU. predict: on the virtual GPU, predict
+    the time too.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.
     """
     if current_target().kind == "gpu":
         return Measured(moved_bytes, timing=time_gpu(call, repeats=repeats))
-    return Measured(moved_bytes, counters=count_call(call))
+    with Recording(keep=False, shares=predict) as recording:
+        call()
+    predicted = None
+    if predict and recording.launches:
+        launches = zip(facts_of(recording), recording.counts, strict=True)
+        predicted = predicted_time("", [*launches], None)
+    return Measured(moved_bytes, counters=_counters(recording), predicted=predicted)
 
 
 def count_call(call: Callable[[], Any]) -> Counters | None:
@@ -104,6 +118,10 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
     """
     with Recording(keep=False) as recording:
         call()
+    return _counters(recording)
+
+
+def _counters(recording: Recording) -> Counters | None:
     found = of_recording("", recording)
     if not found.launches:
         return None

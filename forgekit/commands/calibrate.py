@@ -132,7 +132,7 @@ def count_case(number: int) -> list[list[dict[str, Any]]]:
     kernel = case.compile(compile, device="virtual", arch="sm_90a")
     with options(progress=False):
         runs = [sampled(kernel, case.make(size), BLOCKS) for size in case.sizes]
-    return [[asdict(f) for f in facts_of(run, kernel.registers)] for run in runs]
+    return [[asdict(f) for f in facts_of(run)] for run in runs]
 
 
 def _as_json(found: dict[str, Any]) -> str:

@@ -6,7 +6,9 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +19,12 @@ from forgekit.commands.run import launched_nothing, run_script
 from forgekit.errors import PlatformError, UsageError, brief, usage_error
 from forgekit.output_files import check_output
 from forgekit.profiling.nvidia import ncu, nsys, tools
+from forgekit.text import plural
 
 if TYPE_CHECKING:
     from forgekit.profiling.gpus import Gpu
+    from forgekit.profiling.predicting.predicted import PredictedTime
+    from forgekit.profiling.profile import Profile
 
 _out = click.option("--out", help="keep the report here; otherwise in a temporary folder")
 _json = click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
@@ -139,11 +144,20 @@ def _passed_on(status: int, who: str) -> int:
     epilog="`forgekit profile ncu|nsys [options] -- command ...` runs a command on the GPU "
     "below NVIDIA's tool; its options: `forgekit profile ncu --help`",
 )
-@click.option("--gpu", help="whose bandwidth bounds the time, such as H200 or L4")
+@click.option("--gpu", help="predict the time of each kernel on this GPU, such as H200 or L4, or "
+              "on that of a file of `forgekit calibrate`; its bandwidth is the bound")  # fmt: skip
+@click.option("--blocks", type=AtLeast(8, "leave it out to run all"), metavar="N",
+              help="run a sample of N blocks of each launch, at least 8: counts are estimates, and "
+              "the script's own results are incomplete")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="print the profiles as JSON")
 @no_cuda
 def profile(
-    script: str, arguments: tuple[str, ...], gpu: str | None, as_json: bool, cuda: bool
+    script: str,
+    arguments: tuple[str, ...],
+    gpu: str | None,
+    blocks: int | None,
+    as_json: bool,
+    cuda: bool,
 ) -> int:
     """Run a CuTe DSL script on the virtual GPU and print what each line costs.
 
@@ -160,32 +174,71 @@ def profile(
     # What the script prints must not stand before the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
-    with aside, Recording(keep=False, all_threads=True, launched=launched) as recording:
+    paced = gpu is not None
+    options: dict[str, Any] = {"all_threads": True, "launched": launched, "blocks": blocks}
+    with aside, Recording(keep=False, shares=paced, **options) as recording:
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    whole = of_recording(Path(script).name, recording, chosen)
+    paced = paced and not ended.stopped  # a launch that was stopped has no time
+    whole = of_recording(Path(script).name, recording, chosen, pace=paced)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}
+    times = {name: _time(name, p, gpu) for name, p in profiles.items()} if paced else {}
+    if blocks is not None and profiles:
+        what = _incomplete(whole, blocks)
+        print(f"{'' if as_json else chr(10)}{what}", file=sys.stderr if as_json else sys.stdout)
     if as_json:
-        print(json.dumps({name: p.to_dict() for name, p in profiles.items()}, indent=1))
+        found = {name: p.to_dict() for name, p in profiles.items()}
+        found |= {name: found[name] | {"predicted": t.to_dict()} for name, t in times.items()}
+        print(json.dumps(found, indent=1))
         return ended.status
     if launched and not profiles:
         inside = "inside of fk.profile, fk.bench and the like, which count for themselves"
         print(f"{whole.name} launched kernels only {inside}.")
     elif not profiles:
         print(launched_nothing(script, ended))
-    for p in profiles.values():
+    for name, p in profiles.items():
         print(f"\n{p!r}")
+        if name in times:
+            print(f"\n{times[name]!r}")
     if profiles and ended.stopped:
-        print("\nThe error above ended the script: its last launch may be counted in part.")
+        untimed = "" if gpu is None else " No time is predicted."
+        print("\nThe error above ended the script: its last launch may be counted in part."
+              f"{untimed}")  # fmt: skip
     elif profiles and ended.status:
-        print(f"\nThese were launched before {whole.name} ended with status {ended.status}.")
+        why = ", perhaps by a comparison of incomplete results" if blocks is not None else ""
+        print(f"\nThese were launched before {whole.name} ended with status {ended.status}{why}.")
     return ended.status
+
+
+def _time(kernel: str, p: Profile, gpu: str | None) -> PredictedTime:
+    """The predicted time of all launches of a kernel."""
+    n = len(p.launches)
+    return replace(p.time(gpu), name=kernel if n == 1 else f"{kernel}, {plural(n, 'launch')}")
+
+
+def _incomplete(whole: Profile, blocks: int) -> str:
+    """What --blocks has left out, and what follows for the script."""
+    from forgekit.profiling.table import WIDTH
+
+    parts = [launch.sample for launch in whole.launches if launch.sample is not None]
+    if not parts:
+        return f"--blocks {blocks}: every launch ran whole, since none has many more blocks."
+    text = (
+        f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
+        "the first and the last block, one drawn from each equal part between them, and 16 "
+        f"neighbours. What {whole.name} computed is therefore incomplete: believe neither its "
+        "results nor a comparison in it."
+    )
+    return textwrap.fill(text, WIDTH)
 
 
 def _gpu(name: str) -> Gpu:
     from forgekit.profiling.gpus import gpu_named
+    from forgekit.profiling.predicting.constants import calibration
 
+    is_file = name.endswith(".toml")
     try:
-        return gpu_named(name)
+        return gpu_named(calibration(name).gpu if is_file else name)
     except UsageError as error:
-        raise as_option(error, "gpu", "choose one") from None
+        remedy = "name a GPU, or calibrate again" if is_file else "choose one"
+        raise as_option(error, "gpu", remedy) from None

@@ -110,6 +110,7 @@ class Profile(ProfileData, Shown):
             "launches": [
                 {"kernel": x.kernel, "grid": list(x.grid), "block": list(x.block),
                  "shared_bytes": x.shared_bytes,
+                 "sample": vars(x.sample) if x.sample is not None else None,
                  "total": x.counts.to_dict(),
                  "tensors": [{**vars(t), "shape": list(t.shape)} for t in x.tensors.values()]}
                 for x in self.launches
@@ -140,7 +141,7 @@ class Profile(ProfileData, Shown):
             kernel, args = self.call
             call = recorded(kernel, args, shares=True)
             shown = {launch.kernel for launch in launches}
-            again = launches_of(call.recording, pace=True, registers=kernel.registers)
+            again = launches_of(call.recording, pace=True)
             launches = tuple(launch for launch in again if launch.kernel in shown)
         paces = [launch.pace for launch in launches if launch.pace is not None]
         found = predicted_time(self.name, paces, self.gpu if gpu is None else gpu)
@@ -204,7 +205,7 @@ def count(
     chosen = gpu_or_default(gpu)
     if blocks is not None:
         recording = sampled(kernel, args, blocks, _FIRST)
-        found = of_recording(kernel.name, recording, chosen, pace=True, registers=kernel.registers)
+        found = of_recording(kernel.name, recording, chosen, pace=True)
         return replace(found, first_accesses=first_accesses(recording.read(_FIRST)))
     call = recorded(kernel, args, _FIRST)
     return replace(of_call(call, chosen), first_accesses=first_accesses(call.read(_FIRST)))
@@ -222,11 +223,10 @@ def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
 
 
 def of_recording(
-    name: str, recording: Recording, gpu: Gpu | None = None, *, pace: bool = False,
-    registers: int | None = None,
-) -> Profile:  # fmt: skip
+    name: str, recording: Recording, gpu: Gpu | None = None, *, pace: bool = False
+) -> Profile:
     """The profile of all launches that were recorded; `launches_of` explains the rest."""
-    launches = launches_of(recording, pace=pace, registers=registers)
+    launches = launches_of(recording, pace=pace)
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 
 

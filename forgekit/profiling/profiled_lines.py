@@ -102,6 +102,8 @@ class Launch(_Counted):
         tensors: name -> device memory touched; shared_bytes: shared memory of one block.
         pace: what its time is predicted from, and its counts; None where `Profile.time` runs the
             kernel again for it.
+        sample: `blocks` of `n_blocks` that ran, and the `disagreement` between two halves of them
+            (0.1: 10 %); counts are then estimates. None where all blocks ran.
     """
 
     kernel: str
@@ -112,6 +114,7 @@ class Launch(_Counted):
     tensors: dict[str, TensorTraffic]
     shared_bytes: int = 0
     pace: tuple[Facts, Any] | None = None
+    sample: Any = None
 
     @property
     def bytes_touched(self) -> int:
@@ -119,18 +122,13 @@ class Launch(_Counted):
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
-def launches_of(
-    recording: Recording, *, pace: bool = False, registers: int | None = None
-) -> tuple[Launch, ...]:
-    """The counts of each launch, by source line.
-
-    pace: with what its time is predicted from, of a kernel of so many registers.
-    """
+def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ...]:
+    """The counts of each launch, by source line; pace: with what its time is predicted from."""
     launches = []
     counted = recording.counts
     facts: Sequence[Facts | None] = [None] * len(counted)
     if pace:
-        facts = facts_of(recording, registers)
+        facts = facts_of(recording)
     for found, of in zip(counted, facts, strict=True):
         code, record = found.program, found.record
         kernel = kernel_name(code.kernel.name, code.line_at(0) if code.instructions else None)
@@ -152,7 +150,7 @@ def launches_of(
                          "unique_bytes_written": found.written_bytes})  # fmt: skip
         tensors, shared = {t.name: t for t in found.tensors}, code.shared_bytes(record)
         launches.append(Launch(kernel, record.grid, record.block, whole, lines, tensors, shared,
-                               None if of is None else (of, found)))  # fmt: skip
+                               None if of is None else (of, found), found.sample))  # fmt: skip
     return tuple(launches)
 
 

@@ -110,6 +110,20 @@ def heading(p: ProfileData) -> str:
     return f"{p.name}: {plural(len(p.launches), 'launch')}: {each}"
 
 
+def sampling(p: ProfileData) -> str:
+    """Which part of the blocks ran, and how far the counts can be trusted; "" if all ran."""
+    parts = [launch.sample for launch in p.launches if launch.sample is not None]
+    if not parts:
+        return ""
+    ran, n_blocks = sum(s.blocks for s in parts), sum(s.n_blocks for s in parts)
+    of = f" of {plural(len(parts), 'launch')}" if len(p.launches) > 1 else ""
+    return (
+        f"{ran:,} of {plural(n_blocks, 'block')}{of} ran: the first, the last and one from each "
+        "equal part between them; counts are estimates; two halves of the sample differ by "
+        f"{100 * max(s.disagreement for s in parts):.1f} %"
+    )
+
+
 def traffic(p: ProfileData) -> list[str]:
     """What each tensor's memory saw, and the bound that follows."""
     if not p.launches:
@@ -122,7 +136,8 @@ def traffic(p: ProfileData) -> list[str]:
             whole = f" of {size(t.size_bytes)}" if len(p.launches) == 1 else ""
             parts.append(f"{t.name} {' and '.join(done)}{whole}")
     again = " in each launch" if len(p.launches) > 1 else ""
-    lines = [f"device memory, each byte once{again}: {'; '.join(parts) or 'untouched'}"]
+    guessed = ", estimated" if sampling(p) else ""
+    lines = [f"device memory, each byte once{again}{guessed}: {'; '.join(parts) or 'untouched'}"]
     if p.bytes_touched:
         lines.append(
             f"these {size(p.bytes_touched)} take at least {seconds(p.bound_s())} on an "
@@ -145,7 +160,7 @@ def verdict(p: ProfileData) -> str:
 # -- plain text ----------------------------------------------------------------------------------
 def as_text(p: ProfileData) -> str:
     """The whole profile in lines of at most 100 columns."""
-    out = textwrap.wrap(heading(p), WIDTH)
+    out = [line for text in (heading(p), sampling(p)) for line in textwrap.wrap(text, WIDTH)]
     if p.lines:
         out += ["", *_table(p)]
     said = verdict(p)

@@ -84,7 +84,7 @@ def recorded(
     """
     before = copied(args)
     with options() as chosen:
-        key = _layout(before), chosen.budget, chosen.batch_threads
+        key = _layout(before), chosen.budget, chosen.batch_threads, chosen.blocks
     for call in [*_kept]:
         if call.kernel is kernel and call._key == key and _equal(call.before, before):
             if call.recording.findings is not None or not findings:

@@ -27,6 +27,7 @@ each imports only from those above it, annotations counted:
     launch_record.py    one launch: grid, blocks, parameters; where a block stands
     memory/         global, shared and local memory
     code.py         a kernel's code: registers numbered, variables placed, liveness
+    sampling.py     which blocks of a large launch run where it is only to be counted
     batch.py        the state of a batch of blocks: registers, memory, where its threads are
     access/         from addresses to elements; every access checked
     listeners.py    what can watch a run

@@ -33,7 +33,8 @@ class LaunchRecord:
     """One launch: the geometry and parameters the host code asked for.
 
     grid, block, cluster: (x, y, z); shared_bytes: dynamic shared memory of a block; params: the
-    parameters' bytes as the kernel sees them; symbols: virtual addresses of module variables.
+    parameters' bytes as the kernel sees them; symbols: virtual addresses of module variables;
+    registers: per thread, in machine code; None if that is not known.
     """
 
     kernel: str
@@ -44,6 +45,7 @@ class LaunchRecord:
     cluster: Dim3 = (1, 1, 1)
     cooperative: bool = False
     symbols: dict[str, int] = field(default_factory=dict)
+    registers: int | None = None
 
     def coordinates(self, block: int, thread: int) -> tuple[Dim3, Dim3]:
         """(x, y, z) of a block and of a thread, from their numbers."""

@@ -23,6 +23,7 @@ from forgekit.profiling.table import (
     ProfileRow,
     heading,
     rows,
+    sampling,
     total_cells,
     traffic,
     verdict,
@@ -158,6 +159,8 @@ _TITLES = (
 def _still(p: Profile) -> tuple[str, dict[int, Site]]:
     head, colon, rest = heading(p).partition(": ")
     parts = [f'<div style="margin:4px 0 8px"><b>{escape(head)}</b>{escape(colon + rest)}</div>']
+    if sampling(p):
+        parts.append(f'<div style="margin:4px 0 8px">{_sentence(sampling(p))}</div>')
     sites: dict[int, Site] = {}
     if p.lines:
         table, sites = _profile_table(p)

@@ -17,6 +17,7 @@ import torch
 import forgekit.vgpu
 from forgekit.commands.cli import main
 from forgekit.cuda.device import say_once
+from forgekit.profiling.predicting.constants import as_toml, calibration
 from tests.commands.conftest import Script
 
 KERNEL = """
@@ -264,6 +265,62 @@ def test_profile_as_json_is_nothing_but_json(script, capsys):
     [(kernel, found)] = json.loads(said.out).items()
     assert (kernel, found["gpu"], said.err) == ("copy_kernel", "L4", "hello\nbye\n")
     assert found["total"]["global_load_requests"] == 2
+
+
+MANY = KERNEL.replace("tidx, _, _ = cute.arch.thread_idx()", """bidx, _, _ = cute.arch.block_idx()
+    tidx = cute.arch.thread_idx()[0] + bidx * 32""").replace(
+    "grid=(1, 1, 1)", "grid=(cute.size(mY) // 32, 1, 1)"
+)  # fmt: skip
+MANY += "x, y = from_dlpack(torch.ones(40_000)), from_dlpack(z := torch.zeros(32_000))\n"
+
+
+def test_profile_of_a_sample_says_what_ran(script, capsys):
+    text = f"{MANY}copy(x, y, 0)\ncopy(x, y, 0)\nassert (z == 1).all()\n"
+    assert main(["profile", "--blocks", "64", script(text)]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "--blocks 64: 2 of 2 launches ran in part: the first and the last block, one" in printed
+    assert "computed is therefore incomplete: believe neither its results nor a comp" in printed
+    assert "128 of 2,000 blocks of 2 launches ran: the first, the last and one from each" in printed
+    assert "counts are estimates; two halves of the sample differ by 0.0 %" in printed
+    assert "ended with status 1, perhaps by a comparison of incomplete results." in printed
+    assert "global load 2,000" in printed and "predicted" not in printed
+
+
+def test_profile_of_a_sample_that_is_all_says_so(script, capsys):
+    assert main(["profile", "--blocks", "64", script(f"{KERNEL}copy(x, y, 0)\n")]) == 0
+    printed = capsys.readouterr().out
+    assert "--blocks 64: every launch ran whole, since none has many more blocks." in printed
+    assert "estimates" not in printed
+    assert main(["profile", "--blocks", "7", script("x = 1")]) == 2
+    said = "--blocks: got 7, needed 8 or more; leave it out to run all"
+    assert said in capsys.readouterr().err
+
+
+def test_profile_predicts_the_time_on_the_gpu_named(script, capsys, tmp_path):
+    text = f"{MANY}copy(x, y, 0)\ncopy(x, y, 0)\n"
+    assert main(["profile", "--gpu", "h200", script(text)]) == 0
+    printed = capsys.readouterr().out
+    assert "copy_kernel, 2 launches: predicted " in printed and "registers" not in printed
+    assert " on an H200 (" in printed and "not calibrated" not in printed
+    own = tmp_path / "own.toml"
+    own.write_text(as_toml(calibration("H200")).replace("start_us = 3.7", "start_us = 100"))
+    assert main(["profile", "--gpu", str(own), "--blocks", "64", "--json", script(text)]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)["copy_kernel"]
+    assert found["gpu"] == "H200" and 100 < found["predicted"]["predicted_us"] < 120
+    assert [x["sample"]["blocks"] for x in found["launches"]] == [64, 64]
+    assert "incomplete" in said.err and found["predicted"]["sampled"]
+    assert main(["profile", "--gpu", "none.toml", script(text)]) == 2
+    assert capsys.readouterr().err.startswith("forgekit: --gpu: got 'none.toml' (No such file")
+
+
+@pytest.mark.parametrize("options", [[], ["--blocks", "8"]])
+def test_profile_predicts_no_time_of_a_launch_that_was_stopped(options, script, capsys):
+    text = f"{MANY}copy(x, y, 0)\ncopy(x, y, 9000)\n"
+    assert main(["profile", "--gpu", "L4", *options, script(text)]) == 1
+    printed = capsys.readouterr().out
+    assert printed.endswith("may be counted in part. No time is predicted.\n")
+    assert "predicted " not in printed and "global load" in printed
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from ptx_launch import launch
@@ -145,6 +147,24 @@ def test_the_bar_is_closed_after_an_error(bars, monkeypatch):
     with pytest.raises(Exception, match="Out of bounds"):
         launch(body, np.zeros(5, np.int32), grid=10, batch_threads=32)
     assert bars[0].closed and bars[0].at == 5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "options", "said"),
+    [(0.01, {}, "about 40 s on"), (1, {}, "about 67 min on"), (0.0001, {}, ""),
+     (0.01, {"blocks": 8}, "")],
+)  # fmt: skip
+def test_a_long_launch_names_the_sample_once(seconds, options, said, bars, monkeypatch, capsys):
+    now = itertools.count(0, 10 * seconds)
+    monkeypatch.setattr(launching.time, "perf_counter", lambda: next(now))
+    monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", 5 * seconds)
+    monkeypatch.setattr(launching, "_advised", False)
+    for _ in range(2):
+        counted(grid=4000, batch_threads=320, **options)
+    printed = capsys.readouterr().err
+    assert printed.count("forgekit: ") == bool(said) and said in printed
+    assert ("`forgekit profile --blocks 64 SCRIPT`" in printed) == bool(said)
+    assert len(bars) == 2
 
 
 # -- options and listeners -------------------------------------------------------------------------

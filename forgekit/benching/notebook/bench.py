@@ -4,7 +4,8 @@
     fk.sweep(variants, lambda n: (fk.randn(n, n), fk.empty(n, n)), [256, 512, 1024]).plot()
 
 On a GPU: medians of times with a cold L2 cache beside the copy that bounds them. On the virtual
-GPU: counts, which are exact, and no times; those of a recorded run stand beside.
+GPU: counts, which are exact, and a predicted time in place of a measured one; times of a recorded
+run stand beside.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ def bench(
 
     On a GPU each is timed (CUDA events, L2 flushed before each call, median) and the ceiling is
     measured in the same run. On the virtual GPU each runs once, without the sanitizer, and what it
-    launches is counted; a function that launches nothing there, such as torch's on the CPU, stands
-    as "not counted here". A variant that raises, or whose result is wrong, is not measured: it
-    stands in the table with the reason, and the others go on. If none is left, the first error is
-    raised.
+    launches is counted, and its time predicted from these counts; a function that launches nothing
+    there, such as torch's on the CPU, stands as "not counted here". A variant that raises, or whose
+    result is wrong, is not measured: it stands in the table with the reason, and the others go on.
+    If none is left, the first error is raised.
 
     Args:
         variants: name -> a compiled kernel or a function of the arguments.

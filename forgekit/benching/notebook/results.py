@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from forgekit.benching.measuring import Measured
 from forgekit.benching.recorded import Recorded, RecordedRow
 from forgekit.benching.timing import Timing
 from forgekit.errors import brief, usage_error
+from forgekit.profiling.predicting.predicted import PredictedTime
 from forgekit.show import Picture, Shown, draw
 from forgekit.text import Cell, Table, plural, size
 
@@ -260,7 +262,7 @@ def columns(b: Benchmark) -> Table:
     """The table of a benchmark of one size; beside it, where given, the recorded times."""
     cells_of = _timed if b.kind == "gpu" else _counted
     there = b.recorded if b.recorded_shape is not None else None
-    heads, rows = _HEADS[b.kind], []
+    heads, rows = _HEADS[b.kind] + _predicted_heads(b), []
     for o in b.outcomes:
         style = "white-space:nowrap" if len(o.name) <= _SHORT_NAME else ""
         none = Cell(reason(o), span=len(heads), style="opacity:.75")
@@ -293,8 +295,39 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
         return ()
     c = o.measured.counters
     ratio, loads, stores, _, instructions = (q.text(q.value(o.measured, None)) for q in COUNTED)
+    predicted = [_predicted_text(o.measured) for _ in _predicted_heads(b)]
     return (size(c.global_bytes), ratio if ratio == _NONE else f"{ratio}×", loads, stores,
-            f"{c.bank_conflicts:,}", instructions, f"{c.kernels}")  # fmt: skip
+            f"{c.bank_conflicts:,}", instructions, f"{c.kernels}", *predicted)  # fmt: skip
+
+
+# -- predicted times ----------------------------------------------------------------------------
+def _predicted(b: Benchmark) -> dict[str, PredictedTime]:
+    """Variant -> its predicted time, also where that is withheld."""
+    found = {o.name: o.measured.predicted for o in b.outcomes if o.measured is not None}
+    return {name: p for name, p in found.items() if p is not None}
+
+
+def _predicted_heads(b: Benchmark) -> tuple[str, ...]:
+    """`predicted µs on an H200`, where anything was counted."""
+    return tuple(f"predicted µs on {p.place}" for p in [*_predicted(b).values()][:1])
+
+
+def _predicted_text(m: Measured | None) -> str:
+    return _NONE if m is None or m.predicted is None else m.predicted.us_text
+
+
+def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """What a predicted time is, and why there is none."""
+    found = [item for b in benchmarks for item in _predicted(b).items()]
+    if not found:
+        return []
+    text = "Predicted µs: from the counts, not measured; nine of ten lie within the interval."
+    reasons = {name: " and ".join(p.reasons) for name, p in reversed(found) if p.us is None}
+    scaled = found[0][1].uncalibrated
+    return [
+        f"{text} {scaled[0].upper()}{scaled[1:]}." if scaled else text,
+        *(f"{name}: no time is predicted, because {reasons[name]}." for name in reversed(reasons)),
+    ]
 
 
 def recorded_title(b: Benchmark) -> str:
@@ -308,15 +341,20 @@ def recorded_title(b: Benchmark) -> str:
 def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
     """Of each quantity its title and its table: sizes down, variants across."""
     here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
-    return [(q.title, _sweep_table(s, q)) for q in here]
+    tables = [(q.title, _sweep_table(s, functools.partial(_quantity, q))) for q in here]
+    titles = dict.fromkeys(head for b in s.benchmarks for head in _predicted_heads(b))
+    return [*tables, *((t, _sweep_table(s, lambda m, _: _predicted_text(m))) for t in titles)]
 
 
-def _sweep_table(s: Sweep, q: Quantity) -> Table:
+def _quantity(q: Quantity, m: Measured | None, ceiling: float | None) -> str:
+    return q.text(None if m is None else q.value(m, ceiling))
+
+
+def _sweep_table(s: Sweep, text: Callable[[Measured | None, float | None], str]) -> Table:
     rows = []
     for k, (length, b) in enumerate(zip(s.sizes, s.benchmarks, strict=True)):
         found: list[Measured | None] = [s.measured(name)[k] for name in s.names]
-        values = [q.value(m, b.ceiling_gbps) if m is not None else None for m in found]
-        rows.append([size_text(length), *(q.text(v) for v in values)])
+        rows.append([size_text(length), *(text(m, b.ceiling_gbps) for m in found)])
     return Table((s.axis, *s.names), rows)
 
 
@@ -347,7 +385,8 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
         ]
     if all(one.checked for one in benchmarks):
         found.append("Results were compared with a reference.")
-    return [*found, *_missing(benchmarks, sizes), *_of_recorded(benchmarks[-1])]
+    return [*found, *_predicted_notes(benchmarks), *_missing(benchmarks, sizes),
+            *_of_recorded(benchmarks[-1])]  # fmt: skip
 
 
 def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:

@@ -108,7 +108,7 @@ def _checked_and_measured(
         once()
         torch.cuda.synchronize()
     else:  # one run is counted and checked
-        measured = measure(once, moved_bytes=0)
+        measured = measure(once, moved_bytes=0, predict=True)
     result = kept[0]
     fresh = isinstance(result, torch.Tensor) and not _shares(result, plan.tensors)
     if plan.expected is not None:

@@ -18,8 +18,8 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 class Facts:
     """One launch.
 
-    blocks, threads of a block, cluster: blocks of a cluster; registers of a thread, None if the
-    compiler does not say; shared_bytes of a block.
+    blocks, threads of a block, cluster: blocks of a cluster; registers of a thread, None if its
+    machine code is not known; shared_bytes of a block.
 
     slots: pipe -> instructions of warps for machine code (`forgekit.vgpu.counters.waits`); issued:
     all of them. waits:
@@ -81,14 +81,12 @@ _BEYOND = {
 }
 
 
-def facts_of(recording: Recording, registers: int | None = None) -> list[Facts]:
+def facts_of(recording: Recording) -> list[Facts]:
     """The facts of each launch of a recording."""
-    return [
-        _facts(*both, registers) for both in zip(recording.counts, recording.shared, strict=True)
-    ]
+    return [_facts(*both) for both in zip(recording.counts, recording.shared, strict=True)]
 
 
-def _facts(found: Any, shared: Any, registers: int | None) -> Facts:
+def _facts(found: Any, shared: Any) -> Facts:
     record, code = found.record, found.program
     slots: Counter[str] = Counter()
     waits: Counter[str] = Counter()
@@ -123,7 +121,7 @@ def _facts(found: Any, shared: Any, registers: int | None) -> Facts:
         blocks=n,
         threads=math.prod(record.block),
         cluster=record.cluster_blocks,
-        registers=registers,
+        registers=record.registers,
         shared_bytes=code.shared_bytes(record),
         warps=n * record.block_warps,
         slots=dict(slots),

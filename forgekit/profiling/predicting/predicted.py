@@ -12,6 +12,7 @@ from forgekit.profiling.predicting.facts import Facts
 from forgekit.profiling.predicting.model import (
     AGAIN_US,
     BOUNDS,
+    REGISTERS,
     bounds,
     combined,
     microseconds,
@@ -40,6 +41,7 @@ class PredictedTime(Shown):
         without: microseconds if nothing were left of the longest bound; None with us.
         lines: (source line, its share of the longest bound), the largest first.
         sampled: what of the launches was counted, in words; "" if all.
+        assumed: what is not known of a kernel, and taken instead, in words; "" if all is known.
     """
 
     name: str
@@ -53,11 +55,24 @@ class PredictedTime(Shown):
     lines: tuple[tuple[SourceLine | None, float], ...]
     reasons: tuple[str, ...]
     sampled: str = ""
+    assumed: str = ""
 
     @property
     def bound(self) -> str:
         """The name of the longest bound, such as "dram"; "" where nothing was launched."""
         return next(iter(self.bounds), "")
+
+    @property
+    def us_text(self) -> str:
+        """`12.3 (9.9 to 15.3)`: microseconds and the interval; "–" where none is predicted."""
+        if self.us is None:
+            return "–"
+        return f"{_us(self.us)} ({_us(self.low)} to {_us(self.high)})"
+
+    @property
+    def place(self) -> str:
+        """`an H200`"""
+        return f"{'an' if self.gpu[:1] in 'AEFHILMNORSX' else 'a'} {self.gpu}"
 
     @property
     def bound_text(self) -> str:
@@ -70,9 +85,15 @@ class PredictedTime(Shown):
         if self.us is None:
             return f"{self.name}: no time is predicted, because {' and '.join(self.reasons)}"
         between = f"{_us(self.low)} to {_us(self.high)}"
-        a = "an" if self.gpu[:1] in "AEFHILMNORSX" else "a"
-        return (f"{self.name}: predicted {_us(self.us)} µs on {a} {self.gpu} ({between}), "
+        return (f"{self.name}: predicted {_us(self.us)} µs on {self.place} ({between}), "
                 f"bound by {self.bound_text}")  # fmt: skip
+
+    @property
+    def uncalibrated(self) -> str:
+        """Where constants come from that were not fitted to this GPU; "" if they were."""
+        if self.measured:
+            return ""
+        return f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
 
     @property
     def shown(self) -> list[tuple[str, float]]:
@@ -83,16 +104,14 @@ class PredictedTime(Shown):
     @property
     def notes(self) -> list[str]:
         """What else is to be said."""
+        last = [text for text in (self.assumed, self.sampled) if text]
         if self.us is None:
-            return [self.sampled] if self.sampled else []
+            return last
         found = [f"without this bound it would take {_us(self.without)} µs"]
         found += [f"{100 * share:.0f} % of it at {source.where}: {source.text}"
                   for source, share in self.lines[:_LINES] if source is not None]  # fmt: skip
-        if not self.measured:
-            found.append(
-                f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
-            )
-        return [*found, *([self.sampled] if self.sampled else [])]
+        found += [self.uncalibrated] if self.uncalibrated else []
+        return [*found, *last]
 
     @property
     def summary(self) -> str:
@@ -110,7 +129,7 @@ class PredictedTime(Shown):
         return {"gpu": self.gpu, "predicted_us": self.us, "low_us": self.low, "high_us": self.high,
                 "bound": self.bound, "bounds_us": self.bounds, "without_bound_us": self.without,
                 "calibrated": self.measured, "reasons": list(self.reasons),
-                "sampled": self.sampled}  # fmt: skip
+                "sampled": self.sampled, "assumed": self.assumed}  # fmt: skip
 
 
 def predicted_time(
@@ -139,7 +158,8 @@ def predicted_time(
         saved = sum(combined(of) - combined({**of, first: 0.0}) for of in each)
         without = us - (whole["start"] if first == "start" else saved)
     return PredictedTime(name, found.gpu, found.measured, us, low, high, ordered, without,
-                         _lines(first, launches), reasons, _sampled(facts))  # fmt: skip
+                         _lines(first, launches), reasons, _sampled(facts),
+                         _assumed(facts))  # fmt: skip
 
 
 def _reasons(facts: Sequence[Facts]) -> tuple[str, ...]:
@@ -159,6 +179,11 @@ def _sampled(facts: Sequence[Facts]) -> str:
     blocks, ran = sum(f.blocks for f in parts), sum(round(f.blocks * f.sample) for f in parts)
     return (f"counted from {ran:,} of {plural(blocks, 'block')}, halves of which differ by "
             f"{100 * max(f.disagreement for f in parts):.1f} %")  # fmt: skip
+
+
+def _assumed(facts: Sequence[Facts]) -> str:
+    known = all(f.registers for f in facts)
+    return "" if known else f"registers not known: {REGISTERS} per thread assumed"
 
 
 def _lines(

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from forgekit.vgpu import plugins, program
 from forgekit.vgpu.errors import UsageError
-from forgekit.vgpu.host import launching, limits
+from forgekit.vgpu.host import launching, limits, machine_code
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory, tensor_maps
 from forgekit.vgpu.memory.swizzles import SPANS
@@ -66,9 +66,10 @@ def take_launches() -> list[Launch]:
 class Runtime:
     """The CUDA runtime as one compiled host module sees it."""
 
-    def __init__(self, ptx_text: str, arch: str) -> None:
+    def __init__(self, ptx_text: str, arch: str, registers: Mapping[str, int]) -> None:
         self.ptx_text = ptx_text
         self.arch = arch
+        self.registers = registers  # per thread, by kernel
         self.kernels: list[str] = []
         self.callbacks = {
             name: ctypes.CFUNCTYPE(_I32, *types)(function)
@@ -144,7 +145,8 @@ class Runtime:
 
         def run(memory: GlobalMemory) -> None:
             translated = launching.translate_pointers(packed, memory, slots)
-            record = LaunchRecord(name, grid, block, shared, translated, cluster, cooperative)
+            record = LaunchRecord(name, grid, block, shared, translated, cluster, cooperative,
+                                  registers=self.registers.get(name))  # fmt: skip
             launching.launch(ready, record, memory)
 
         _recorded.launches.append(Launch(stream, run))
@@ -220,12 +222,14 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
 
     Its host code is not optimised: a fifth of a compilation less, and calls are as fast.
     """
-    runtime = Runtime(text, arch)
     declared = {
         str(op.attributes["sym_name"]).strip('"'): op
         for op in module.body.operations
         if "sym_name" in op.attributes
     }
+    constants = [op.attributes["value"] for op in declared.values() if "value" in op.attributes]
+    machine = b"".join(getattr(value, "value_bytes", b"") for value in constants)
+    runtime = Runtime(text, arch, machine_code.registers(machine))
     if "cuda_load" in declared:  # for code in a file; to link it takes longest
         declared.pop("cuda_load").erase()
     engine = _engine_class()(module, opt_level=0, shared_libs=())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,6 +29,8 @@ from forgekit.vgpu.sanitizer.findings import unwritten
 BATCH_BYTES = 64 << 20
 
 _PROGRESS_AFTER_S = 2.0
+_LONG_S = 10.0  # of a launch; then a sample of its blocks is worth a word, once per process
+_advised = False
 
 # Of an endless launch, this part is gone through again.
 _OF_AN_ENDLESS = 20
@@ -182,15 +185,28 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
             done += len(part.blocks)
             if bar is not None:
                 bar.update(len(part.blocks))
-            elif time.perf_counter() - began > _PROGRESS_AFTER_S and done < n_blocks:
+            elif (took := time.perf_counter() - began) > _PROGRESS_AFTER_S and done < n_blocks:
                 from tqdm import tqdm
 
+                _advise(took * n_blocks / done)
                 bar = tqdm(
                     total=n_blocks, initial=done, desc="virtual GPU", unit="block", leave=False
                 )
     finally:
         if bar is not None:
             bar.close()
+
+
+def _advise(whole_s: float) -> None:
+    """Say once that a launch takes long, and how to count it from a sample of its blocks."""
+    global _advised
+    if _advised or whole_s < _LONG_S or current().blocks is not None:
+        return
+    _advised = True
+    long = f"{whole_s:.0f} s" if whole_s < 120 else f"{whole_s / 60:.0f} min"
+    print(f"forgekit: this launch takes about {long} on the virtual GPU. To count it from a sample "
+          "of its blocks: `forgekit profile --blocks 64 SCRIPT`, or fk.profile(..., blocks=64).",
+          file=sys.stderr)  # fmt: skip
 
 
 def _place_symbols(program: Program, record: LaunchRecord, memory: GlobalMemory) -> LaunchRecord:

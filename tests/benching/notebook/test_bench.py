@@ -16,7 +16,7 @@ import forgekit as fk
 from forgekit import ops
 from forgekit.benching import measuring
 from forgekit.benching.notebook import bench as module
-from forgekit.benching.notebook import variants
+from forgekit.benching.notebook import results, variants
 from forgekit.benching.recorded import recorded
 from forgekit.benching.timing import Timing
 from forgekit.compiling.backends import Artefacts
@@ -72,7 +72,7 @@ def test_the_table_says_all(pair: Any) -> None:
     assert "Needed: 16.4 kB, each tensor once, read or written" in text
     assert "Results were compared with a reference." in text
     page = b._repr_mimebundle_()["text/html"]
-    assert page.count("<tr") == 4 and 'colspan="7"' in page and "background:#" not in page
+    assert page.count("<tr") == 4 and 'colspan="8"' in page and "background:#" not in page
 
 
 def test_a_name_is_text_in_the_page(pair: Any) -> None:
@@ -105,6 +105,51 @@ def test_the_recorded_shape_is_that_of_the_arguments_if_there_is_one() -> None:
         x = fk.randn(n, 32)
         b = fk.bench({"a": lambda x: ops.copy_transpose(x)}, x, recorded=run)
         assert b.recorded_shape == shape
+
+
+# -- predicted times ----------------------------------------------------------------------------
+def test_a_predicted_time_stands_beside_the_counts(pair: Any) -> None:
+    b = fk.bench(kernels(*pair), *pair)
+    p = b["tiled"].predicted
+    assert p is not None and p.us is not None and p.low is not None and p.high is not None
+    assert 3 < p.low < p.us < p.high < 20 and b["torch"].predicted is None
+    head, row = repr(b).splitlines()[2:4]
+    assert head.rstrip().endswith("predicted µs on an H200")
+    assert row.rstrip().endswith(f"{p.us:.3g} ({p.low:.3g} to {p.high:.3g})")
+    assert "Predicted µs: from the counts, not measured; nine of ten lie within" in repr(b)
+    assert p.us_text in b._repr_mimebundle_()["text/html"]
+    torch_only = fk.bench({"torch": lambda x, y: x.T.contiguous()}, *pair)
+    assert "redicted" not in repr(torch_only)
+
+
+def test_a_withheld_time_is_a_dash_with_its_reason(pair: Any) -> None:
+    b = fk.bench(kernels(*pair), *pair)
+    p = replace(b["tiled"].predicted, us=None, reasons=("it uses wgmma",))
+    first, *others = b.outcomes
+    b = replace(b, outcomes=(replace(first, measured=replace(b["tiled"], predicted=p)), *others))
+    (row,) = [line for line in repr(b).splitlines() if line.startswith("tiled  ")]
+    assert row.rstrip().endswith("–")
+    assert "tiled: no time is predicted, because it uses wgmma." in repr(b)
+    far = replace(p, gpu="L4", measured="", us=7.0, low=6.0, high=8.0, reasons=())
+    one = replace(b, outcomes=(replace(first, measured=replace(b["tiled"], predicted=far)),))
+    assert "predicted µs on an L4" in repr(one) and "7 (6 to 8)" in repr(one)
+    assert "Not calibrated: constants of an H200, scaled by the data sheet of the L4." in repr(one)
+
+
+def test_a_sweep_has_a_table_of_predicted_times() -> None:
+    s = fk.sweep(kernels, square, [64, 32], axis="N")
+    tables = dict(columns for columns in results.sweep_columns(s))
+    rows = tables["predicted µs on an H200"].rows
+    assert [row[0] for row in rows] == ["32", "64"] and [row[3] for row in rows] == ["–", "–"]
+    assert [row[1] for row in rows] == [m.predicted.us_text for m in s.measured("tiled")]
+
+
+def test_a_prediction_written_down_waits_for_a_profile_s_time(pair: Any, capsys: Any) -> None:
+    fk.predict(microseconds=4)
+    fk.bench(kernels(*pair), *pair)
+    assert capsys.readouterr().out == ""
+    fk.profile(kernels(*pair)["tiled"], *pair).time()
+    assert "you said 4" in capsys.readouterr().out
 
 
 # -- what has to be moved -----------------------------------------------------------------------
@@ -271,7 +316,7 @@ def test_a_sweep_over_sizes() -> None:
     assert text.count("N of N×N  tiled  operator  torch") == 5
     assert "sectors a store (32 bytes each)\n" in text and "torch: not counted here" in text
     page = s._repr_mimebundle_()["text/html"]
-    assert page.count("<table") == 5 and page.count("<tr") == 15
+    assert page.count("<table") == 6 and page.count("<tr") == 18
     with pytest.raises(UsageError, match="size: got 7, needed one of 32, 64"):
         s[7]
 

@@ -1,0 +1,65 @@
+"""Registers of the kernels in compiled host code, read from the machine code inside of it.
+
+The compiler stores an ELF file per GPU module (a cubin) in a constant of the host module. Its
+section `.nv.info` has entries of (format, attribute, size, value); one of them counts registers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Iterator
+
+_MAGIC, _MACHINE = b"\x7fELF", 190  # e_machine of CUDA
+_SYMBOLS = 2  # type of a section of symbols
+_SIZED, _REGISTERS = 4, 0x2F  # format of an entry with a size, attribute of a register count
+_SYMBOL_BYTES = 24
+
+
+def registers(module: bytes) -> dict[str, int]:
+    """Kernel name -> registers per thread, of the cubins in these bytes; {} if there is none."""
+    found: dict[str, int] = {}
+    at = module.find(_MAGIC)
+    while at >= 0:
+        # Not a cubin, or one of another layout: its registers stay unknown.
+        with contextlib.suppress(struct.error, ValueError, IndexError):
+            found |= dict(_of_cubin(module[at:]))
+        at = module.find(_MAGIC, at + 1)
+    return found
+
+
+def _of_cubin(cubin: bytes) -> Iterator[tuple[str, int]]:
+    (machine,) = struct.unpack_from("<H", cubin, 18)
+    if machine != _MACHINE:
+        return
+    (table,) = struct.unpack_from("<Q", cubin, 40)
+    entry, count, names = struct.unpack_from("<HHH", cubin, 58)
+    # name, type, flags, address, offset, size, link
+    sections = [struct.unpack_from("<IIQQQQI", cubin, table + k * entry) for k in range(count)]
+
+    def body(k: int) -> bytes:
+        return cubin[sections[k][4] : sections[k][4] + sections[k][5]]
+
+    symbols = [section[1] for section in sections].index(_SYMBOLS)
+    texts = body(sections[symbols][6])
+    for k in range(count):
+        if _text(body(names), sections[k][0]) == ".nv.info":
+            for symbol, number in _counts(body(k)):
+                (name,) = struct.unpack_from("<I", body(symbols), symbol * _SYMBOL_BYTES)
+                yield _text(texts, name), number
+
+
+def _counts(info: bytes) -> Iterator[tuple[int, int]]:
+    """(symbol, registers) of each kernel."""
+    at = 0
+    while at < len(info):
+        form, attribute, size = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if form == _SIZED:
+            if attribute == _REGISTERS:
+                yield struct.unpack_from("<II", info, at)
+            at += size
+
+
+def _text(table: bytes, start: int) -> str:
+    return table[start : table.index(b"\0", start)].decode()
