@@ -4,6 +4,7 @@ transpose_naive.svg, transpose_tiled.svg: what one store of one warp moves in tw
 profile_light.svg, profile_dark.svg: both, line by line, with what is counted (for the README).
 shuffles.svg: a warp adds up 32 numbers. passes.svg: what three softmaxes read and write.
 architecture.svg: the way from a cell to what is said of it.
+predicted.svg: predicted times against those measured on an H200.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Float32
 from drawing import arrow, box, svg
+from predicted_times import drawn
 from profile_picture import Panel, picture
 from week_pictures import passes, shuffles
 
@@ -153,6 +155,7 @@ def main() -> None:
         ("shuffles", shuffles()),
         ("passes", passes()),
         ("architecture", architecture()),
+        ("predicted", drawn()),
     ):
         (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")
         print(f"pictures/{name}.svg")

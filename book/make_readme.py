@@ -1,26 +1,30 @@
-"""Fills the README's tables from the recorded numbers: `uv run python book/make_readme.py`.
+"""Fills in the recorded numbers: `uv run python book/make_readme.py`.
 
 What stands between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is written again, from the JSON
-files in `measured/`. tests/book/test_readme.py fails where the two differ.
+files in `measured/`: in the README, and in the page about the virtual GPU. `test_readme.py` and
+`test_predicted_times.py` in `tests/book` fail where the two differ.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import predicted_times
 from forgebook.groups import Group, groups
 
 from forgekit.benching.suites.report import geometric_means
 from forgekit.benching.suites.results import read_results
 
-__all__ = ["BLOCKS", "README", "filled"]
+__all__ = ["BLOCKS", "PAGE", "README", "filled"]
 
 ROOT = Path(__file__).resolve().parents[1]
 README, MEASURED = ROOT / "README.md", ROOT / "book" / "measured"
+PAGE = ROOT / "book" / "virtual_gpu.md"  # whose blocks are those of predicted_times
+Blocks = Mapping[str, Callable[[], str]]
 
 PEERS = ("torch", "torch.compile", "quack")
 # The case whose share of the ceiling stands in the table.
@@ -29,9 +33,13 @@ SHOWN_ELSE = (32768, 4096), "bfloat16"
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- /numbers -->)", re.DOTALL)
 
 
-def filled(text: str) -> str:
-    """The README with its numbers as the files have them; KeyError for a block nobody writes."""
-    return _BLOCK.sub(lambda found: f"{found[1]}{BLOCKS[found[2]]()}\n{found[3]}", text)
+def filled(text: str, blocks: Blocks | None = None) -> str:
+    """A text with its numbers as the files have them; KeyError for a block nobody writes.
+
+    blocks: name -> what writes it, the README's by default.
+    """
+    known = BLOCKS if blocks is None else blocks
+    return _BLOCK.sub(lambda found: f"{found[1]}{known[found[2]]()}\n{found[3]}", text)
 
 
 def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
@@ -83,12 +91,23 @@ def _virtual() -> str:
     )
 
 
-BLOCKS = {"operators": _operators, "virtual": _virtual}
+def _predicted() -> str:
+    times = predicted_times.held_out()
+    kernels = len({s.number for s in times})
+    return (
+        f"Of {len(times)} times of {kernels} held-out kernels on one H200, "
+        f"{predicted_times.accuracy()}."
+    )
+
+
+BLOCKS: Blocks = {"predicted": _predicted, "operators": _operators, "virtual": _virtual}
 
 
 def main() -> None:
-    README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
-    print(README.name)
+    for file, blocks in ((README, BLOCKS), (PAGE, predicted_times.BLOCKS)):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(filled(text, blocks), encoding="utf-8")
+        print(file.name)
 
 
 if __name__ == "__main__":

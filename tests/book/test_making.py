@@ -141,6 +141,7 @@ def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
 ELSEWHERE = {
     "reduction": "week 1, whose title it is",
     **dict.fromkeys(("ceiling", "cold"), "the page with the benchmarks"),
+    **dict.fromkeys(("predicted time", "calibration"), "the page about the virtual GPU"),
 }
 
 
