@@ -22,6 +22,6 @@ WRONG = (
     Wrong("half a warp", {"(total, operator.add)": "(total, operator.add, threads_in_group=16)"},
           "half of the lanes"),
     Wrong("16-bit products", {PRODUCT: "product = (gA[(None, i)].load() * gB[(None, i)].load())"
-                                       ".to(Float32)"}, "m = 3, n = 8, float16"),
+                                       ".to(Float32)"}, "n = 1,000, float16"),
     Wrong("one element a load", {LOOP: SCALAR}, "Load requests"),
 )  # fmt: skip
