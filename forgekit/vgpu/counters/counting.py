@@ -10,7 +10,6 @@ Everything is counted for each PTX instruction; who wants source lines adds up.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -63,8 +62,8 @@ class LaunchCounts:
     bulk_bytes: int = 0
     sample: Sample | None = None
 
-    @functools.cached_property
-    def steps(self) -> list[waits.Step]:
+    @property
+    def steps(self) -> Sequence[waits.Step]:
         """Return what each instruction keeps busy and waits for."""
         return waits.steps(self.program)
 
