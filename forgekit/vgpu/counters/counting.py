@@ -10,7 +10,6 @@ Everything is counted for each PTX instruction; who wants source lines adds up.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -63,8 +62,8 @@ class LaunchCounts:
     bulk_bytes: int = 0
     sample: Sample | None = None
 
-    @functools.cached_property
-    def steps(self) -> list[waits.Step]:
+    @property
+    def steps(self) -> Sequence[waits.Step]:
         """Return what each instruction keeps busy and waits for."""
         return waits.steps(self.program)
 
@@ -230,9 +229,11 @@ class _Sampled:
                 ("sectors", rules.SECTOR_BYTES),
                 ("pairs", 2 * rules.SECTOR_BYTES),
             ):
-                most = sum(a.size_bytes for a in allocations) // size
-                one, other, union = (t.distinct(way, size) for t in (even, odd, both))
-                found[f"{way}_{unit}"] = whole(one, other, union, most)
+                # Of each tensor alone: blocks may share one and divide another among them.
+                found[f"{way}_{unit}"] = sum(
+                    whole(*(t.distinct(way, size, a) for t in (even, odd, both)),
+                          -(-a.size_bytes // size)) for a in allocations
+                )  # fmt: skip
         return found
 
 

@@ -80,9 +80,7 @@ class Sharing(Listener):
     def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         launch = self._done[-1]
         if len(launch.rows):
-            lanes = m.expand(mask)[launch.rows]
-            warps = lanes.reshape(len(lanes), -1, 32).any(axis=2).sum(axis=1)
-            launch.instructions += warps * (stop - start)
+            launch.instructions += launch.warps(m, mask) * (stop - start)
 
     def on_access(self, m: Batch, access: Access) -> None:
         launch = self._done[-1]
@@ -90,12 +88,13 @@ class Sharing(Listener):
         if way is None or not len(launch.rows) or access.space not in ("global", "generic"):
             return
         address = np.broadcast_to(access.address, m.shape)[launch.rows].astype(np.int64)
-        there = m.expand(access.mask)[launch.rows]
+        there = None if access.mask is None else m.expand(access.mask)[launch.rows]
         if access.space == "generic":
-            there = there & (address >> WINDOW_SHIFT == 0)
+            of_global = address >> WINDOW_SHIFT == 0
+            there = of_global if there is None else there & of_global
         warp = np.arange(m.n_threads) // 32
-        row = np.broadcast_to((np.arange(len(launch.rows))[:, None] << _WARP) | warp, there.shape)
-        launch.add(way, row[there], address[there] // SECTOR_BYTES)
+        row = (np.arange(len(launch.rows))[:, None] << _WARP) | warp
+        launch.add(way, row, address // SECTOR_BYTES, there)
 
     def on_async_start(self, m: Batch, operation: Any) -> None:
         launch = self._done[-1]
@@ -108,9 +107,7 @@ class Sharing(Listener):
                     sectors = np.arange(
                         begin // SECTOR_BYTES, -(-(begin + int(size)) // SECTOR_BYTES)
                     )
-                    launch.add(
-                        _WAYS[kind], np.full(len(sectors), position[int(b)] << _WARP), sectors
-                    )
+                    launch.add(_WAYS[kind], np.int64(position[int(b)] << _WARP), sectors)
 
 
 class _Launch:
@@ -125,6 +122,7 @@ class _Launch:
         self._shared = Shared(n_blocks)
         self._found: dict[tuple[str, str], list[Any]] = {}
         self._groups: dict[str, Array] = {}
+        self._warps: dict[int, tuple[Array | None, Array]] = {}  # of this batch's masks
         self.rows, self.instructions = np.zeros(0, int), np.zeros(0)
 
     def start(self, m: Batch) -> None:
@@ -140,13 +138,25 @@ class _Launch:
             spread, near = np.array(is_spread)[self.rows], np.array(is_near)[self.rows]
         self._groups = {"spread": spread, "near": near}
         self.instructions = np.zeros(len(self.rows))
+        self._warps = {}
 
-    def add(self, way: str, row: Array, sector: Array) -> None:
-        """Rows of `rows` with their warps, and the sectors they touch."""
-        pairs = (row.astype(np.int64) << _ROW) | (sector & ((1 << _ROW) - 1))
+    def warps(self, m: Batch, mask: Array | None) -> Array:
+        """Warps of each row with a lane in the mask; a batch has few different masks."""
+        found = self._warps.get(id(mask))
+        if found is None:
+            lanes = m.expand(mask)[self.rows]
+            busy = lanes.reshape(len(lanes), -1, 32).any(axis=2).sum(axis=1)
+            found = self._warps[id(mask)] = mask, busy  # kept: its id stays its own
+        return found[1]
+
+    def add(self, way: str, row: Array, sector: Array, there: Array | None = None) -> None:
+        """Rows of `rows` with their warps, and the sectors that they touch where `there` says."""
+        pairs = (row << _ROW) | (sector & ((1 << _ROW) - 1))
+        pairs = pairs.ravel() if there is None else pairs[there]
+        changes = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1  # neighbours share a sector
         kept = self._pairs.setdefault(way, [])
-        kept.append(np.unique(pairs))
-        if len(kept) > 1 and sum(map(len, kept)) > _PENDING:
+        kept.append(np.concatenate((pairs[:1], pairs[changes])))
+        if len(kept) > 1 and sum(map(len, kept)) > max(_PENDING, 2 * len(kept[0])):
             kept[:] = [np.unique(np.concatenate(kept))]
 
     def _end(self) -> None:

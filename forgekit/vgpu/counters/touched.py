@@ -71,10 +71,11 @@ class Touched:
                                             read, written))  # fmt: skip
         return result
 
-    def distinct(self, way: str, size: int = 1) -> int:
+    def distinct(self, way: str, size: int = 1, only: Allocation | None = None) -> int:
         """Bytes touched in this way, those that tensors share counted once; or pieces of so many
-        bytes, a power of two, counted from the tensor's first byte."""
-        return sum(self._count(address, w, None, size) for address, w in self._bytes if w == way)
+        bytes, a power of two, counted from the tensor's first byte. only: of this allocation."""
+        return sum(self._count(address, w, None, size) for address, w in self._bytes
+                   if w == way and (only is None or address == only.address))  # fmt: skip
 
     def _count(self, address: int, way: str, part: slice | None = None, size: int = 1) -> int:
         """Bytes (pieces of `size`) touched in a part of an allocation."""

@@ -7,11 +7,12 @@ many cycles it waits and for what. Machine code is ordered alike; ptxas moves lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from forgekit.vgpu.code import Code
-from forgekit.vgpu.ptx import Instruction, dataflow
+from forgekit.vgpu.ptx import Instruction
 
 # Cycles until a result can be used, on Hopper: W. Luo et al., "Benchmarking and dissecting the
 # Nvidia Hopper GPU architecture via microbenchmarking", 2024. Of global memory nominal: who asks
@@ -42,7 +43,8 @@ class Step(NamedTuple):
     cycles: float = 0.0
 
 
-def steps(code: Code) -> list[Step]:
+@functools.lru_cache(maxsize=64)
+def steps(code: Code) -> Sequence[Step]:
     """The steps of a kernel, one for each instruction."""
     ready: dict[str, tuple[float, str]] = {}  # register -> when, and what makes it
     groups: list[float] = []  # when the groups of asynchronous copies arrive
@@ -51,7 +53,7 @@ def steps(code: Code) -> list[Step]:
     found: list[Step] = [Step("control", 0.0)] * len(code.instructions)
     for pc in _path(code):
         i = code.instructions[pc]
-        reads, writes = dataflow.reads_and_writes(i)
+        reads, writes = code.flow[pc]
         pipe, slots = pipe_of(i)
         until, wait = max((ready[r] for r in reads if r in ready), default=(0.0, ""))
         shared_by = _UNROLLED if wait == "global" and pc in unrolled else 1
@@ -123,7 +125,7 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
     early, stays, late = set[int](), set[str](), set[int]()
     for pc in pcs:
         i = code.instructions[pc]
-        reads, writes = dataflow.reads_and_writes(i)
+        reads, writes = code.flow[pc]
         space = i.opcode[1] if len(i.opcode) > 1 else ""
         if i.opcode[0] in ("st", "atom", "red"):
             stays.add(next((s for s in ("shared", "global") if s in i.opcode), ""))
@@ -133,7 +135,7 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
             stays.update(writes)
     for pc in reversed(pcs):
         i = code.instructions[pc]
-        reads, writes = dataflow.reads_and_writes(i)
+        reads, writes = code.flow[pc]
         is_load = i.opcode[:2] in (("ld", "global"), ("ld", "shared"))
         if (is_load or wanted.intersection(writes)) and pc not in late:
             early.add(pc)

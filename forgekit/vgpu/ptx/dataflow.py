@@ -71,21 +71,22 @@ class Dataflow:
         self.registers = {name: i for i, name in enumerate(kernel.registers)}
 
     @functools.cached_property
-    def _names(self) -> list[tuple[list[str], list[str]]]:
+    def flow(self) -> list[tuple[list[str], list[str]]]:
+        """Names of the registers that each instruction reads, and of those it writes."""
         return [reads_and_writes(instruction) for instruction in self.instructions]
 
     # -- registers ------------------------------------------------------------------------
     @functools.cached_property
     def registers_read(self) -> frozenset[str]:
         """Names of the registers that some instruction reads."""
-        return frozenset(name for reads, _ in self._names for name in reads)
+        return frozenset(name for reads, _ in self.flow for name in reads)
 
     @functools.cached_property
     def _sets(self) -> list[tuple[int, int]]:
         """For each instruction, the registers it reads and those it writes, as bit sets."""
         numbers = self.registers
         result = []
-        for names in self._names:
+        for names in self.flow:
             reads, writes = (sum({1 << numbers[n] for n in part if n in numbers}) for part in names)
             result.append((reads, writes))
         return result
@@ -180,7 +181,7 @@ class Dataflow:
     def wide_parameters(self) -> Iterator[Place]:
         """Yield the parts of parameters that are loaded as words of 64 bits."""
         declared = {p.name for p in self.kernel.params}
-        for i, (_, writes) in zip(self.instructions, self._names, strict=True):
+        for i, (_, writes) in zip(self.instructions, self.flow, strict=True):
             if i.opcode[0] == "ld" and ptx.TYPE_BYTES.get(i.opcode[-1]) == 8:
                 place = _place(i.operands[1])
                 if place is not None and place[0] in declared:
@@ -204,7 +205,7 @@ class Dataflow:
         changed = True
         while changed:
             changed = False
-            for instruction, (reads, writes) in zip(self.instructions, self._names, strict=True):
+            for instruction, (reads, writes) in zip(self.instructions, self.flow, strict=True):
                 found = self._origins_of(instruction, len(writes))
                 if not _loads(instruction):
                     found = found.union(*(origins.get(register, set()) for register in reads))
