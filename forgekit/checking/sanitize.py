@@ -7,7 +7,7 @@ which mistakes that looked harmless become wrong numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,7 @@ class SanitizerReport(Shown):
 
     @property
     def summary(self) -> str:
-        return "\n\n".join([self.headline, *map(counted, self.findings), *self.changes])
+        return "\n\n".join([self.headline, *(f.counted for f in self.findings), *self.changes])
 
     @property
     def changes(self) -> list[str]:
@@ -99,14 +99,6 @@ class SanitizerReport(Shown):
             texts.append("No finding explains it. It may be meant, where places in the output come "
                          "from an atomic counter.")  # fmt: skip
         return texts
-
-
-def counted(finding: Finding) -> str:
-    """The message, with how often it happened where that was more than once."""
-    if finding.count < 2 or finding.severity == "note":
-        return finding.message
-    title, _, rest = finding.message.partition("\n")
-    return f"{title}  (×{finding.count:,})\n{rest}" if rest else title
 
 
 @checked()
@@ -147,7 +139,7 @@ def sanitize(
         if call.error is None and error is None:
             differences += _compare(kernel, call.after, results, seed)
     findings += _of_the_compiler(kernel)
-    return SanitizerReport(kernel.name, distinct(findings), differences, tuple(schedules))
+    return SanitizerReport(kernel.name, Finding.distinct(findings), differences, tuple(schedules))
 
 
 def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
@@ -178,14 +170,6 @@ def in_another_order(
         error = stop.with_traceback(None)
     findings += _of_error(error)
     return copies, error
-
-
-def distinct(findings: Sequence[Finding]) -> list[Finding]:
-    """The first finding of each kind and place in the code; errors before notes."""
-    found: dict[object, Finding] = {}
-    for finding in findings:
-        found.setdefault((finding.kind, frozenset(finding.lines or (finding.message,))), finding)
-    return sorted(found.values(), key=lambda f: f.severity != "error")
 
 
 def _of_error(error: KernelError | None) -> list[Finding]:

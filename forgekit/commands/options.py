@@ -121,6 +121,11 @@ no_cuda = click.option(
 )  # fmt: skip
 
 
+strict = click.option(
+    "--strict", is_flag=True, help="stop at the first finding of the sanitizer, as the course does"
+)
+
+
 # -- types of options -----------------------------------------------------------------------------
 class AtLeast(click.ParamType):
     """An integer of `least` or more. remedy: what to do about another one."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType, TracebackType
 
 import click
 
-from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda
+from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda, strict
 from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
@@ -40,21 +40,31 @@ class Ended:
 @click.command(cls=ScriptCommand)
 @click.option("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
 @no_cuda
-def run(script: str, arguments: tuple[str, ...], device: str | None, cuda: bool) -> int:
+@strict
+def run(
+    script: str, arguments: tuple[str, ...], device: str | None, cuda: bool, strict: bool
+) -> int:
     """Run a CuTe DSL script as it stands, on the virtual GPU where there is no GPU.
 
-    SCRIPT is the Python file; ARGUMENTS are handed to it.
+    SCRIPT is the Python file; ARGUMENTS are handed to it. The exit status is the script's own, or
+    120 if that is 0 and the sanitizer has findings.
     """
-    return run_script(script, arguments, device=device, cuda=cuda).status
+    return run_script(script, arguments, device=device, cuda=cuda, strict=strict).status
 
 
 def run_script(
-    script: str, arguments: Sequence[str], *, device: str | None = None, cuda: bool = True
+    script: str,
+    arguments: Sequence[str],
+    *,
+    device: str | None = None,
+    cuda: bool = True,
+    strict: bool = True,
 ) -> Ended:
     """Run `script` as `python script arguments...` would; says how it ended.
 
     device: "gpu" or "virtual", which wins over FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's
-    "cuda" means that one, unless torch has a real GPU. An exception of the script itself
+    "cuda" means that one, unless torch has a real GPU. strict: a finding of the sanitizer stops the
+    script; otherwise it goes on, and they are printed at its end. An exception of the script itself
     is shown from the script's own line downwards.
 
     Raises:
@@ -72,10 +82,27 @@ def run_script(
 
         import forgekit.vgpu
 
-        forgekit.vgpu.install(cuda=cuda and not torch.cuda.is_available())
+        forgekit.vgpu.install(cuda=cuda and not torch.cuda.is_available(), strict=strict)
 
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(path.parent))
+    found = 0
+    try:
+        ended = _ended(path)
+    finally:
+        if target.kind == "virtual":
+            found = forgekit.vgpu.HOST.finish()
+    return replace(ended, status=ended.status or found)
+
+
+def launched_nothing(script: str, ended: Ended) -> str:
+    """The words for a script that launched no kernel."""
+    early = f" before it ended with status {ended.status}" if ended.status else ""
+    return f"{Path(script).name} launched no kernel{early}."
+
+
+def _ended(path: Path) -> Ended:
+    """How the script ends; its exception, or what stopped a kernel, is printed."""
     try:
         _run_as_main(path)
     except SystemExit as leaving:
@@ -92,12 +119,6 @@ def run_script(
             _show(error, path)
         return Ended(1)
     return Ended(0)
-
-
-def launched_nothing(script: str, ended: Ended) -> str:
-    """The words for a script that launched no kernel."""
-    early = f" before it ended with status {ended.status}" if ended.status else ""
-    return f"{Path(script).name} launched no kernel{early}."
 
 
 def _run_as_main(path: Path) -> None:

@@ -111,7 +111,6 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
 
     SCRIPT is the Python file; ARGUMENTS are handed to it.
     """
-    from forgekit.checking.sanitize import counted, distinct
     from forgekit.vgpu import HARDWARE, Finding
     from forgekit.vgpu import options as vgpu_options
 
@@ -123,9 +122,9 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
     options: dict[str, Any] = {"sanitize": True, "schedule": schedule, "seed": seed}
     with vgpu_options(all_threads=True, findings=findings, launched=launched, **options):
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    found = distinct(findings)
+    found = Finding.distinct(findings, summed=True)
     for finding in found:
-        print(f"\n{counted(finding)}")
+        print(f"\n{finding.counted}")
     errors = sum(f.severity == "error" for f in found)
     counts = f"{plural(errors, 'finding')}, {plural(len(found) - errors, 'note')}"
     if launched or ended.stopped:

@@ -159,7 +159,7 @@ def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: b
                 keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
                 with Marking():
                     return func.redispatch(keys, *args, **kwargs)
-    made = products.product(func, args) if plain and cuda else None
+    made = products.product(func, args, kwargs) if plain and cuda else None
     return func(*args, **kwargs) if made is None else made
 
 

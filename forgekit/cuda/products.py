@@ -17,14 +17,35 @@ from forgekit.vgpu import tensor_cores
 _STEP = 16  # products that one instruction adds up
 _MOST = 1 << 30  # products in all: 2 s; beyond that the CPU's
 _KINDS = {torch.float16: "f16", torch.bfloat16: "bf16"}
-_PRODUCTS = (torch.ops.aten.mm.default, torch.ops.aten.bmm.default)
+_aten = torch.ops.aten
+_PRODUCTS = (_aten.mm.default, _aten.bmm.default)
+_WITH_TYPE = (_aten.mm.dtype, _aten.bmm.dtype)  # of the result, which the CPU does not offer
+_SUMS = (_aten.addmm.dtype, _aten.baddbmm.dtype)
 
 
-def product(func: Any, args: tuple) -> torch.Tensor | None:
-    """The result of `mm` or `bmm`; None for other operations, types and sizes."""
-    if func not in _PRODUCTS or args[0].dtype not in _KINDS or args[0].dtype != args[1].dtype:
+def product(func: Any, args: tuple, kwargs: dict[str, Any]) -> torch.Tensor | None:
+    """The result of a product of matrices; None for other operations, types and sizes."""
+    if func in _PRODUCTS:
+        total = _product(*args[:2])
+        return total if total is None else total.to(args[0].dtype)
+    if func not in _WITH_TYPE + _SUMS:
         return None
-    a, b = (t if t.dim() == 3 else t[None] for t in args[:2])
+    *terms, a, b, dtype = args
+    if dtype not in (a.dtype, torch.float32) or a.dtype not in (*_KINDS, torch.float32):
+        return None
+    total = _product(a, b)
+    total = a.float() @ b.float() if total is None else total
+    if terms:
+        total = kwargs.get("beta", 1) * terms[0] + kwargs.get("alpha", 1) * total
+    return total.to(dtype)
+
+
+def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    """The product in float32, as tensor cores add it up; None for other types and sizes."""
+    if a.dtype not in _KINDS or a.dtype != b.dtype:
+        return None
+    is_batch = a.dim() == 3
+    a, b = (t if is_batch else t[None] for t in (a, b))
     batch, rows, depth = a.shape
     columns = b.shape[2]
     if not 0 < batch * rows * depth * columns <= _MOST or b.shape[:2] != (batch, depth):
@@ -36,8 +57,8 @@ def product(func: Any, args: tuple) -> torch.Tensor | None:
         for k in range(0, depth, _STEP):
             x, y = (tensor_cores.matrix(m[i, :, k : k + _STEP], kind) for m in (left, right))
             total[i] = tensor_cores.multiply_add(x, y, total[i])
-    result = torch.from_numpy(total).to(a.dtype)
-    return result if args[0].dim() == 3 else result[0]
+    result = torch.from_numpy(total)
+    return result if is_batch else result[0]
 
 
 def _codes(matrix: torch.Tensor) -> np.ndarray:

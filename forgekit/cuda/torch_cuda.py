@@ -243,6 +243,11 @@ def patch_torch(patches: Patches) -> None:
     patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
     patches.put(torch.nn.Module, "compile", lambda self, *_, **__: None)
     patches.put(torch.compiler, "reset", lambda: None)
+    # `nn.DataParallel` on one device moves what is on the CPU, and the gradients back.
+    patches.put_all(torch._C, {
+        "_scatter": lambda tensor, *_: (tensor.to(CUDA),),
+        "_gather": lambda parts, dim, where: parts[0].cpu() if where == -1 else parts[0],
+    })  # fmt: skip
 
 
 def _patch_autocast(patches: Patches) -> None:

@@ -19,11 +19,12 @@ class Adversary:
     """Chooses orders for one batch of blocks.
 
     eager: asynchronous copies arrive when they start instead of when they are waited for.
+    backwards: the batch with the last blocks runs first.
     """
 
     def __init__(self, seed: int, first_block: int) -> None:
         self._draw = np.random.default_rng([seed, first_block])
-        self.eager = bool(seed % 2)
+        self.eager = self.backwards = bool(seed % 2)
 
     def parts(self, mask: Array) -> list[Array]:
         """The threads of a full mask (blocks, threads) in parts, in the order they shall run."""

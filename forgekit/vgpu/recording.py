@@ -24,7 +24,7 @@ from forgekit.vgpu.access.addressing import Target
 from forgekit.vgpu.counters.counting import Counting, LaunchCounts
 from forgekit.vgpu.counters.sharing import Shared, Sharing
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.host.options import Options, options
+from forgekit.vgpu.host.options import Options, current, options
 from forgekit.vgpu.launch_record import WARP, LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.sampling import Part
@@ -126,6 +126,8 @@ class Recording:
         self._running: AbstractContextManager[Options]
         if sanitize:
             self._options["findings"] = self.findings
+        elif current().findings is not None:  # a script's own, which its recordings must not hide
+            del self._options["sanitize"]
         if not keep:
             self._go_live()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from forgekit.checking.check_report import CheckReport
-from forgekit.checking.sanitize import SanitizerReport, counted
+from forgekit.checking.sanitize import SanitizerReport
 from forgekit.profiling.predictions import Prediction, Predictions
 from forgekit.show import draw
 from forgekit.text import Cell, Table
@@ -30,7 +30,7 @@ def sanitizer_html(report: SanitizerReport) -> str:
     """The findings, each with its kind in colour: vermillion for errors, blue for notes."""
     parts = [f"<b>{escape(report.headline)}</b>"]
     for finding in report.findings:
-        title, _, rest = counted(finding).partition("\n")
+        title, _, rest = finding.counted.partition("\n")
         colour = WRONG if finding.severity == "error" else NOTE
         parts.append(f'<div style="margin-top:8px"><b style="color:{colour}">{escape(title)}</b>'
                      f'<div style="white-space:pre-wrap">{escape(rest)}</div></div>')  # fmt: skip

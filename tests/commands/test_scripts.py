@@ -374,11 +374,121 @@ run = fk.compile(racy, x, y, device="virtual")
 """
 
 
+THREAD = "import threading; t = threading.Thread(target=run, args=(x, y)); t.start(); t.join()"
+INSTALLED = f"""{RACE}
+import os, threading, forgekit.vgpu
+forgekit.vgpu.install(cuda=True)
+"""
+FORKED = "os.fork() or run(x, y); os.wait()"  # the child raises, and has no child to wait for
+
+
+@pytest.mark.parametrize(
+    ("calls", "count"),
+    [
+        ("run(x, y)", 63),
+        ("run(x, y); run(x, y)", 126),
+        (THREAD, 63),
+        ("fk.profile(run, x, y)", 63),
+        ("run(x, y); fk.profile(run, x, y); fk.sanitize(run, x, y)", 126),
+        ("run(x, y); fk.vgpu.uninstall()", 63),
+    ],
+)
+def test_run_goes_on_after_a_finding_and_prints_it_once(calls, count, script, capsys):
+    assert run(script, f"{RACE}{calls}\nprint('done')\n") == 120
+    said = capsys.readouterr()
+    assert said.out.endswith("done\n")
+    assert said.err.count("Race in global memory: script.py, line 8") == 1
+    assert f"(×{count})" in said.err and "forgekit: sanitizer: 1 finding. " in said.err
+    assert run(script, "print('next')") == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "also"),
+    [
+        ("sys.exit(5)", 5, ""),
+        ("sys.exit(0)", 120, ""),
+        ("1 / 0", 1, "ZeroDivisionError"),
+        ("raise KeyboardInterrupt", 130, "forgekit: interrupted"),
+    ],
+)
+def test_run_prints_findings_however_the_script_ends(end, status, also, script, capsys):
+    assert run(script, f"{RACE}run(x, y)\n{end}\n") == status
+    error = capsys.readouterr().err
+    assert error.count("Race in global memory") == 1 and also in error
+
+
+def test_run_stops_at_what_cannot_go_on_and_prints_what_was_found_before(script, capsys):
+    calls = "racy(x, y)\ncopy(x, y, 69)\nprint('done')\n"
+    text = KERNEL.replace("torch.ones(100)", "torch.arange(100.0)") + RACE.partition("x, y =")[0]
+    assert run(script, f"{text}{calls}") == 1
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.index("Out of bounds") < said.err.index("Race in global")
+
+
+def test_run_strict_stops_at_the_first_finding(script, capsys):
+    name = script(f"{RACE}run(x, y)\nprint('done')\n")
+    assert main(["run", "--device", "virtual", "--strict", name]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("forgekit: Race in global memory")
+    assert "sanitizer: " not in said.err
+    assert main(["run", "--device", "virtual", "--strict", script(f"{INSTALLED}run(x, y)\n")]) == 1
+    text = INSTALLED.replace("cuda=True", "cuda=True, strict=True")
+    assert run(script, f"{text}run(x, y)\n") == 1
+
+
+@pytest.mark.parametrize("off", ["environment", "options"])
+def test_run_has_no_findings_where_the_script_switches_the_sanitizer_off(
+    off, script, capsys, monkeypatch
+):
+    call = "run(x, y)"
+    if off == "environment":
+        monkeypatch.setenv("FORGEKIT_SANITIZER", "off")
+    else:
+        call = "import forgekit.vgpu\nwith forgekit.vgpu.options(sanitize=False): run(x, y)"
+    assert run(script, f"{RACE}{call}\n") == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+@pytest.mark.parametrize(
+    ("calls", "status", "raised"),
+    [
+        (f"{THREAD}; run(x, y); forgekit.vgpu.install(); run(x, y); {FORKED}", 120, 1),
+        ("run(x, y); 1 / 0", 1, 1),
+    ],
+)
+def test_a_script_that_installs_goes_on_after_a_finding(calls, status, raised, script):
+    name = script(f"{INSTALLED}{calls}\nprint('done')\n")
+    done = subprocess.run([sys.executable, name], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("Traceback")) == (status, raised)
+    assert done.stderr.count("Race in global memory") == 1 + ("fork" in calls)
+    assert done.stderr.count("sanitizer: 1 finding.") == 1
+    assert done.stdout == "done\n" * (status == 120)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+def test_a_notebook_prints_findings_below_their_cell(script):
+    cells = [INSTALLED, "run(x, y)", "print('next')"]
+    name = script(f"""
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        for cell in {cells!r}:
+            shell.run_cell(cell)
+            print("end of cell", file=__import__("sys").stderr)
+        """)
+    done = subprocess.run([sys.executable, name], capture_output=True, text=True)
+    assert done.stdout == "next\n"
+    first, second, third, rest = done.stderr.split("end of cell")
+    assert second.count("Race in global memory") == 1
+    assert "Race" not in first + third + rest
+
+
 def test_sanitize_reports_a_race_of_two_launches_once(script, capsys):
     assert main(["sanitize", script(f"{RACE}run(x, y)\nrun(x, y)\nprint('done')\n")]) == 1
     out = capsys.readouterr().out
     assert out.startswith("done\n") and out.endswith("sanitizer: 1 finding, 0 notes\n")
-    assert out.count("Race in global memory: script.py, line 8") == 1
+    assert out.count("Race in global memory: script.py, line 8") == 1 and "(×126)" in out
 
 
 def test_sanitize_knows_its_schedules(script, capsys):

@@ -107,12 +107,21 @@ def _run(path: Path, asked: argparse.Namespace) -> dict:
 
 def _ended(status: int, output: str) -> tuple[str, str]:
     lines = [line.strip() for line in output.splitlines() if line.strip()] or [""]
-    said = [line for line in lines if line.startswith("forgekit: ") and "no GPU here" not in line]
+    notices = "no GPU here", "sanitizer: "
+    said = [x for x in lines if x.startswith("forgekit: ") and not any(n in x for n in notices)]
     if said:
         return "stopped", said[-1][10:300]
-    if status == 0:
+    if status in (0, 120):  # 120: with findings
         wrong = next((line for line in lines if _TAIL.search(line)), "")
-        return ("wrong", wrong[:200]) if wrong else ("right", "")
+        found = next(
+            (
+                line[10:].partition(".")[0]
+                for line in lines
+                if line.startswith("forgekit: sanitizer")
+            ),
+            "",
+        )
+        return ("wrong", wrong[:200]) if wrong else ("right", found)
     return "failed", lines[-1][:300]
 
 

@@ -160,6 +160,34 @@ def test_products_are_added_up_as_tensor_cores_do(cuda, dtype):
     assert (x[:, :0] @ y[:0]).eq(0).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_products_with_a_result_of_their_own_type(cuda, dtype):
+    x, y = (torch.randn(shape, device="cuda").to(dtype) for shape in ((5, 33), (33, 7)))
+    z, wide = torch.randn(5, 7, device="cuda"), {"out_dtype": torch.float32}
+    product = x.float() @ y.float()
+    for got, want in (
+        (torch.mm(x, y, **wide), product),
+        (torch.mm(x[:, :0], y[:0], **wide), product * 0),
+        (torch.bmm(x[None], y[None], **wide), product[None]),
+        (torch.addmm(z, x, y, **wide, alpha=3, beta=2), 2 * z + 3 * product),
+        (torch.baddbmm(z[None], x[None], y[None], **wide), (z + product)[None]),
+        (torch.mm(x, y, out_dtype=dtype), x @ y),
+    ):
+        assert got.is_cuda and got.dtype == want.dtype
+        torch.testing.assert_close(got, want)
+
+
+@pytest.mark.filterwarnings("ignore:Using -1 to represent CPU")
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_data_parallel_has_one_device(cuda, device):
+    net, x = torch.nn.Linear(4, 4).cuda(), torch.ones(2, 4, device=device, requires_grad=True)
+    result = torch.nn.DataParallel(net)(x)
+    result.sum().backward()
+    assert result.is_cuda and torch.equal(result, net(x.cuda()))
+    assert x.grad.device == x.device
+    assert torch.equal(x.grad.cpu(), net.weight.sum(0).expand(2, 4).cpu())
+
+
 def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
     """A script may expect CUDA's code for it; forgekit's words stay."""
     from cutlass.base_dsl.common import DSLCudaRuntimeError

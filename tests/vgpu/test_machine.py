@@ -232,6 +232,28 @@ def test_blocks_of_one_batch_may_wait_for_later_ones():
         launch(body, np.zeros(1, np.uint32), grid=3, batch_threads=32, budget=10_000)
 
 
+CHAIN = """{number} setp.eq.u32 %p1, %r1, 0; @%p1 bra SET;
+    sub.u32 %r2, %r1, 1; mul.wide.u32 %rd8, %r2, 4; add.u64 %rd9, %rd0, %rd8;
+    WAIT: ld.acquire.gpu.global.b32 %r5, [%rd9]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
+    SET: mul.wide.u32 %rd8, %r1, 4; add.u64 %rd9, %rd0, %rd8; mov.b32 %r7, 1;
+    st.release.gpu.global.b32 [%rd9], %r7; ret;"""
+
+
+def test_a_chain_of_blocks_counts_on_an_order_that_cuda_does_not_promise():
+    schedule = {"batch_threads": 32, "schedule": "adversarial", "seed": 1, "budget": 10_000}
+    by_index, x = CHAIN.format(number="mov.u32 %r1, %ctaid.x;"), np.zeros(3, np.uint32)
+    launch(by_index, x, grid=3, batch_threads=32)
+    assert x.tolist() == [1, 1, 1]
+    with pytest.raises(InstructionBudgetError) as error:
+        launch(by_index, np.zeros(3, np.uint32), grid=3, **schedule)
+    said = str(error.value)
+    assert "Blocks 2 to 2 of 3 run at the same time: one that waits for an earlier block" in said
+    assert "CUDA does not promise" in said and "from an atomic counter" in said
+    ticket, x = "mov.b32 %r7, 1; atom.add.global.u32 %r1, [%rd0+12], %r7;", np.zeros(4, np.uint32)
+    launch(CHAIN.format(number=ticket), x, grid=3, block=1, **schedule)
+    assert x.tolist() == [1, 1, 1, 3]
+
+
 def test_lanes_that_wait_for_their_warp_go_on_when_the_others_have_left():
     """Lane 0 waits at a warp barrier for lanes that exit, while warp 1 spins until lane 0 is on."""
     body = """setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER;

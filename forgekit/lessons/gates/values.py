@@ -164,11 +164,11 @@ def check_values(
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
     """Kinds of what the sanitizer finds in a call, its notes too, and the first error in words."""
-    from forgekit.checking.sanitize import counted, sanitize
+    from forgekit.checking.sanitize import sanitize
 
     report = sanitize(submission.compiled(case), *submission.arguments(case).values())
     found = report.errors
-    return tuple(f.kind for f in report.findings), counted(found[0]) if found else ""
+    return tuple(f.kind for f in report.findings), found[0].counted if found else ""
 
 
 def _written(submission: Submission) -> str:

@@ -15,26 +15,29 @@ from typing import Any
 
 from forgekit.vgpu import plugins
 from forgekit.vgpu.errors import usage_error
-from forgekit.vgpu.host import hooks
+from forgekit.vgpu.host import hooks, reporting
 from forgekit.vgpu.host.cuda_runtime import make_engine
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
+_strict: bool | None = None  # what the last install that named it said
 
 
-def install(arch: str | None = None, *, cuda: bool = False) -> None:
+def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
     """Route every launch of code compiled from now on to the virtual GPU.
 
     arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own. cuda: torch's
     "cuda", torch.cuda and cuda-python's calls mean the virtual GPU too, for code that was written
-    for a GPU.
+    for a GPU. strict: True raises SanitizerError after a launch in which the sanitizer finds
+    something; False lets the script go on, prints the findings when it ends (in a notebook, after
+    each cell), and changes its exit status to 120. Left out, False with `cuda`, else True.
 
     Raises:
         PlatformError: no CuTe DSL on this machine; or `cuda`, and there is a GPU.
         UsageError: an unknown architecture.
     """
-    global _before
+    global _before, _strict
     if arch is not None and not isinstance(arch, str):
         raise usage_error("arch", brief(arch), "a text", f"omit it for {DEFAULT_ARCH}")
     said_by = "arch" if arch or not os.environ.get("FORGEKIT_ARCH") else "FORGEKIT_ARCH"
@@ -56,12 +59,19 @@ def install(arch: str | None = None, *, cuda: bool = False) -> None:
         hooks.active = True
     if cuda:
         plugins.start("cuda")
+    _strict = _strict if strict is None else strict
+    if _strict:
+        reporting.stop()
+    elif cuda or _strict is not None:
+        reporting.go_on()
 
 
 def uninstall() -> None:
     """Undo `install`; functions already compiled for the virtual GPU keep running there."""
-    global _before
+    global _before, _strict
     plugins.stop()
+    reporting.stop()
+    _strict = None
     with hooks.lock:
         hooks.active = False
         if _before is not None:

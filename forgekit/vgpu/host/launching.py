@@ -108,7 +108,7 @@ def _run_batches(
     parts = sampling.parts(record, chosen.blocks)
     n_blocks = sum(len(part.blocks) for part in parts)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
-    backwards = chosen.schedule == "adversarial" and chosen.seed % 2
+    backwards = chosen.schedule == "adversarial" and Adversary(chosen.seed, 0).backwards
     batches = _batches(parts, per_batch, -1 if backwards else 1)
     printer = Printer(chosen.prints)
     try:

@@ -21,6 +21,9 @@ BATCH_THREADS = 32 * 1024
 
 SCHEDULES = ("default", "adversarial")
 
+goes_on = False  # whether a script goes on after a finding; `reporting` switches it
+COLLECTED: list[Finding] = []  # what has been found then
+
 
 @dataclass
 class Options:
@@ -34,7 +37,8 @@ class Options:
 
     sanitize: look for races, memory nobody wrote and the like, and raise SanitizerError when the
     launch is over. findings: a list that takes what is found, also notes, in place of raising; no
-    block inside switches the sanitizer off then. launched: a list that takes the name of each
+    block inside switches the sanitizer off then. By default `COLLECTED` while a script goes on
+    after a finding, else None. launched: a list that takes the name of each
     kernel that is launched, whoever else listens.
     schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders, asynchronous
     copies arrive at adversarial times, and memory nobody wrote holds noise, all drawn from `seed`.
@@ -51,7 +55,7 @@ class Options:
     sanitize: bool = field(
         default_factory=functools.partial(environment.is_on, "FORGEKIT_SANITIZER", True)
     )
-    findings: list[Finding] | None = None
+    findings: list[Finding] | None = field(default_factory=lambda: COLLECTED if goes_on else None)
     launched: list[str] | None = None
     schedule: str = "default"
     seed: int = 0
@@ -106,6 +110,7 @@ def _changed(changes: dict[str, object]) -> Options:
             needed = f"one of {', '.join(known)}"
             raise usage_error("option", brief(name), needed, "check the name")
     before = current()
-    if before.findings is not None and not changes.get("sanitize", True):
+    given = before.findings is not None and before.findings is not COLLECTED
+    if given and not changes.get("sanitize", True):
         del changes["sanitize"]
     return replace(before, **changes)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from forgekit.vgpu.host import arguments, hooks, intercept, limits, signature
+from forgekit.vgpu.host import arguments, hooks, intercept, limits, reporting, signature
 from forgekit.vgpu.host.scratch import scratch
 from forgekit.vgpu.memory import fresh
 
@@ -17,7 +17,8 @@ class Host:
     make CuTe DSL ready for functions of the virtual GPU, without switching to it. revive: its
     compiled function for the bytecode of its compiler. name_beyond_ascii: the message about such a
     kernel; beyond_32_bits: what of a layout wraps in a kernel. real_device: the type of the device
-    in whose memory a tensor really is. scratch: the folder for temporary files.
+    in whose memory a tensor really is. scratch: the folder for temporary files. finish: print what
+    was found in a script that went on, and return the exit status for it.
 
     mark_blank: the elements of a tensor have not been written yet; copy_marks: nor have those of
     its copy; marks: which elements have been written, a byte for each, None if it is not known.
@@ -30,6 +31,7 @@ class Host:
     beyond_32_bits = staticmethod(signature.beyond_32_bits)
     real_device = staticmethod(arguments.real_device)
     scratch = staticmethod(scratch)
+    finish = staticmethod(reporting.finish)
     mark_blank = staticmethod(fresh.mark)
     copy_marks = staticmethod(fresh.copy_marks)
     marks = staticmethod(fresh.marks)

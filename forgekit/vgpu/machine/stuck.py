@@ -112,10 +112,17 @@ def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     together = ""
     if len(m.blocks) < total:
-        together = (
-            f"Blocks {first:,} to {last:,} of {total:,} run at the same time: one that waits for a "
-            "later block waits for ever.\n"
-        )
+        together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time: "
+        if m.adversary is None or not m.adversary.backwards:
+            together += "one that waits for a later block waits for ever.\n"
+        else:
+            together += (
+                "one that waits for an earlier block waits for ever, because this adversarial "
+                "schedule runs the last blocks first.\n"
+                "CUDA does not promise that blocks start in the order of their index. Let each "
+                "block take its number from an atomic counter: lower numbers then belong to blocks "
+                "that have started.\n"
+            )
     error = InstructionBudgetError(
         f"The kernel was stopped after {budget:,} instructions: it loops for ever, or is far too "
         f"long for the virtual GPU.\n"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.code import Code
@@ -66,6 +66,28 @@ class Finding:
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def counted(self) -> str:
+        """The message, with how often it happened where that was more than once."""
+        if self.count < 2 or self.severity == "note":
+            return self.message
+        title, _, rest = self.message.partition("\n")
+        return f"{title}  (×{self.count:,})\n{rest}" if rest else title
+
+    @staticmethod
+    def distinct(findings: Iterable[Finding], *, summed: bool = False) -> list[Finding]:
+        """Return the first finding of each kind and place in the code; errors before notes.
+
+        summed: each with the counts of all findings that it stands for.
+        """
+        found: dict[object, Finding] = {}
+        for finding in findings:
+            key = finding.kind, frozenset(finding.lines or (finding.message,))
+            first = found.setdefault(key, finding)
+            if summed and first is not finding:
+                found[key] = replace(first, count=first.count + finding.count)
+        return sorted(found.values(), key=lambda f: f.severity != "error")
 
 
 class Report:

@@ -1,0 +1,91 @@
+"""Report and go on: collect the sanitizer's findings of a script, and print them when it ends."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+from typing import Any
+
+from forgekit.vgpu.host import options
+from forgekit.vgpu.sanitizer import Finding
+
+# The exit status of a script that ends well, with findings: Python's own for an error at its very
+# end, and the only one that can still be set then.
+STATUS = 120
+
+_printed = False  # a finding, since `finish` was last called
+
+
+def go_on() -> None:
+    """Collect findings in place of raising them."""
+    _at_the_end()
+    options.goes_on = True
+
+
+def stop() -> None:
+    """Raise findings again; print those collected."""
+    options.goes_on = False
+    _print()
+
+
+def finish() -> int:
+    """Print the findings collected. Return the exit status that they ask for, 0 for none."""
+    global _printed
+    _print()
+    status, _printed = STATUS * _printed, False
+    return status
+
+
+def _print() -> None:
+    global _printed
+    found = [f for f in Finding.distinct(options.COLLECTED, summed=True) if f.severity == "error"]
+    options.COLLECTED.clear()  # in place: blocks of options hold this list
+    if found:
+        _printed = True
+        texts = "\n\n".join(finding.counted for finding in found)
+        print(
+            f"\n{texts}\n\nforgekit: sanitizer: {len(found)} finding{'s' * (len(found) > 1)}. "
+            "The kernels ran to their end; a GPU may compute other results. To stop at the first "
+            "finding: `forgekit run --strict`, `forgekit.vgpu.install(strict=True)`.",
+            file=sys.stderr,
+        )
+
+
+@functools.cache
+def _at_the_end() -> None:
+    """Print at the end of the process, and of each cell of a notebook."""
+    atexit.register(_exit)
+    os.register_at_fork(after_in_child=_forked)
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        shell.events.register("post_run_cell", lambda *_: _print())
+
+
+def _exit() -> None:
+    # An exception has a status of its own, 1.
+    if finish() and sys.stderr is not None and not hasattr(sys, "last_value"):
+        sys.stderr.flush()
+        sys.stderr = _Failing(sys.stderr)
+
+
+def _forked() -> None:
+    """Raise in a forked process, which may end without `atexit`; the parent prints its own."""
+    options.goes_on = False
+    options.COLLECTED.clear()
+
+
+class _Failing:
+    """A stream that Python cannot flush at its end, for which it exits with status 120."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def flush(self) -> None:
+        self._stream.flush()
+        if sys.is_finalizing():
+            raise OSError("the sanitizer has findings")
