@@ -297,8 +297,8 @@ def _operators() -> str:
         f", the worst within {_percent(errors[-1])}; {within} lie in their interval. {said} "
         f"Measured times are from {files}, of one H200. In each launch, {found['blocks']} blocks "
         f"were counted. The {graphs} times of softmax and its gradient (*) are of calls that "
-        f"follow each other in a CUDA graph, so their predictions have {AGAIN_US:g} µs for the start of a "
-        f"launch in place of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
+        f"follow each other in a CUDA graph, so their predictions have {AGAIN_US:g} µs for the "
+        f"start of a launch in place of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
     )
 
 
