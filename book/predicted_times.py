@@ -128,15 +128,16 @@ def _accuracy() -> str:
     return (
         f"On one {versions['gpu']} ({data['date']}, CUDA {versions['cuda']}, torch "
         f"{versions['torch']}, CuTe DSL {versions['nvidia-cutlass-dsl']}), {len(data['cases'])} "
-        f"kernels of {len(kinds)} kinds were timed at three sizes each ({data['method']}). Two of "
-        f"three kernels chose the constants. Every third was held out: {kernels} kernels, {a.count}"
-        f" times. Of these, {accuracy()}. Of pairs of them that differ by 25 % or more, "
-        f"{_percent(a.order)} are predicted in the right order.\n\n"
+        f"kernels of {len(kinds)} kinds were timed at three sizes each ({data['method']}). The "
+        f"constants were fitted to two of three kernels. Every third was held out: {kernels} "
+        f"kernels, {a.count} times. Of these, {accuracy()}. Of pairs of them that differ by 25 % or"
+        f" more, {_percent(a.order)} are predicted in the right order.\n\n"
         f"![{_alt()}](pictures/predicted.svg)\n\n"
         "An error of 25 % means that the longer of the two times is 1.25 times the shorter one. The"
-        " interval beside a prediction holds nine of ten of all these times that have the same "
-        f"longest bound: it reaches from a factor of {factors[best]:.2f} ({BOUNDS[best]}) to "
-        f"{factors[least]:.2f} ({BOUNDS[least]})."
+        " interval beside a prediction is a factor within which nine of ten of all "
+        f"{len(samples())} times with the same longest bound lie: from {factors[best]:.2f} "
+        f"({BOUNDS[best]}) to {factors[least]:.2f} ({BOUNDS[least]}), and "
+        f"{CALIBRATION.factors['all']:.2f} for a bound that fewer than 12 of these times have."
     )
 
 
@@ -169,7 +170,7 @@ def _kinds() -> str:
         name = KINDS.get(kind, kind)
         rows.append((half, f"| {name} | {len(own) // 3} of {kernels} | {shown} "
                            f"| {_percent(a.median)} |"))  # fmt: skip
-    head = ("| kernels | held out | half of their times within | the worst within "
+    head = ("| kernels | held out | half of these within | the worst of these "
             "| half of all times within |")  # fmt: skip
     return "\n".join([head, "|---|---|---|---|---|", *(row for _, row in sorted(rows))])
 
@@ -222,9 +223,9 @@ def _in_flight(s: Sample) -> str:
     waits = bounds(f, H200)["latency"] * H200.clock * 1e3
     return (
         f"Its {f.blocks} blocks do little but wait. The loop with the running maximum has one load "
-        "per turn, and the model lets each turn wait for its own: "
+        "per iteration, and the model makes each iteration wait for its own: "
         f"{_round(waits):,} cycles per block. The measured time has room for {_round(_room(s)):,}, "
-        "so loads of several turns must have been in flight."
+        "so loads of several iterations must have been in flight."
     )
 
 
@@ -235,8 +236,8 @@ def _long_division(s: Sample) -> str:
     fits = counted * (s.us - H200.start_us) / bounds(f, H200)["issue"]
     other = _of("divide 32x4 of 256")[2]
     return (
-        f"The model counts {counted:.1f} issue slots for each turn of the loop, a division and an "
-        f"addition; the measured time has room for {fits:.0f}. `{other.case}`, which was not held "
+        f"The model counts {counted:.1f} issue slots per iteration of the loop, which divides and "
+        f"adds; the measured time has room for {fits:.0f}. `{other.case}`, which was not held "
         f"out, is as far off (measured {_us(other.us)} µs, predicted {_us(predicted(other))} µs)."
     )
 
@@ -258,7 +259,7 @@ def _products(s: Sample) -> str:
     return (
         f"All {count} times of this kind are longer than predicted, {min(times):.2f} to "
         f"{max(times):.2f} times as long, at each of the three tile sizes. Operands come straight "
-        "from global memory. The model lacks something here, and which term is not known."
+        "from global memory. The model lacks a term here; which one is not known."
     )
 
 
@@ -294,10 +295,10 @@ def _operators() -> str:
     return (
         f"Half of the {len(shown)} times are predicted within {_percent(statistics.median(errors))}"
         f", the worst within {_percent(errors[-1])}; {within} lie in their interval. {said} "
-        f"Measured times are from {files}, of one H200. Counted were {found['blocks']} blocks of "
-        f"each launch. The {graphs} times of softmax and its gradient (*) are of calls that follow "
-        f"each other in a CUDA graph, so their predictions have {AGAIN_US:g} µs for the start of a "
-        f"launch in place of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
+        f"Measured times are from {files}, of one H200. In each launch, {found['blocks']} blocks "
+        f"were counted. The {graphs} times of softmax and its gradient (*) are of calls that "
+        f"follow each other in a CUDA graph, so their predictions have {AGAIN_US:g} µs for the "
+        f"start of a launch in place of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
     )
 
 
@@ -437,8 +438,8 @@ def _legend() -> Sequence[str]:
     """In the upper left corner, where no point lies."""
     x, y = LEFT + 18, TOP + 22
     entries: tuple[tuple[str, str], ...] = (
-        (_mark(x, y, True), "held out: chose no constant"),
-        (_mark(x, y + 22, False), "chose the constants"),
+        (_mark(x, y, True), "held out of the fit"),
+        (_mark(x, y + 22, False), "used for the fit"),
         (
             f'<path class="accent-s" stroke-width="1.4" d="M{x - 8} {y + 44}h16"/>',
             "predicted = measured",
