@@ -19,7 +19,8 @@ from forgekit.errors import PlatformError, got_needed, usage_error
 
 if TYPE_CHECKING:
     from forgekit.lessons.classroom.found import SubmittedNotebook
-    from forgekit.lessons.classroom.results import ClassReport, Row
+    from forgekit.lessons.classroom.results import ClassReport
+    from forgekit.lessons.classroom.rows import Row
     from forgekit.lessons.classroom.sandbox import Limits
 
 _PAGE = "book/classroom.md"
@@ -38,9 +39,10 @@ _PAGE = "book/classroom.md"
     type=AtLeast(0),
     help="decides the values that kernels get; default a new secret one, which results.json holds",
 )
+@click.option("--best", is_flag=True, help="count the best result of each exercise, not the latest")
 @click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
-          scheduler: str | None, seconds: int, seed: int | None,
+          scheduler: str | None, seconds: int, seed: int | None, best: bool,
           no_sandbox: bool) -> int:  # fmt: skip
     """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
     for each student and a picture of the class.
@@ -51,7 +53,8 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.lines import Lines
     from forgekit.lessons.classroom.pages import write_all
-    from forgekit.lessons.classroom.results import ClassReport, Row, one_line
+    from forgekit.lessons.classroom.results import ClassReport
+    from forgekit.lessons.classroom.rows import Row, one_line
     from forgekit.lessons.classroom.sandbox import Limits, available
 
     if not submissions:
@@ -68,7 +71,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             "notebooks that you trust, add --no-sandbox"
         )
         raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
-    found, notes = find_submissions(submissions)
+    found, notes = find_submissions(submissions, best=best)
     for note in notes:
         print(f"forgekit: {one_line(note)}", file=sys.stderr)
     drawn = secrets.randbits(52) if seed is None else seed
@@ -94,7 +97,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             pass  # what is left may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
-    report = ClassReport(now)
+    report = ClassReport(now, best=best)
     write_all(report, out)
     _say(report, out, sum(not h.problem for h in found) - len(todo), len(left))
     return 130 if left else 0
@@ -108,7 +111,7 @@ def _graded(
     from tqdm import tqdm
 
     from forgekit.lessons.classroom import running
-    from forgekit.lessons.classroom.results import Row, one_line, verdicts
+    from forgekit.lessons.classroom.rows import Row, one_line, verdicts
 
     pieces = [(found[k], limits) for k in todo]
     if not pieces:

@@ -1,0 +1,85 @@
+"""Points, the roster, reviews, and what is written for students and for other systems."""
+
+from __future__ import annotations
+
+import csv
+import os
+
+import pytest
+
+from forgekit.commands.cli import main
+from forgekit.lessons.classroom import pages
+from forgekit.lessons.classroom.results import ClassReport
+from forgekit.lessons.classroom.rows import Row, Verdict
+from tests.lessons.classroom.test_classroom import GRADE, no_judges, notebook
+
+__all__ = ["no_judges"]  # a fixture
+
+SCALE, RAMP, OTHER = "week0/scale", "week0/ramp", "week2/softmax_operator"
+
+
+def verdict(name, kind, passed=0, left=0):
+    gates = [(f"g{k}", "") for k in range(passed)]
+    return Verdict(name, kind, group="g", passed=gates, left=["l"] * left)
+
+
+def table(file):
+    return list(csv.DictReader(file.open(encoding="utf-8")))
+
+
+# -- points ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("of", "share"),
+    [
+        (verdict(SCALE, "passed", 3), 1), (verdict(SCALE, "failed", 3, 2), 0.5),
+        (verdict(SCALE, "failed", 0, 1), 0), (verdict(SCALE, "open", 2, 1), 0.5),
+        (verdict(SCALE, "open", 0, 3), 0), (verdict(SCALE, "stopped", 3), 0),
+        (verdict(SCALE, "missing"), 0), (verdict(SCALE, "review"), 0),
+        (verdict(SCALE, "unknown"), 0),
+    ],
+)  # fmt: skip
+def test_an_exercise_earns_the_share_of_its_gates(of, share):
+    assert of.share == share
+
+
+def test_one_row_per_student_with_all_times(tmp_path):
+    rows = [
+        Row("ana", "a", "1", "", [verdict(SCALE, "failed", 1, 1)], handed_in=["a 1"]),
+        Row("ana", "b", "2", "", [verdict(RAMP, "passed"), verdict("week0/x", "unknown")],
+            handed_in=["b 2"]),
+        Row("bob", "c", "3", "it is a link"),
+    ]  # fmt: skip
+    report = ClassReport(rows)
+    pages.write_all(report, tmp_path)
+    assert table(tmp_path / "grades.csv") == [
+        {"student": "ana", "points": "1.33", "of": "2", "handed in": "a 1; b 2", "comment": "",
+         SCALE: "0.33", RAMP: "1"},
+        {"student": "bob", "points": "0", "of": "2", "handed in": "c: it is a link", "comment": "",
+         SCALE: "0", RAMP: "0"},
+    ]  # fmt: skip
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("<tr") == 3 and "1.33 of 2" in page
+    assert "1.33 of 2" in (tmp_path / "students/ana.html").read_text()
+    assert [line.split()[0] for line in report.lines()] == ["student", "ana", "bob"]
+
+
+def test_the_latest_answer_counts_or_the_best(tmp_path):
+    first = [verdict(SCALE, "passed"), verdict(RAMP, "failed", 1, 0)]
+    second = [verdict(SCALE, "failed"), verdict(RAMP, "failed", 1, 2)]
+    rows = [Row("ana", "a", "1", "", first), Row("ana", "b", "2", "", second)]
+    (latest,), (best,) = ClassReport(rows).students, ClassReport(rows, best=True).students
+    assert latest.points == {SCALE: 0, RAMP: 0.25} and best.points == {SCALE: 1, RAMP: 0.5}
+    pages.write_all(ClassReport(rows), tmp_path)
+    page = (tmp_path / "students/ana.html").read_text()
+    assert page.count("Another submission of this exercise counts.") == 2
+
+
+def test_best_grades_every_submission(tmp_path, no_judges):
+    for name, time_s in (("b", 90_000), ("a", 100_000)):
+        notebook(tmp_path / f"c/ana/{name}.ipynb", f"# {name}", GRADE)
+        os.utime(tmp_path / f"c/ana/{name}.ipynb", (time_s, time_s))
+    call = ["grade", str(tmp_path / "c"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main(call) == 0 and len(no_judges) == 1
+    assert main([*call, "--best"]) == 0 and len(no_judges) == 2
+    (row,) = table(tmp_path / "out/grades.csv")
+    assert row["handed in"].startswith("b.ipynb 1970") and "; a.ipynb 1970" in row["handed in"]
