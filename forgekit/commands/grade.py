@@ -40,10 +40,11 @@ _PAGE = "book/classroom.md"
     help="decides the values that kernels get; default a new secret one, which results.json holds",
 )
 @click.option("--best", is_flag=True, help="count the best result of each exercise, not the latest")
+@click.option("--roster", type=Path, help="a CSV file of all students; each of them gets a row")
 @click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
           scheduler: str | None, seconds: int, seed: int | None, best: bool,
-          no_sandbox: bool) -> int:  # fmt: skip
+          roster: Path | None, no_sandbox: bool) -> int:  # fmt: skip
     """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
     for each student and a picture of the class.
 
@@ -52,6 +53,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of it is the virtual GPU's
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.lines import Lines
+    from forgekit.lessons.classroom.marks import read_roster
     from forgekit.lessons.classroom.pages import write_all
     from forgekit.lessons.classroom.results import ClassReport
     from forgekit.lessons.classroom.rows import Row, one_line
@@ -74,6 +76,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     found, notes = find_submissions(submissions, best=best)
     for note in notes:
         print(f"forgekit: {one_line(note)}", file=sys.stderr)
+    listed = None if roster is None else read_roster(roster, (one_line(h.student) for h in found))
     drawn = secrets.randbits(52) if seed is None else seed
     found = [replace(h, seed=drawn) for h in found]
     limits = Limits(seconds=seconds, sandbox=not no_sandbox)
@@ -97,7 +100,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             pass  # what is left may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
-    report = ClassReport(now, best=best)
+    report = ClassReport(now, listed, best=best)
     write_all(report, out)
     _say(report, out, sum(not h.problem for h in found) - len(todo), len(left))
     return 130 if left else 0
@@ -152,7 +155,7 @@ def _key(submitted: SubmittedNotebook) -> str:
 
 
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:
-    print("\n".join([report.headline, "", *report.lines(), ""]))
+    print("\n".join([report.headline, "", *report.lines(), "", *report.remarks]))
     if kept:
         print(f"{kept} not graded again, as nothing has changed; --again grades all")
     if left:

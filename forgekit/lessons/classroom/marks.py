@@ -12,10 +12,15 @@ comment = "The gradient is right."
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from forgekit.lessons.classroom.rows import Verdict
+from forgekit import shared_files
+from forgekit.errors import usage_error
+from forgekit.lessons.classroom.rows import Verdict, one_line
 
 _Key = tuple[str, str]  # student, exercise or ""
 
@@ -50,3 +55,40 @@ class Marks:
     def worth(self, exercise: str) -> float:
         """The points of an exercise."""
         return self.points.get(exercise, 0.0) if self.points else 1.0
+
+
+def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Read student -> what a roster says of the student, by column, in the roster's order.
+
+    It is a list of names, or a table whose first line names the columns. The column `student`
+    holds the names of the folders; without one, the column that has most of these students.
+
+    Raises:
+        UsageError: it cannot be read, or names a student twice.
+    """
+    needed, students = "a CSV file of all students", set(students)
+    try:
+        text = shared_files.read(file).decode("utf-8-sig")
+        head = text.partition("\n")[0]
+        mark = ";" if ";" in head and "," not in head else ","
+        lines = [[one_line(c.strip()) for c in row]
+                 for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark)]  # fmt: skip
+    except (OSError, ValueError, csv.Error) as error:
+        remedy = "save it as CSV in UTF-8"
+        raise usage_error("--roster", f"{file} ({error})", needed, remedy) from None
+    wide = any(len(row) > 1 for row in lines)
+    heads = lines.pop(0) if lines and (wide or lines[0] == ["student"]) else ["student"]
+    found: dict[str, dict[str, str]] = {}
+    columns = [{row[k] for row in lines if k < len(row)} for k in range(len(heads))]
+    at = (heads.index("student") if "student" in heads
+          else max(range(len(heads)), key=lambda k: len(columns[k] & students)))  # fmt: skip
+    for row in lines:
+        name = row[at] if at < len(row) else ""
+        if not name or row[0] == "Points Possible":  # of a gradebook that Canvas wrote
+            continue
+        if name in found:
+            raise usage_error("--roster", f"{name} twice in {file}", needed, "leave one of them")
+        found[name] = dict(zip(heads, row, strict=False))
+    if not found:
+        raise usage_error("--roster", f"{file} without a name", needed, "one name per line will do")
+    return found

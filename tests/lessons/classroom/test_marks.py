@@ -8,7 +8,9 @@ import os
 import pytest
 
 from forgekit.commands.cli import main
+from forgekit.errors import UsageError
 from forgekit.lessons.classroom import pages
+from forgekit.lessons.classroom.marks import read_roster
 from forgekit.lessons.classroom.results import ClassReport
 from forgekit.lessons.classroom.rows import Row, Verdict
 from tests.lessons.classroom.test_classroom import GRADE, no_judges, notebook
@@ -83,3 +85,59 @@ def test_best_grades_every_submission(tmp_path, no_judges):
     assert main([*call, "--best"]) == 0 and len(no_judges) == 2
     (row,) = table(tmp_path / "out/grades.csv")
     assert row["handed in"].startswith("b.ipynb 1970") and "; a.ipynb 1970" in row["handed in"]
+
+
+# -- the roster -----------------------------------------------------------------------------------
+CANVAS = """\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,week0 (17)
+    Points Possible,,,,,3
+"Lee, Ana",4,u4,ana,A,
+"Ode, Bob",5,u5,bob,A,
+"Test, Student",9,,,A,
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("ana\nbob\n\ncarl\n", ["ana", "bob", "carl"]),
+        ("student\nbob\nana", ["bob", "ana"]),
+        ("name;student\nAna;ana\nBob;bob", ["ana", "bob"]),
+        (CANVAS, ["ana", "bob"]),
+        ('"identifier","github_username"\n"1","ana"\n"2",""\n', ["ana"]),
+        ("email,Username\r\na@x,ana\r\nb@x,zoe\r\n", ["ana", "zoe"]),
+    ],
+)
+def test_rosters_as_others_write_them(text, names, tmp_path):
+    (tmp_path / "names.csv").write_text(text, newline="")
+    assert list(read_roster(tmp_path / "names.csv", ["ana", "bob"])) == names
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"ana\nana\n", "ana twice"), (b"", "without a name"), (b"\xff\xfe", "utf-8"),
+        (b"student,x\n", "without a name"), (b'a"b\0,' + b"x" * 200_000, "field larger"),
+        (None, "No such file"),
+    ],
+)  # fmt: skip
+def test_what_is_no_roster(data, said, tmp_path):
+    if data is not None:
+        (tmp_path / "names.csv").write_bytes(data)
+    with pytest.raises(UsageError, match=rf"(?s)--roster.*{said}.*needed a CSV file"):
+        read_roster(tmp_path / "names.csv", ["ana"])
+
+
+def test_who_handed_in_nothing_gets_a_row(tmp_path, no_judges, capsys):
+    for student in ("ana", "eve"):
+        notebook(tmp_path / "c" / student / "x.ipynb", GRADE)
+    (tmp_path / "names.csv").write_text("zoe\nana\n")
+    call = ["grade", str(tmp_path / "c"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main([*call, "--roster", str(tmp_path / "names.csv")]) == 0
+    rows = table(tmp_path / "out/grades.csv")
+    assert [(r["student"], r["points"], r["handed in"][:7]) for r in rows] == [
+        ("zoe", "0", "nothing"), ("ana", "1", "x.ipynb"), ("eve", "1", "x.ipynb"),
+    ]  # fmt: skip
+    assert "Nothing was handed in." in (tmp_path / "out/students/zoe.html").read_text()
+    said = capsys.readouterr().out
+    for text in (said, *((tmp_path / "out" / f).read_text() for f in ("index.html", "results.md"))):
+        assert "handed in nothing: zoe" in text and "not in the roster: eve" in text
