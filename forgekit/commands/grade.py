@@ -41,10 +41,11 @@ _PAGE = "book/classroom.md"
 )
 @click.option("--best", is_flag=True, help="count the best result of each exercise, not the latest")
 @click.option("--roster", type=Path, help="a CSV file of all students; each of them gets a row")
+@click.option("--exit-code", is_flag=True, help="exit with 1 unless every exercise is passed")
 @click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
           scheduler: str | None, seconds: int, seed: int | None, best: bool,
-          roster: Path | None, no_sandbox: bool) -> int:  # fmt: skip
+          roster: Path | None, exit_code: bool, no_sandbox: bool) -> int:  # fmt: skip
     """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
     for each student and a picture of the class.
 
@@ -103,7 +104,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     report = ClassReport(now, listed, best=best)
     write_all(report, out)
     _say(report, out, sum(not h.problem for h in found) - len(todo), len(left))
-    return 130 if left else 0
+    return 130 if left else int(exit_code and not report.all_passed)
 
 
 def _graded(

@@ -9,7 +9,8 @@ import pytest
 
 from forgekit.commands.cli import main
 from forgekit.errors import UsageError
-from forgekit.lessons.classroom import pages
+from forgekit.lessons.classroom import pages, running
+from forgekit.lessons.classroom.found import NO_EXERCISE
 from forgekit.lessons.classroom.marks import read_roster
 from forgekit.lessons.classroom.results import ClassReport
 from forgekit.lessons.classroom.rows import Row, Verdict
@@ -85,6 +86,42 @@ def test_best_grades_every_submission(tmp_path, no_judges):
     assert main([*call, "--best"]) == 0 and len(no_judges) == 2
     (row,) = table(tmp_path / "out/grades.csv")
     assert row["handed in"].startswith("b.ipynb 1970") and "; a.ipynb 1970" in row["handed in"]
+
+
+# -- the exit status ------------------------------------------------------------------------------
+PASSED, OPEN = verdict(SCALE, "passed"), verdict(RAMP, "open", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "passed"),
+    [
+        ([Row("ana", "a", "", "", [PASSED])], True),
+        ([Row("ana", "a", "", "", [PASSED]), Row("bob", "a", "", "", [PASSED])], True),
+        ([Row("ana", "a", "", "", [PASSED]), Row("ana", "07", "", NO_EXERCISE)], True),
+        ([Row("ana", "a", "", "", [PASSED]), Row("ana", "b", "", "it is a link")], False),
+        ([Row("ana", "a", "", "", [PASSED, OPEN])], False),
+        ([Row("ana", "a", "", "", [PASSED]), Row("bob", "a", "", "", [])], False),
+        ([Row("ana", "a", "", "", [PASSED, verdict(OTHER, "review")])], False),
+        ([Row("ana", "a", "", NO_EXERCISE)], False), ([], False),
+    ],
+)  # fmt: skip
+def test_all_is_passed(rows, passed):
+    assert ClassReport(rows).all_passed is passed
+    assert not ClassReport(rows, roster={"ana": {}, "zoe": {}}).all_passed
+
+
+def test_the_exit_status_says_if_all_is_passed(tmp_path, no_judges, monkeypatch):
+    notebook(tmp_path / "c/ana/x.ipynb", GRADE)
+    call = ["grade", str(tmp_path / "c"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main([*call, "--exit-code"]) == 0
+    notebook(tmp_path / "c/lost/x.ipynb", GRADE)
+    assert main(call) == 0 and main([*call, "--exit-code"]) == 1
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "on_cores", interrupted)
+    assert main([*call, "--exit-code"]) == 130
 
 
 # -- the roster -----------------------------------------------------------------------------------
