@@ -54,7 +54,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of it is the virtual GPU's
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.lines import Lines
-    from forgekit.lessons.classroom.marks import read_roster
+    from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
     from forgekit.lessons.classroom.results import ClassReport
     from forgekit.lessons.classroom.rows import Row, one_line
@@ -64,6 +64,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
         raise usage_error("grade", "nothing", "notebooks or folders", "name the students' folders")
     if out.exists() and not out.is_dir():
         raise usage_error("--out", f"{out}, a file", "a folder", "name another")
+    marks = read_marks(out / REVIEW)
     if scheduler:
         from forgekit.benching.suites.spread import check_scheduler
 
@@ -101,7 +102,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             pass  # what is left may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
-    report = ClassReport(now, listed, best=best)
+    report = ClassReport(now, listed, marks, best)
     write_all(report, out)
     _say(report, out, sum(not h.problem for h in found) - len(todo), len(left))
     return 130 if left else int(exit_code and not report.all_passed)
@@ -157,6 +158,8 @@ def _key(submitted: SubmittedNotebook) -> str:
 
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:
     print("\n".join([report.headline, "", *report.lines(), "", *report.remarks]))
+    if count := sum(v.verdict == "review" for s in report.students for v in s.verdicts.values()):
+        print(f"{count} to review: settle them in {out / 'review.toml'}, as {_PAGE} shows")
     if kept:
         print(f"{kept} not graded again, as nothing has changed; --again grades all")
     if left:

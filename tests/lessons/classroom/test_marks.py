@@ -11,7 +11,7 @@ from forgekit.commands.cli import main
 from forgekit.errors import UsageError
 from forgekit.lessons.classroom import pages, running
 from forgekit.lessons.classroom.found import NO_EXERCISE
-from forgekit.lessons.classroom.marks import read_roster
+from forgekit.lessons.classroom.marks import read_marks, read_roster
 from forgekit.lessons.classroom.results import ClassReport
 from forgekit.lessons.classroom.rows import Row, Verdict
 from tests.lessons.classroom.test_classroom import GRADE, no_judges, notebook
@@ -122,6 +122,109 @@ def test_the_exit_status_says_if_all_is_passed(tmp_path, no_judges, monkeypatch)
 
     monkeypatch.setattr(running, "on_cores", interrupted)
     assert main([*call, "--exit-code"]) == 130
+
+
+# -- reviews --------------------------------------------------------------------------------------
+REVIEW = f"""
+[points]
+"{SCALE}" = 2
+"{OTHER}" = 4
+
+[[review]]
+student = "ana"
+exercise = "{OTHER}"
+points = 4
+comment = "Right: <b>the gradient</b>"
+
+[[review]]
+student = "bob"
+exercise = "{SCALE}"
+points = 0.5
+
+[[review]]
+student = "bob"
+comment = "=Come and see me"
+
+[[review]]
+student = "zoe"
+comment = "Where are you?"
+"""
+
+
+def test_a_review_settles_an_answer(tmp_path):
+    (tmp_path / "review.toml").write_text(REVIEW)
+    marks = read_marks(tmp_path / "review.toml")
+    answers = [verdict(SCALE, "failed", 1, 2), verdict(RAMP, "passed"), verdict(OTHER, "review")]
+    rows = [Row("ana", "a", "", "", [answers[1], answers[2]]), Row("bob", "a", "", "", answers)]
+    report = ClassReport(rows, None, marks)
+    pages.write_all(report, tmp_path)
+    ana, bob = table(tmp_path / "grades.csv")
+    assert ana == {"student": "ana", "points": "4", "of": "6", "handed in": "", "comment": "",
+                   SCALE: "0", OTHER: "4"}  # fmt: skip
+    assert (bob["points"], bob["comment"], bob[SCALE]) == ("0.5", "'=Come and see me", "0.5")
+    page = (tmp_path / "students/ana.html").read_text()
+    assert "Comment: Right: &lt;b&gt;the gradient" in page and "Points: 4 of 4" in page
+    assert f"PASSED  {OTHER}" in page
+    assert "=Come and see me" in (tmp_path / "students/bob.html").read_text()
+    assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21, which is of no answer here"]
+    assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # these stay as they are
+
+
+def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, monkeypatch):
+    judged = running.Judge.verdicts
+
+    def review(self, submitted, at):
+        return [{**v, "verdict": "review"} for v in judged(self, submitted, at)]
+
+    monkeypatch.setattr(running.Judge, "verdicts", review)
+    notebook(tmp_path / "c/ana/x.ipynb", GRADE)
+    out = tmp_path / "out"
+    call = ["grade", str(tmp_path / "c"), "--out", str(out), "--cores", "1", "--exit-code"]
+    assert main(call) == 1 and no_judges == ["ana"]
+    assert f"1 to review: settle them in {out}/review.toml" in capsys.readouterr().out
+    (out / "review.toml").write_text(f'[[review]]\nstudent="ana"\nexercise="{SCALE}"\npoints=1')
+    assert main(call) == 0 and no_judges == ["ana"]
+    before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
+    (out / "review.toml").write_text("[[review]]\nstudent = ana")
+    before[out / "review.toml"] = b"[[review]]\nstudent = ana"
+    notebook(tmp_path / "c/bob/x.ipynb", GRADE)
+    assert main(call) == 2 and no_judges == ["ana"]
+    assert "line 2" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
+
+
+REMEDIES = {
+    'student = ana': "line 1.*need quotes",
+    '[[review]]\nstudent = "ana': "line 2, the end.*need quotes",
+    "[[review]]\nstudent = \"Jos\xe9\"": "line 2, not UTF-8.*save it as UTF-8",
+    '[[review]]\nstudent = "ana"': "line 1: .*points or a comment",
+    '\n[[review]]\ncomment = "x"\npoints = 1': "line 2: .*it needs student",
+    '[[review]]\nstudent = 3\ncomment = "x"': "line 1: student = 3.*write student",
+    '[[review]]\nstudent = "a"\npoint = 1': "line 1: point = 1.*write student",
+    '[[review]]\nstudent = "a"\npoints = true': "line 1: points = True",
+    '[[review]]\nstudent = "a"\npoints = 1': "line 1: points = 1.*name the exercise",
+    f'[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = 2': f"points = 2.*{SCALE} has 1",
+    f'[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = nan': "points = nan",
+    f'[points]\n"{RAMP}" = 1\n[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = 1':
+        f"line 3: points = 1.*{SCALE} has 0",
+    '[[review]]\nstudent = "a"\ncomment = "b"\n' * 2: "line 4: a second review.*join",
+    '[points]\n"week0/scael" = 1': "line 2: .*week0/scael.*is such a line",
+    f'[points]\n"{SCALE}" = 0': "line 2: .*= 0", f'[points]\n"{SCALE}" = "1"': "line 2: .*= '1'",
+    f'[points]\n"{SCALE}" = true': "line 2", f'[points]\n"{SCALE}" = inf': "line 2",
+    "x = 1": "line 1: 'x'", "[[reviews]]": "line 1: 'reviews'", "review = 3": "with", "points = []":
+        "with", "review = [3]": "needs student", "a = " + "[" * 9999: "review.toml",
+    "[[review]]\nstudent = " + "9" * 9999: "review.toml",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REMEDIES, ids=range(len(REMEDIES)))
+def test_a_malformed_review_names_line_and_remedy(text, tmp_path):
+    file = tmp_path / "review.toml"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(UsageError, match=rf"(?s)review.toml.*{REMEDIES[text]}") as caught:
+        read_marks(file)
+    assert "Nothing was graded or changed" in str(caught.value)
+    assert file.read_bytes() == text.encode("latin-1")
 
 
 # -- the roster -----------------------------------------------------------------------------------
