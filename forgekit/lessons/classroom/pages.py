@@ -1,4 +1,4 @@
-"""Grades as files: JSON, CSV, Markdown, the picture, a page for the class and one a student."""
+"""Grades as files: data, tables, the picture, a page for the class, feedback per student."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from forgekit.lessons.classroom.results import ClassReport, Student
-from forgekit.lessons.classroom.rows import Verdict, number
+from forgekit.lessons.classroom.rows import Row, Verdict, marked, number
 from forgekit.lessons.drawing import report_html
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.report import GradeReport, Pass
@@ -34,7 +34,9 @@ def write_all(report: ClassReport, folder: Path) -> None:
         "results.md": report.markdown(), "class.svg": report.svg, "index.html": _class(report),
     }  # fmt: skip
     for student in report.students:
-        texts[f"students/{_file(student.name)}.html"] = _student(report, student)
+        file = f"students/{_file(student.name)}"
+        texts[f"{file}.html"] = _student(report, student)
+        texts[f"{file}.md"] = _student_markdown(report, student)
     for name, text in texts.items():
         write_output("--out", folder / name, text)
 
@@ -73,21 +75,44 @@ def _class(report: ClassReport) -> str:
 
 
 def _student(report: ClassReport, student: Student) -> str:
-    comment = f"<p>Comment: {escape(student.comment)}</p>" if student.comment else ""
-    parts = [f"<p>Points: {report.score(student)}</p>{comment}"]
-    parts += [] if student.rows else ["<p>Nothing was handed in.</p>"]
+    parts = [f"<p>{escape(line)}</p>" for line in _head(report, student)]
     for row in student.rows:
         parts.append(f"<h2>{escape(row.notebook)}</h2>")
-        if row.handed_in:
-            *before, last = row.handed_in
-            more = f", the latest of {len(row.handed_in)}: {'; '.join(before)}" if before else ""
-            parts.append(f"<p>Handed in: {escape(last + more)}</p>")
-        if row.problem:
-            parts.append(f"<p>Not graded: {escape(row.problem)}.</p>")
+        parts += [f"<p>{escape(line)}</p>" for line in _of_notebook(row)]
         for v in row.verdicts:
             notes = [*v.notes, _points(report, student, v)]
             parts += [report_html(_report(v)), *(f"<p>{escape(n)}</p>" for n in notes if n), "<br>"]
     return _page(student.name, "".join(parts))
+
+
+def _student_markdown(report: ClassReport, student: Student) -> str:
+    """The same; what a tool says stands in <pre>, which keeps its columns and lets no mark in."""
+    parts = [f"# {marked(student.name)}", *map(marked, _head(report, student))]
+    for row in student.rows:
+        parts += [f"## {marked(row.notebook)}", *map(marked, _of_notebook(row))]
+        parts += [f"<pre>{escape(feedback(report, student, v))}</pre>" for v in row.verdicts]
+    return "\n\n".join(parts) + "\n"
+
+
+def feedback(report: ClassReport, student: Student, v: Verdict) -> str:
+    """What a student reads of a verdict, as plain text."""
+    notes = [*v.notes, _points(report, student, v)]
+    return "\n".join([_report(v).summary, *filter(None, notes)])
+
+
+def _head(report: ClassReport, student: Student) -> list[str]:
+    comment = [f"Comment: {student.comment}"] if student.comment else []
+    nothing = [] if student.rows else ["Nothing was handed in."]
+    return [f"Points: {report.score(student)}", *comment, *nothing]
+
+
+def _of_notebook(row: Row) -> list[str]:
+    lines = []
+    if row.handed_in:
+        *before, last = row.handed_in
+        more = f", the latest of {len(row.handed_in)}: {'; '.join(before)}" if before else ""
+        lines.append(f"Handed in: {last}{more}")
+    return [*lines, f"Not graded: {row.problem}."] if row.problem else lines
 
 
 def _points(report: ClassReport, student: Student, v: Verdict) -> str:

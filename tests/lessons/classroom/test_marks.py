@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 
 import pytest
+from markdown_it import MarkdownIt
 
 from forgekit.commands.cli import main
 from forgekit.errors import UsageError
 from forgekit.lessons.classroom import pages, running
 from forgekit.lessons.classroom.found import NO_EXERCISE
-from forgekit.lessons.classroom.marks import read_marks, read_roster
+from forgekit.lessons.classroom.marks import Marks, read_marks, read_roster
 from forgekit.lessons.classroom.results import ClassReport
-from forgekit.lessons.classroom.rows import Row, Verdict
-from tests.lessons.classroom.test_classroom import GRADE, no_judges, notebook
+from forgekit.lessons.classroom.rows import Row, Verdict, one_line, printable
+from tests.lessons.classroom.test_classroom import GRADE, NASTY, no_judges, notebook
 
 __all__ = ["no_judges"]  # a fixture
 
@@ -225,6 +227,54 @@ def test_a_malformed_review_names_line_and_remedy(text, tmp_path):
         read_marks(file)
     assert "Nothing was graded or changed" in str(caught.value)
     assert file.read_bytes() == text.encode("latin-1")
+
+
+# -- feedback and exports -------------------------------------------------------------------------
+@pytest.fixture
+def nasty(tmp_path):
+    """A class whose every text is made of what files, pages and terminals take for something."""
+    v = Verdict(SCALE, "failed", NASTY, NASTY, f"{NASTY}\n</pre>{NASTY}", NASTY, NASTY,
+                [(NASTY, NASTY)], [NASTY], [NASTY])  # fmt: skip
+    key = one_line(NASTY)
+    marks = Marks(reviews={(key, ""): (None, printable(NASTY)), (key, SCALE): (0.5, NASTY)})
+    roster = {key: dict.fromkeys(("Student", "ID", "Section", "Email address"), one_line(NASTY))}
+    rows = [Row(NASTY, NASTY, "", "", [v], handed_in=[NASTY]), Row("=a", "b", "", NASTY)]
+    report = ClassReport(rows, {**roster, "=z": {}}, marks)
+    pages.write_all(report, tmp_path)
+    assert report.students[0].points == {SCALE: 0.5} and len(report.students) == 3
+    return tmp_path
+
+
+def test_no_text_gets_out_of_its_place(nasty):
+    for file in (f for f in nasty.rglob("*") if f.is_file()):
+        text = file.read_bytes().decode()
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ufffe]", text), file
+        if file.suffix == ".csv":
+            cells = [cell for row in csv.reader(file.open()) for cell in row]
+            assert not [c for c in cells if c.strip().startswith(tuple("=+-@\uff1d"))], file
+        elif file.suffix in (".html", ".md"):
+            shown = MarkdownIt().render(text) if file.suffix == ".md" else text
+            links = re.findall(r'<a href="([^"]*)"', shown)
+            assert "<img" not in shown and "<b>`" not in shown, file
+            assert all(link.startswith("students/") for link in links), file
+            assert len(re.findall(r"<pre\b", text)) == text.count("</pre>"), file
+
+
+def test_feedback_for_each_student(tmp_path):
+    words = "wrong\n  0 1\n  2 3", "The + 1 is missing.", "Look"
+    failed = Verdict(
+        SCALE, "failed", "scale", "Values", *words, [("Form", "1")], ["More"], ["Note"]
+    )
+    rows = [Row("ana", "a", "", "", [failed], handed_in=["a.ipynb 1", "a.ipynb 2"])]
+    pages.write_all(ClassReport(rows, {"ana": {}, "zoe": {}}), tmp_path)
+    for kind in ("html", "md"):
+        text = (tmp_path / f"students/ana.{kind}").read_text()
+        for part in ("0.33 of 1", "wrong", "0 1\n", "The + 1 is missing.", "Look", "More", "Note",
+                     "Handed in: a.ipynb 2, the latest of 2: a.ipynb 1"):  # fmt: skip
+            assert part in text, (kind, part)
+        assert "Nothing was handed in." in (tmp_path / f"students/zoe.{kind}").read_text()
+    shown = MarkdownIt().render((tmp_path / "students/ana.md").read_text())
+    assert shown.count("<h1>") == shown.count("<h2>") == shown.count("<pre>") == 1
 
 
 # -- the roster -----------------------------------------------------------------------------------
