@@ -7,6 +7,7 @@ import re
 from html import escape
 from pathlib import Path
 
+from forgekit.lessons.classroom.exports import canvas, gradescope, moodle
 from forgekit.lessons.classroom.results import ClassReport, Student
 from forgekit.lessons.classroom.rows import Row, Verdict, marked, number
 from forgekit.lessons.drawing import report_html
@@ -32,11 +33,14 @@ def write_all(report: ClassReport, folder: Path) -> None:
     texts = {
         "results.json": report.json(), "results.csv": report.csv(), "grades.csv": report.grades(),
         "results.md": report.markdown(), "class.svg": report.svg, "index.html": _class(report),
+        "canvas.csv": canvas(report), "moodle.csv": moodle(report),
     }  # fmt: skip
     for student in report.students:
         file = f"students/{_file(student.name)}"
         texts[f"{file}.html"] = _student(report, student)
         texts[f"{file}.md"] = _student_markdown(report, student)
+        said = {n: feedback(report, student, v) for n, v in student.verdicts.items()}
+        texts[f"{file}.gradescope.json"] = gradescope(report, student, said)
     for name, text in texts.items():
         write_output("--out", folder / name, text)
 

@@ -365,7 +365,7 @@ def test_files_are_safe_to_open(tmp_path, capsys):
     tables = [csv.reader(file.open()) for file in tmp_path.glob("*.csv")]
     cells = [cell for table in tables for row in table for cell in row]
     assert not [c for c in cells if c.strip().startswith(tuple("=+-@\uff1d"))]
-    assert len(files) == 6 + 2 * (len(names) + 1)
+    assert len(files) == 8 + 3 * (len(names) + 1)
     print("\n".join(report.lines()))
     assert "\x1b" not in capsys.readouterr().out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 
@@ -275,6 +276,41 @@ def test_feedback_for_each_student(tmp_path):
         assert "Nothing was handed in." in (tmp_path / f"students/zoe.{kind}").read_text()
     shown = MarkdownIt().render((tmp_path / "students/ana.md").read_text())
     assert shown.count("<h1>") == shown.count("<h2>") == shown.count("<pre>") == 1
+
+
+def lines_of(file):
+    return list(csv.reader(file.open(encoding="utf-8")))
+
+
+def test_files_for_other_systems(tmp_path):
+    """The columns are those that Canvas, Moodle and Gradescope document."""
+    roster = {
+        "ana": {"Student": "Lee, Ana", "ID": "4", "SIS Login ID": "ana", "Section": "A"},
+        "zoe": {"Username": "z", "Email address": "z@x", "ID number": "7"},
+    }
+    marks = Marks(reviews={("ana", ""): (None, "Good")})
+    answers = [verdict(SCALE, "failed", 1, 1), verdict(RAMP, "passed")]
+    rows = [Row(name, "a", "", "", answers) for name in ("ana", "eve")]
+    pages.write_all(ClassReport(rows, roster, marks), tmp_path)
+    assert lines_of(tmp_path / "canvas.csv") == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Kernel Forge"],
+        ["Points Possible", "", "", "", "", "2"],
+        ["Lee, Ana", "4", "", "ana", "A", "1.33"], ["zoe", "", "", "zoe", "", "0"],
+    ]  # fmt: skip
+    assert lines_of(tmp_path / "moodle.csv") == [
+        ["Username", "ID number", "Email address", "Kernel Forge", "Feedback"],
+        ["ana", "", "", "1.33", f"Good; {SCALE}: g"], ["z", "7", "z@x", "0", ""],
+    ]  # fmt: skip
+    found = json.loads((tmp_path / "students/ana.gradescope.json").read_text())
+    scale, ramp = found.pop("tests")
+    assert found == {"score": 1.3333, "output": "Good", "output_format": "text"}
+    assert "NOT YET" in scale.pop("output") and "Points: 1 of 1" in ramp["output"]
+    assert scale == {"name": SCALE, "score": 0.3333, "max_score": 1, "status": "failed",
+                     "output_format": "text"}  # fmt: skip
+    found = json.loads((tmp_path / "students/zoe.gradescope.json").read_text())
+    assert found["score"] == 0 and {t["status"] for t in found["tests"]} == {"failed"}
+    pages.write_all(ClassReport(rows), tmp_path)
+    assert [row[0] for row in lines_of(tmp_path / "canvas.csv")[2:]] == ["ana", "eve"]
 
 
 # -- the roster -----------------------------------------------------------------------------------
