@@ -19,7 +19,8 @@ from forgekit.errors import PlatformError, got_needed, usage_error
 
 if TYPE_CHECKING:
     from forgekit.lessons.classroom.found import SubmittedNotebook
-    from forgekit.lessons.classroom.results import ClassReport, Row
+    from forgekit.lessons.classroom.results import ClassReport
+    from forgekit.lessons.classroom.rows import Row
     from forgekit.lessons.classroom.sandbox import Limits
 
 _PAGE = "book/classroom.md"
@@ -38,10 +39,13 @@ _PAGE = "book/classroom.md"
     type=AtLeast(0),
     help="decides the values that kernels get; default a new secret one, which results.json holds",
 )
+@click.option("--best", is_flag=True, help="count the best result of each exercise, not the latest")
+@click.option("--roster", type=Path, help="a CSV file of all students; each of them gets a row")
+@click.option("--exit-code", is_flag=True, help="exit with 1 unless every exercise is passed")
 @click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
-          scheduler: str | None, seconds: int, seed: int | None,
-          no_sandbox: bool) -> int:  # fmt: skip
+          scheduler: str | None, seconds: int, seed: int | None, best: bool,
+          roster: Path | None, exit_code: bool, no_sandbox: bool) -> int:  # fmt: skip
     """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
     for each student and a picture of the class.
 
@@ -50,14 +54,17 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of it is the virtual GPU's
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.lines import Lines
+    from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
-    from forgekit.lessons.classroom.results import ClassReport, Row, one_line
+    from forgekit.lessons.classroom.results import ClassReport
+    from forgekit.lessons.classroom.rows import Row, one_line
     from forgekit.lessons.classroom.sandbox import Limits, available
 
     if not submissions:
         raise usage_error("grade", "nothing", "notebooks or folders", "name the students' folders")
     if out.exists() and not out.is_dir():
         raise usage_error("--out", f"{out}, a file", "a folder", "name another")
+    marks = read_marks(out / REVIEW)
     if scheduler:
         from forgekit.benching.suites.spread import check_scheduler
 
@@ -68,9 +75,10 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             "notebooks that you trust, add --no-sandbox"
         )
         raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
-    found, notes = find_submissions(submissions)
+    found, notes = find_submissions(submissions, best=best)
     for note in notes:
         print(f"forgekit: {one_line(note)}", file=sys.stderr)
+    listed = None if roster is None else read_roster(roster, (one_line(h.student) for h in found))
     drawn = secrets.randbits(52) if seed is None else seed
     found = [replace(h, seed=drawn) for h in found]
     limits = Limits(seconds=seconds, sandbox=not no_sandbox)
@@ -94,10 +102,10 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             pass  # what is left may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
-    report = ClassReport(now)
+    report = ClassReport(now, listed, marks, best)
     write_all(report, out)
     _say(report, out, sum(not h.problem for h in found) - len(todo), len(left))
-    return 130 if left else 0
+    return 130 if left else int(exit_code and not report.all_passed)
 
 
 def _graded(
@@ -108,7 +116,7 @@ def _graded(
     from tqdm import tqdm
 
     from forgekit.lessons.classroom import running
-    from forgekit.lessons.classroom.results import Row, one_line, verdicts
+    from forgekit.lessons.classroom.rows import Row, one_line, verdicts
 
     pieces = [(found[k], limits) for k in todo]
     if not pieces:
@@ -149,7 +157,9 @@ def _key(submitted: SubmittedNotebook) -> str:
 
 
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:
-    print("\n".join([report.headline, "", *report.lines(), ""]))
+    print("\n".join([report.headline, "", *report.lines(), "", *report.remarks]))
+    if count := sum(v.verdict == "review" for s in report.students for v in s.verdicts.values()):
+        print(f"{count} to review: settle them in {out / 'review.toml'}, as {_PAGE} shows")
     if kept:
         print(f"{kept} not graded again, as nothing has changed; --again grades all")
     if left:

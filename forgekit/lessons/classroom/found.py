@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from bisect import bisect, bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
@@ -19,6 +19,7 @@ from forgekit import course
 from forgekit.errors import usage_error
 
 GRADES = re.compile(r"""exercise\(\s*["'](week\d+/\w+)["']\s*\)\s*\.\s*grade\b""")
+NO_EXERCISE = "it grades no exercise of this course"
 _MOST_MIB = 32
 _TASK = re.compile(r"^### Exercise \d+: (.*)")
 
@@ -48,10 +49,13 @@ class SubmittedNotebook:
     handed_in: tuple[str, ...] = ()
 
 
-def find_submissions(paths: Sequence[str]) -> tuple[list[SubmittedNotebook], list[str]]:
-    """The notebooks in these files and folders, by student; and what is to be said of them.
+def find_submissions(
+    paths: Sequence[str], *, best: bool = False
+) -> tuple[list[SubmittedNotebook], list[str]]:
+    """The notebooks in these files and folders, by student and time; and what to say of them.
 
-    Of several that a student has handed in for the same exercises the latest counts.
+    Of several that a student has handed in for the same exercises the latest one is returned;
+    best: all of them.
 
     A student is the folder below `submitted`, else the first folder below the one that was named;
     of a notebook that lies there directly, the name of the file, or, where that is the course's own
@@ -74,7 +78,10 @@ def find_submissions(paths: Sequence[str]) -> tuple[list[SubmittedNotebook], lis
         got = f"{', '.join(map(str, paths))} without any .ipynb"
         remedy = "name the folder that holds the students' folders"
         raise usage_error("grade", got, "notebooks", remedy)
-    return _latest([read(file, student) for file, student in files.items()])
+    found = [read(file, student) for file, student in files.items()]
+    if not best:
+        return _latest(found)
+    return _by_time(replace(h, handed_in=_times([h])) for h in found), []
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -114,17 +121,25 @@ def _course_notebooks() -> dict[str, list[str]]:
 def _latest(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], list[str]]:
     """Of one student's notebooks for the same exercises the latest, which names them all."""
     groups: dict[object, list[SubmittedNotebook]] = {}
-    for h in sorted(found, key=lambda h: (h.time_s, h.path)):
+    for h in _by_time(found):
         groups.setdefault((h.student, h.exercises or h.path), []).append(h)
     result, notes = [], []
     for of_one in groups.values():
-        times = [f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s]
-        last = replace(of_one[-1], handed_in=tuple(times))
+        times = _times(of_one)
+        last = replace(of_one[-1], handed_in=times)
         result.append(last)
         if len(of_one) > 1:
             notes.append(f"{last.student} has handed in {len(of_one)} times; the latest counts, "
                          f"{times[-1]}")  # fmt: skip
-    return sorted(result, key=lambda h: (h.student, h.name, h.path)), notes
+    return _by_time(result), notes
+
+
+def _by_time(found: Iterable[SubmittedNotebook]) -> list[SubmittedNotebook]:
+    return sorted(found, key=lambda h: (h.student, h.time_s, h.name, h.path))
+
+
+def _times(of_one: list[SubmittedNotebook]) -> tuple[str, ...]:
+    return tuple(f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s)
 
 
 def _when(time_s: float) -> str:
@@ -176,7 +191,7 @@ def read(file: Path, student: str) -> SubmittedNotebook:
     wanted = {*graded, *(name for name in own if name.partition("/")[0] in weeks)}
     exercises = tuple(name for name in folders if name in wanted)
     unknown = tuple(name for name in graded if name not in folders)
-    problem = "" if exercises else "it grades no exercise of this course"
+    problem = "" if exercises else NO_EXERCISE
     return replace(submitted, cells=code, tasks=tasks, exercises=exercises, unknown=unknown,
                    problem=problem)  # fmt: skip
 

@@ -26,7 +26,7 @@ from forgekit.errors import usage_error
 from forgekit.lessons.classroom import sandbox
 from forgekit.lessons.classroom.found import GRADES, SubmittedNotebook
 from forgekit.lessons.classroom.remote import RemoteFunction
-from forgekit.lessons.classroom.results import Verdict
+from forgekit.lessons.classroom.rows import Verdict
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.student import FOLDER, template
 from forgekit.lessons.classroom.values import LostError

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from forgekit.errors import usage_error
-from forgekit.lessons.classroom.results import Row, verdicts
+from forgekit.lessons.classroom.rows import Row, verdicts
 
 _BEGINS = b'{"student": '
 

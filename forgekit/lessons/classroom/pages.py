@@ -1,4 +1,4 @@
-"""Grades as files: JSON, CSV, Markdown, the picture, a page for the class and one a student."""
+"""Grades as files: data, tables, the picture, a page for the class, feedback per student."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import re
 from html import escape
 from pathlib import Path
 
-from forgekit.lessons.classroom.results import ClassReport, Row, Verdict
+from forgekit.lessons.classroom.exports import canvas, gradescope, moodle
+from forgekit.lessons.classroom.results import ClassReport, Student
+from forgekit.lessons.classroom.rows import Row, Verdict, marked, number
 from forgekit.lessons.drawing import report_html
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.report import GradeReport, Pass
@@ -29,25 +31,26 @@ def write_all(report: ClassReport, folder: Path) -> None:
     """
     (folder / "students").mkdir(parents=True, exist_ok=True)
     texts = {
-        "results.json": report.json(), "results.csv": report.csv(),
+        "results.json": report.json(), "results.csv": report.csv(), "grades.csv": report.grades(),
         "results.md": report.markdown(), "class.svg": report.svg, "index.html": _class(report),
+        "canvas.csv": canvas(report), "moodle.csv": moodle(report),
     }  # fmt: skip
-    for student in dict.fromkeys(row.student for row in report.rows):
-        rows = [row for row in report.rows if row.student == student]
-        texts[f"students/{_file(student)}"] = _student(student, rows)
+    for student in report.students:
+        file = f"students/{_file(student.name)}"
+        texts[f"{file}.html"] = _student(report, student)
+        texts[f"{file}.md"] = _student_markdown(report, student)
+        said = {n: feedback(report, student, v) for n, v in student.verdicts.items()}
+        texts[f"{file}.gradescope.json"] = gradescope(report, student, said)
     for name, text in texts.items():
         write_output("--out", folder / name, text)
 
 
 def _file(student: str) -> str:
-    """The name of a student's page: other students have other ones."""
+    """The name of a student's files: other students have other ones."""
     plain = re.sub(r"[^\w.-]+", "_", student).strip("._")[:60]
-    same = plain == student
-    return (
-        f"{plain}.html"
-        if same
-        else f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}.html"
-    )
+    if plain == student:
+        return plain
+    return f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}"
 
 
 def _page(title: str, body: str) -> str:
@@ -59,36 +62,70 @@ def _page(title: str, body: str) -> str:
 
 
 def _class(report: ClassReport) -> str:
-    table = report.table
-    words: dict[tuple[object, ...], str] = {
-        (r.student, r.notebook, v.name): v.words
-        for r in report.rows for v in r.verdicts if v.verdict != "passed"
-    }  # fmt: skip
-    rows = [
-        [Cell(str(row[0]), link=f"students/{_file(str(row[0]))}"), *row[1:3],
-         *(Cell(str(c), title=words.get((row[0], row[1], name), ""))
-           for name, c in zip(table.heads[3:], row[3:], strict=True))]
-        for row in table.rows
-    ]  # fmt: skip
+    table, more = report.table, 3  # columns before the exercises
+    rows = []
+    for student, (name, *cells) in zip(report.students, table.rows, strict=True):
+        words = [student.verdicts[n].words if n in student.verdicts else ""
+                 for n in table.heads[more:]]  # fmt: skip
+        rows.append([
+            Cell(str(name), link=f"students/{_file(student.name)}.html"), *cells[: more - 1],
+            *(Cell(str(c), title="" if c == "passed" else w)
+              for c, w in zip(cells[more - 1 :], words, strict=True)),
+        ])  # fmt: skip
     html = Table(table.heads, rows, table.left).html()
-    return _page(
-        report.headline, f'<div class="wide">{report.svg}</div><div class="wide">{html}</div>'
-    )
+    remarks = "".join(f"<p>{escape(remark)}</p>" for remark in report.remarks)
+    body = f'<div class="wide">{report.svg}</div>{remarks}<div class="wide">{html}</div>'
+    return _page(report.headline, body)
 
 
-def _student(student: str, rows: list[Row]) -> str:
-    parts = []
-    for row in rows:
+def _student(report: ClassReport, student: Student) -> str:
+    parts = [f"<p>{escape(line)}</p>" for line in _head(report, student)]
+    for row in student.rows:
         parts.append(f"<h2>{escape(row.notebook)}</h2>")
-        if row.handed_in:
-            *before, last = row.handed_in
-            more = f", the latest of {len(row.handed_in)}: {'; '.join(before)}" if before else ""
-            parts.append(f"<p>Handed in: {escape(last + more)}</p>")
-        if row.problem:
-            parts.append(f"<p>Not graded: {escape(row.problem)}.</p>")
+        parts += [f"<p>{escape(line)}</p>" for line in _of_notebook(row)]
         for v in row.verdicts:
-            parts += [report_html(_report(v)), *(f"<p>{escape(n)}</p>" for n in v.notes), "<br>"]
-    return _page(student, "".join(parts))
+            notes = [*v.notes, _points(report, student, v)]
+            parts += [report_html(_report(v)), *(f"<p>{escape(n)}</p>" for n in notes if n), "<br>"]
+    return _page(student.name, "".join(parts))
+
+
+def _student_markdown(report: ClassReport, student: Student) -> str:
+    """The same; what a tool says stands in <pre>, which keeps its columns and lets no mark in."""
+    parts = [f"# {marked(student.name)}", *map(marked, _head(report, student))]
+    for row in student.rows:
+        parts += [f"## {marked(row.notebook)}", *map(marked, _of_notebook(row))]
+        parts += [f"<pre>{escape(feedback(report, student, v))}</pre>" for v in row.verdicts]
+    return "\n\n".join(parts) + "\n"
+
+
+def feedback(report: ClassReport, student: Student, v: Verdict) -> str:
+    """What a student reads of a verdict, as plain text."""
+    notes = [*v.notes, _points(report, student, v)]
+    return "\n".join([_report(v).summary, *filter(None, notes)])
+
+
+def _head(report: ClassReport, student: Student) -> list[str]:
+    comment = [f"Comment: {student.comment}"] if student.comment else []
+    nothing = [] if student.rows else ["Nothing was handed in."]
+    return [f"Points: {report.score(student)}", *comment, *nothing]
+
+
+def _of_notebook(row: Row) -> list[str]:
+    lines = []
+    if row.handed_in:
+        *before, last = row.handed_in
+        more = f", the latest of {len(row.handed_in)}: {'; '.join(before)}" if before else ""
+        lines.append(f"Handed in: {last}{more}")
+    return [*lines, f"Not graded: {row.problem}."] if row.problem else lines
+
+
+def _points(report: ClassReport, student: Student, v: Verdict) -> str:
+    """What a verdict earns, or why it does not count."""
+    if v.name not in report.worth:
+        return ""
+    if student.verdicts[v.name] is not v:
+        return "Another submission of this exercise counts."
+    return f"Points: {number(student.points[v.name])} of {number(report.worth[v.name])}"
 
 
 def _report(v: Verdict) -> GradeReport:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from forgekit.lessons.classroom.results import ClassReport, Verdict
+from forgekit.lessons.classroom.results import ClassReport
+from forgekit.lessons.classroom.rows import Verdict
 from forgekit.text import shortened
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
@@ -17,7 +18,7 @@ _LOOKS = {"passed": "#009E73", "failed": WRONG, "open": UNTOUCHED, "no answer": 
 
 def draw(shown: ClassReport) -> Scene:
     """The picture of a ClassReport."""
-    most = max((len(v) for v in shown.exercises.values()), default=1)
+    most = max((len(v) for v in shown.exercises.values()), default=0) or 1
     rows = [[_exercise(name, verdicts, shown.mistakes(name), (_WIDTH - _LEFT) / most)]
             for name, verdicts in shown.exercises.items()]  # fmt: skip
     swatches = [Swatch((colour,), kind) for kind, colour in _LOOKS.items()]

@@ -2,117 +2,128 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import functools
 import json
-import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from html import escape
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
+from forgekit.lessons.classroom.found import NO_EXERCISE
+from forgekit.lessons.classroom.marks import Marks
+from forgekit.lessons.classroom.rows import VERDICTS, Row, Verdict, as_csv, marked, number
 from forgekit.show import Picture
 from forgekit.text import Table, plural, shortened
 
-_ODD = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
-_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide letters too
-VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
-
 
 @dataclass
-class Verdict:
-    """What became of an exercise.
-
-    verdict: "passed", "failed", "open" (the skeleton, or no answer yet), "missing" (nothing is
-    defined under its name), "stopped" (no answer was to be had), "review" (a person has to look),
-    "unknown" (to this course). group: the one that failed. happened, likely, look_at: as in
-    `GateError`. passed: (group, what was seen). left: the groups after it. notes: more to be said.
-    """
+class Student:
+    """One student. rows: each notebook's. entry: the roster's line, by column; None where the
+    roster lacks the student. verdicts: those that count, points: what they earn, by exercise."""
 
     name: str
-    verdict: str
-    title: str = ""
-    group: str = ""
-    happened: str = ""
-    likely: str = ""
-    look_at: str = ""
-    passed: list[tuple[str, str]] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        vars(self).update(printable(vars(self)))
+    rows: list[Row]
+    entry: Mapping[str, str] | None
+    verdicts: dict[str, Verdict]
+    points: dict[str, float]
+    comment: str
 
     @property
-    def short(self) -> str:
-        """`passed`, or the group that failed."""
-        return self.group if self.verdict == "failed" else self.verdict
+    def total(self) -> float:
+        return sum(self.points.values())
 
     @property
-    def words(self) -> str:
-        """The misconception, else the pattern of wrong values, else how it begins that happened."""
-        pattern = re.search(r"^ *pattern: (.*)", self.happened, re.MULTILINE)
-        if said := self.likely or (pattern and pattern[1]):
-            return " ".join(said.split())
-        first, *more = self.happened.split("\n")
-        tool = more[0].partition(": cell [")[0] if more else ""
-        return f"{first} {tool}".strip()
-
-
-@dataclass
-class Row:
-    """A notebook of a student's. key: of its content and of what graded it; problem: why nothing in
-    it was graded, else empty; seed: what its kernels' values were drawn from; handed_in: name and
-    time of each submission, the one that counts last."""
-
-    student: str
-    notebook: str
-    key: str = ""
-    problem: str = ""
-    verdicts: list[Verdict] = field(default_factory=list)
-    seed: int = 0
-    handed_in: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.student, self.notebook = one_line(self.student), one_line(self.notebook)
-        self.problem, self.handed_in = one_line(self.problem), list(map(one_line, self.handed_in))
-
-    @property
-    def settled(self) -> bool:
-        """Whether another run would say the same: it did not depend on time or memory."""
-        return all(v.verdict != "stopped" for v in self.verdicts)
+    def handed_in(self) -> list[str]:
+        """Name and time of each submission, and why a notebook was not graded."""
+        found = [time for row in self.rows for time in row.handed_in]
+        found += [f"{row.notebook}: {row.problem}" for row in self.rows if row.problem]
+        return list(dict.fromkeys(found)) if self.rows else ["nothing"]
 
 
 @dataclass(repr=False)
 class ClassReport(Picture):
-    """All rows; shown as a picture of which exercise and which misconception how often."""
+    """A class; shown as a picture of which exercise and which misconception how often.
+
+    rows: of all notebooks, each student's in the order of time; marks settle them. roster: student
+    -> what it says of them. best: a student's best result of an exercise counts, else the latest.
+    """
 
     rows: list[Row]
+    roster: Mapping[str, Mapping[str, str]] | None = None
+    marks: Marks = field(default_factory=Marks)
+    best: bool = False
+
+    def __post_init__(self) -> None:
+        self.rows = [self._settled(row) for row in self.rows]
+
+    def _settled(self, row: Row) -> Row:
+        return replace(row, verdicts=[self.marks.settled(row.student, v) for v in row.verdicts])
+
+    @functools.cached_property
+    def students(self) -> list[Student]:
+        """One entry per student: those of the roster first, in its order."""
+        rows: dict[str, list[Row]] = {name: [] for name in self.roster or ()}
+        for row in self.rows:
+            rows.setdefault(row.student, []).append(row)
+        return [self._student(name, of_one) for name, of_one in rows.items()]
+
+    def _student(self, name: str, rows: list[Row]) -> Student:
+        counts: dict[str, Verdict] = {}
+        for v in (v for row in rows for v in row.verdicts):
+            if not (self.best and v.name in counts and counts[v.name].share > v.share):
+                counts[v.name] = v
+        points = {n: v.share * self.worth[n] for n, v in counts.items() if n in self.worth}
+        entry = (self.roster or {}).get(name)
+        return Student(name, rows, entry, counts, points, self.marks.comment(name))
+
+    @functools.cached_property
+    def worth(self) -> dict[str, float]:
+        """What each exercise is worth: as `review.toml` says, else one point."""
+        answered = [v for row in self.rows for v in row.verdicts if v.verdict != "unknown"]
+        return dict(self.marks.points) or dict.fromkeys(_in_order(v.name for v in answered), 1.0)
+
+    @property
+    def most(self) -> float:
+        """The points of a student who has passed everything."""
+        return sum(self.worth.values())
+
+    @property
+    def all_passed(self) -> bool:
+        """True if every student passed every exercise that counts and every notebook was read."""
+        read = all(row.problem in ("", NO_EXERCISE) for row in self.rows)
+        return read and bool(self.worth) and all(
+            name in s.verdicts and s.verdicts[name].verdict == "passed"
+            for s in self.students for name in self.worth
+        )  # fmt: skip
 
     @property
     def exercises(self) -> dict[str, list[Verdict]]:
-        """Exercise's name -> the verdicts on it, in the order of the notebooks."""
-        found: dict[str, list[Verdict]] = {}
-        for row in self.rows:
-            for v in row.verdicts:
-                found.setdefault(v.name, []).append(v)
-        return dict(sorted(found.items(), key=lambda pair: pair[0].partition("/")[0]))
+        """Exercise's name -> the verdicts that count, in the order of the notebooks."""
+        given = [name for s in self.students for name in s.verdicts]
+        return {name: [s.verdicts[name] for s in self.students if name in s.verdicts]
+                for name in _in_order([*self.worth, *given])}  # fmt: skip
 
     @property
     def headline(self) -> str:
-        students = len({row.student for row in self.rows})
-        every = [v for row in self.rows for v in row.verdicts]
+        every = [v for s in self.students for v in s.verdicts.values()]
         passed = sum(v.verdict == "passed" for v in every)
         of = plural(len(every), "exercise")
-        return f"{plural(students, 'student')}: {passed:,} of {of} passed"
+        return f"{plural(len(self.students), 'student')}: {passed:,} of {of} passed"
+
+    @property
+    def remarks(self) -> list[str]:
+        """Who handed in nothing, who is in no roster, which review is of no answer."""
+        nothing = [s.name for s in self.students if not s.rows]
+        strange = [s.name for s in self.students if s.entry is None and self.roster is not None]
+        lists = {"handed in nothing": nothing, "not in the roster": strange}
+        answers = {(s.name, name) for s in self.students for name in ("", *s.verdicts)}
+        lost = [f"{where}, which is of no answer here" for of, where in self.marks.where.items()
+                if of not in answers]  # fmt: skip
+        return [f"{what}: {', '.join(names)}" for what, names in lists.items() if names] + lost
 
     @property
     def summary(self) -> str:
-        """The headline, then each exercise with its misconceptions."""
-        lines = [self.headline]
+        """The headline and remarks, then each exercise with its misconceptions."""
+        lines = [self.headline, *self.remarks]
         for name, verdicts in self.exercises.items():
             lines.append(f"{name}: {counted(verdicts)}")
             lines += [f"  {times} × {words}" for words, times in self.mistakes(name)]
@@ -125,52 +136,56 @@ class ClassReport(Picture):
         return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
 
     # -- tables and files -------------------------------------------------------------------------
+    def score(self, student: Student) -> str:
+        """`2.5 of 3`"""
+        return f"{number(student.total)} of {number(self.most)}"
+
     @property
     def table(self) -> Table:
         """Students × exercises: `passed`, or the group that failed."""
         names = list(self.exercises)
-        rows = []
-        for row in self.rows:
-            known = {v.name: v.short for v in row.verdicts}
-            cells = [known.get(name, "") for name in names]
-            passed = sum(v.verdict == "passed" for v in row.verdicts)
-            score = row.problem or f"{passed} of {len(row.verdicts)}"
-            rows.append([row.student, row.notebook, score, *cells])
-        heads = ["student", "notebook", "passed", *names]
+        rows = [[s.name, self.score(s), "; ".join(s.handed_in),
+                 *(s.verdicts[n].short if n in s.verdicts else "" for n in names)]
+                for s in self.students]  # fmt: skip
+        heads = ["student", "points", "handed in", *names]
         return Table(heads, rows, left=range(len(heads)))
 
     def lines(self) -> list[str]:
-        """For a terminal: a row for each notebook, with what is not passed."""
+        """For a terminal: a row for each student, with what is not passed."""
         rows = []
-        for row in self.rows:
-            open_ = [v for v in row.verdicts if v.verdict != "passed"]
-            said = "; ".join(f"{v.name}: {v.short}" for v in open_)
-            passed = f"{len(row.verdicts) - len(open_)} of {len(row.verdicts)}"
-            rows.append([row.student, row.notebook, passed, shortened(row.problem or said, 110)])
-        return Table(["student", "notebook", "passed", "not passed"], rows, left=(0, 1, 3)).lines()
+        for s in self.students:
+            said = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]
+            said += [f"{row.notebook}: {row.problem}" for row in s.rows if row.problem]
+            said += [] if s.rows else ["handed in nothing"]
+            rows.append([s.name, self.score(s), shortened("; ".join(said), 110)])
+        return Table(["student", "points", "not passed"], rows, left=(0, 2)).lines()
 
     def csv(self) -> str:
         """A line for each exercise of each notebook."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        heads = "student", "notebook", "exercise", "verdict", "group", "words", "handed in"
-        writer.writerow(heads)
+        rows = []
         for row in self.rows:
             times = "; ".join(row.handed_in)
             if row.problem:
-                cells = [row.student, row.notebook, "", "problem", "", row.problem, times]
-                writer.writerow(_safe(cells))
+                rows.append([row.student, row.notebook, "", "problem", "", row.problem, times, ""])
             for v in row.verdicts:
                 said = ["", ""] if v.verdict == "passed" else [v.group, v.words]
-                cells = [row.student, row.notebook, v.name, v.verdict, *said, times]
-                writer.writerow(_safe(cells))
-        return out.getvalue()
+                points = number(v.share * self.worth.get(v.name, 0))
+                rows.append([row.student, row.notebook, v.name, v.verdict, *said, times, points])
+        heads = "student", "notebook", "exercise", "verdict", "group", "words", "handed in"
+        return as_csv([*heads, "points"], rows)
+
+    def grades(self) -> str:
+        """A line for each student: points in all and by exercise, times, comment."""
+        rows = [[s.name, number(s.total), number(self.most), "; ".join(s.handed_in), s.comment,
+                 *(number(s.points.get(name, 0)) for name in self.worth)]
+                for s in self.students]  # fmt: skip
+        return as_csv(["student", "points", "of", "handed in", "comment", *self.worth], rows)
 
     def markdown(self) -> str:
         """The table, then how often each misconception was seen."""
-        seen = _marked(self.summary).replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
+        seen = marked(self.summary).replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
         table = self.table
-        rows = [[_marked(str(cell)) for cell in row] for row in table.rows]
+        rows = [[marked(str(cell)) for cell in row] for row in table.rows]
         words = Table(table.heads, rows, left=table.left).markdown()
         return f"# {self.headline}\n\n{words}\n\n{seen}\n"
 
@@ -180,39 +195,12 @@ class ClassReport(Picture):
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def printable(value: Any) -> Any:
-    """Data whose texts show control characters, lone surrogates and changes of direction as
-    escapes: no file, page or terminal takes them for anything else."""
-    if isinstance(value, str):
-        return _ODD.sub(lambda found: ascii(found[0])[1:-1], value.replace("\r\n", "\n"))
-    if isinstance(value, dict):
-        return {key: printable(held) for key, held in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(printable, value))
-    return value
-
-
-def one_line(text: str) -> str:
-    """`printable`, with line breaks as escapes: for names."""
-    return str(printable(text)).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def verdicts(found: Sequence[dict[str, Any]]) -> list[Verdict]:
-    """Verdicts that came as JSON."""
-    return [Verdict(**{**v, "passed": [(n, s) for n, s in v.get("passed", ())]}) for v in found]
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Each name once, by week, in the order in which they come."""
+    return sorted(dict.fromkeys(names), key=lambda name: name.partition("/")[0])
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
     """`3 passed, 2 failed, 1 open`"""
     count = Counter(v.verdict for v in verdicts)
     return ", ".join(f"{count[kind]} {kind}" for kind in VERDICTS if count[kind])
-
-
-def _safe(cells: Sequence[str]) -> list[str]:
-    """A spreadsheet takes what begins so for a formula, and a student's words may."""
-    return [f"'{c}" if c.lstrip().startswith(_FORMULA) else c for c in cells]
-
-
-def _marked(text: str) -> str:
-    """Text that Markdown takes for text: neither HTML nor links."""
-    return re.sub(r"([\\\[\]`])", r"\\\1", escape(text, quote=False))

@@ -26,7 +26,8 @@ from forgekit.lessons.classroom import found, pages, running
 from forgekit.lessons.classroom.found import SubmittedNotebook, find_submissions, without_grades
 from forgekit.lessons.classroom.lines import Lines, read_lines
 from forgekit.lessons.classroom.nbgrader import assignment
-from forgekit.lessons.classroom.results import ClassReport, Row, Verdict
+from forgekit.lessons.classroom.results import ClassReport
+from forgekit.lessons.classroom.rows import Row, Verdict
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.values import LostError
 from forgekit.lessons.classroom.wire import JudgeEnd, StudentEnd
@@ -75,7 +76,8 @@ def test_the_latest_of_a_students_submissions_counts(tmp_path):
         "a.ipynb",
     ]
     assert "2 times; the latest counts, a.ipynb 1970-01-02 " in note
-    page = pages._student("ana", [Row("ana", "a", handed_in=list(one.handed_in))])
+    report = ClassReport([Row("ana", "a", handed_in=list(one.handed_in))])
+    page = pages._student(report, report.students[0])
     assert "a.ipynb 1970" in page and "the latest of 2: b.ipynb 1970" in page
     odd = [SubmittedNotebook("ana", "x", "x", time_s=time_s) for time_s in (-1e15, 1e15)]
     assert found._latest(odd)[0][0].handed_in == ("x.ipynb at an impossible time",) * 2
@@ -313,7 +315,7 @@ def test_results_as_files(tmp_path):
     pages.write_all(report, tmp_path / "out")
     page = (tmp_path / "out/students/dora.html").read_text()
     assert "<script>" not in page and "&lt;script&gt;" in page
-    assert len(list((tmp_path / "out/students").iterdir())) == 4
+    assert len(list((tmp_path / "out/students").glob("*.html"))) == 4
     svg = (tmp_path / "out/class.svg").read_text()
     pages.write_all(ClassReport(ROWS), tmp_path / "again")
     assert (tmp_path / "again/class.svg").read_text() == svg
@@ -360,9 +362,10 @@ def test_files_are_safe_to_open(tmp_path, capsys):
     ElementTree.parse(tmp_path / "class.svg")
     marked = (tmp_path / "results.md").read_text()
     assert "[a](" not in marked.replace("\\[", "") and "\\[a" in marked
-    cells = [c for row in csv.reader((tmp_path / "results.csv").open()) for c in row]
+    tables = [csv.reader(file.open()) for file in tmp_path.glob("*.csv")]
+    cells = [cell for table in tables for row in table for cell in row]
     assert not [c for c in cells if c.strip().startswith(tuple("=+-@\uff1d"))]
-    assert len(files) == 5 + len(names) + 1
+    assert len(files) == 8 + 3 * (len(names) + 1)
     print("\n".join(report.lines()))
     assert "\x1b" not in capsys.readouterr().out
 

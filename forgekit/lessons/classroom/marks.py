@@ -1,0 +1,177 @@
+"""What an instructor adds: a roster of the class, and `review.toml` beside the results.
+
+[points]                            # what counts, and how much; without it one point each
+"week0/scale" = 2
+
+[[review]]
+student = "ana"
+exercise = "week2/softmax_operator" # without it, the comment is on everything
+points = 1
+comment = "The gradient is right."
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from forgekit import course, shared_files
+from forgekit.errors import UsageError, brief, usage_error
+from forgekit.lessons.classroom.rows import Verdict, one_line, printable
+
+REVIEW = "review.toml"
+_Key = tuple[str, str]  # student, exercise or ""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What `review.toml` says.
+
+    points: exercise -> what it is worth; empty for one point each. reviews: (student, exercise) ->
+    points, or None to keep them, and a comment. where: where in the file each of them is.
+    """
+
+    points: Mapping[str, float] = field(default_factory=dict)
+    reviews: Mapping[_Key, tuple[float | None, str]] = field(default_factory=dict)
+    where: Mapping[_Key, str] = field(default_factory=dict)
+
+    def settled(self, student: str, v: Verdict) -> Verdict:
+        """The verdict with what a review says of it."""
+        points, comment = self.reviews.get((student, v.name), (None, ""))
+        if comment:
+            v = replace(v, notes=[*v.notes, f"Comment: {comment}"])
+        if points is None:
+            return v
+        share = points / self.worth(v.name)
+        group = v.group or "review"
+        return replace(v, settled=share, verdict="passed" if share == 1 else "failed", group=group)
+
+    def comment(self, student: str) -> str:
+        """The comment on all that a student has handed in."""
+        return self.reviews.get((student, ""), (None, ""))[1]
+
+    def worth(self, exercise: str) -> float:
+        """The points of an exercise."""
+        return self.points.get(exercise, 0.0) if self.points else 1.0
+
+
+def read_marks(file: Path) -> Marks:
+    """Read `review.toml`; without that file nothing is settled.
+
+    Raises:
+        UsageError: it cannot be read, with the line and what to write there.
+    """
+    try:
+        text = shared_files.read(file).decode("utf-8-sig")
+        data = tomllib.loads(text)
+    except FileNotFoundError:
+        return Marks()
+    except OSError as error:
+        raise _refused(f"{file} ({error.strerror})", "make it readable, or move it away") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise _refused(f"{file}, line {line}, not UTF-8", "save it as UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        why = str(error).replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
+        raise _refused(f"{file}: {brief(why)}", 'texts need quotes: student = "ana"') from None
+    return _checked(file, text, data)
+
+
+def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
+    lines = ["".join(line.split()) for line in text.splitlines()]
+
+    def where(begin: str, number: int = 0) -> str:
+        """The line that begins so, spaces aside; of several the one of this number."""
+        at = [k for k, line in enumerate(lines, 1) if line.startswith(begin)][number : number + 1]
+        return f"{file}, line {at[0]}" if at else str(file)
+
+    if more := data.keys() - {"points", "review"}:
+        name = sorted(more)[0]
+        at = where("[" if isinstance(data[name], dict | list) else name)
+        raise _refused(f"{at}: {brief(name)}", "write [points] or [[review]]")
+    points, entries = data.get("points", {}), data.get("review", [])
+    if not isinstance(points, dict) or not isinstance(entries, list):
+        raise _refused(f"{file} with {brief(data)}", "write [points] and [[review]]")
+    known = course.exercise_folders()
+    for name, worth in points.items():
+        if name not in known or not _is_number(worth) or not 0 < worth < 1e6:
+            remedy = '"week0/scale" = 2 is such a line: an exercise, and more than 0'
+            raise _refused(f"{where(chr(34) + name)}: {brief(name)} = {brief(worth)}", remedy)
+    marks = Marks(points)
+    reviews: dict[_Key, tuple[float | None, str]] = {}
+    places: dict[_Key, str] = {}
+    for number, entry in enumerate(entries):
+        at = where("[[review]]", number)
+        key, said = _review(at, entry, marks)
+        if key in reviews:
+            raise _refused(f"{at}: a second review of {' and '.join(key)}", "join the two")
+        reviews[key], places[key] = said, at
+    return Marks(points, reviews, places)
+
+
+def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None, str]]:
+    """One review, checked."""
+    kinds: dict[str, Any] = {"student": str, "exercise": str, "comment": str, "points": int | float}
+    if not isinstance(entry, dict) or "student" not in entry or len(entry) < 2:
+        raise _refused(f"{at}: {brief(entry)}", 'it needs student = "…", and points or a comment')
+    for name, value in entry.items():
+        if name not in kinds or not isinstance(value, kinds[name]) or isinstance(value, bool):
+            remedy = 'write student = "…", exercise = "…", points = 1 or comment = "…"'
+            raise _refused(f"{at}: {name} = {brief(value)}", remedy)
+    exercise, points = entry.get("exercise", ""), entry.get("points")
+    most = marks.worth(exercise) if exercise else 0
+    if points is not None and not (most and 0 <= points <= most):
+        remedy = f"{exercise} has {most:g}" if exercise else "name the exercise that has them"
+        raise _refused(f"{at}: points = {points}", f"{remedy}; [points] says what is worth more")
+    return (one_line(entry["student"]), exercise), (points, printable(entry.get("comment", "")))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _refused(got: str, remedy: str) -> UsageError:
+    remedy += "; book/classroom.md shows one. Nothing was graded or changed"
+    return usage_error(REVIEW, got, "TOML with [points] and [[review]]", remedy)
+
+
+def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Read student -> what a roster says of the student, by column, in the roster's order.
+
+    It is a list of names, or a table whose first line names the columns. The column `student`
+    holds the names of the folders; without one, the column that has most of these students.
+
+    Raises:
+        UsageError: it cannot be read, or names a student twice.
+    """
+    needed, students = "a CSV file of all students", set(students)
+    try:
+        text = shared_files.read(file).decode("utf-8-sig")
+        head = text.partition("\n")[0]
+        mark = ";" if ";" in head and "," not in head else ","
+        lines = [[one_line(c.strip()) for c in row]
+                 for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark)]  # fmt: skip
+    except (OSError, ValueError, csv.Error) as error:
+        remedy = "save it as CSV in UTF-8"
+        raise usage_error("--roster", f"{file} ({error})", needed, remedy) from None
+    wide = any(len(row) > 1 for row in lines)
+    heads = lines.pop(0) if lines and (wide or lines[0] == ["student"]) else ["student"]
+    found: dict[str, dict[str, str]] = {}
+    columns = [{row[k] for row in lines if k < len(row)} for k in range(len(heads))]
+    at = (heads.index("student") if "student" in heads
+          else max(range(len(heads)), key=lambda k: len(columns[k] & students)))  # fmt: skip
+    for row in lines:
+        name = row[at] if at < len(row) else ""
+        if not name or row[0] == "Points Possible":  # of a gradebook that Canvas wrote
+            continue
+        if name in found:
+            raise usage_error("--roster", f"{name} twice in {file}", needed, "leave one of them")
+        found[name] = dict(zip(heads, row, strict=False))
+    if not found:
+        raise usage_error("--roster", f"{file} without a name", needed, "one name per line will do")
+    return found
