@@ -56,6 +56,10 @@ class Definition:
         """The entry of the solution, which gates compare counts with."""
         return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
 
+    def as_given(self) -> Any:
+        """The entry of the skeleton, which gates compare times with."""
+        return operator.attrgetter(self.entry)(self.source.skeleton_module())
+
     def solution_text(self) -> str:
         """The solution as Markdown: code, then analysis."""
         return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"

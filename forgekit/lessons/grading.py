@@ -81,7 +81,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
     sanitized = [call for group in exercise.groups for call in group.sanitizes]
-    submission = Submission(value, arch, exercise.reference, sanitized)
+    submission = Submission(value, arch, exercise.reference, exercise.as_given, sanitized)
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Pass(group.name, group.run(submission)))

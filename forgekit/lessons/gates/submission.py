@@ -83,7 +83,7 @@ class Submission:
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
         the virtual GPU, None for the usual. solution: gives what the exercise's solution hands in,
-        for gates that compare with it. sanitized: the calls whose run is to collect the
+        and given what its skeleton does, for gates that compare with it. sanitized: the calls whose run is to collect the
         sanitizer's findings. last: the case of the latest call, which is the one that failed where
         one has.
     """
@@ -91,6 +91,7 @@ class Submission:
     value: Any
     arch: str | None = None
     solution: Callable[[], Any] | None = None
+    given: Callable[[], Any] | None = None
     sanitized: Sequence[CallKey] = ()
     last: Case | None = None
     _cases: dict[CallKey, Case] = field(default_factory=dict)
@@ -131,6 +132,28 @@ class Submission:
         for make in makes:
             call.read(make)
         return of_call(call), dict(zip(args, call.after, strict=True))
+
+    def sampled(
+        self, case: Case, blocks: int, args: dict[int, Any]
+    ) -> tuple[Profile, dict[int, Any]]:
+        """One call of which some blocks run, as in `fk.profile(…, blocks=)`: the profile, and the
+        arguments as they are after it.
+
+        args: the call's, by position.
+
+        Raises:
+            GateError: it does not compile, or was stopped.
+        """
+        from forgekit.profiling.profile import of_recording
+        from forgekit.tracing.recordings import sampled
+
+        run = self.compiled(case)
+        try:
+            after, recording = sampled(run, tuple(args.values()), blocks)
+        except KernelError as error:
+            raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
+        profile = of_recording(run.name, recording, pace=True, registers=run.registers)
+        return profile, dict(zip(args, after, strict=True))
 
     def compiled(self, case: Case, device: str = "virtual") -> CompiledKernel:
         """Compiled for a case; one compilation serves all cases of equal specs.

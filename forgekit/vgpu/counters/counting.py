@@ -230,9 +230,12 @@ class _Sampled:
                 ("sectors", rules.SECTOR_BYTES),
                 ("pairs", 2 * rules.SECTOR_BYTES),
             ):
-                most = sum(a.size_bytes for a in allocations) // size
-                one, other, union = (t.distinct(way, size) for t in (even, odd, both))
-                found[f"{way}_{unit}"] = whole(one, other, union, most)
+                # One by one: a small tensor that all blocks read says nothing of a large one.
+                found[f"{way}_{unit}"] = sum(
+                    whole(*(t.distinct(way, size, a) for t in (even, odd, both)),
+                          -(-a.size_bytes // size))
+                    for a in allocations
+                )  # fmt: skip
         return found
 
 

@@ -71,9 +71,12 @@ class Touched:
                                             read, written))  # fmt: skip
         return result
 
-    def distinct(self, way: str, size: int = 1) -> int:
+    def distinct(self, way: str, size: int = 1, allocation: Allocation | None = None) -> int:
         """Bytes touched in this way, those that tensors share counted once; or pieces of so many
-        bytes, a power of two, counted from the tensor's first byte."""
+        bytes, a power of two, counted from the tensor's first byte. allocation: of this one alone.
+        """
+        if allocation is not None:
+            return self._count(allocation.address, way, None, size)
         return sum(self._count(address, w, None, size) for address, w in self._bytes if w == way)
 
     def _count(self, address: int, way: str, part: slice | None = None, size: int = 1) -> int:
