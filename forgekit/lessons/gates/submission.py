@@ -83,9 +83,9 @@ class Submission:
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
         the virtual GPU, None for the usual. solution: gives what the exercise's solution hands in,
-        and given what its skeleton does, for gates that compare with it. sanitized: the calls whose run is to collect the
-        sanitizer's findings. last: the case of the latest call, which is the one that failed where
-        one has.
+        and given what its skeleton does, for gates that compare with it. sanitized: the calls
+        whose run is to collect the sanitizer's findings. last: the case of the latest call, which
+        is the one that failed where one has.
     """
 
     value: Any
