@@ -15,7 +15,7 @@
 # with 16 bytes an access, and one without any tile.
 # **You will learn** why a kernel with ideal sectors may be slow, what fills a GPU, how instructions
 # become the limit, and what a production kernel does beyond this.
-# **You need** `05_transpose`; no GPU. About 35 minutes, and 40 more for the exercises.
+# **You need** `05_transpose`; no GPU. About 35 minutes, and 70 more for the exercises.
 #
 # The bad number at the end of `05_transpose` was 84 % of a copy's speed. With 16-bit elements the
 # same kernel reaches less. Here it is once more, unchanged, with a swizzle or with padding:
@@ -350,6 +350,17 @@ vectorised_guess.against(round(times.percent(times.row("vectorised", "float16"))
 in16
 
 # %% [markdown]
+# An H200 takes these times; a time can also be **predicted**, from what was counted and from what
+# was measured of that GPU. Nine of ten predictions lie within the interval beside it.
+#
+# **Predict:** how many microseconds will it say for `swizzled`?
+
+# %% jupyter={"outputs_hidden": true}
+fk.predict(microseconds=None)
+x16, y16 = (fk.empty(8192, 8192, dtype=torch.float16) for _ in range(2))
+fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
+
+# %% [markdown]
 # `swizzled` moves no byte too many, has no conflict, and reaches 60 % of a copy; in float32 the
 # same kernel reaches 82 %. (`padded` has conflicts again: 33 elements of 16 bits are no whole
 # number of words, as in exercise 2 of `05_transpose`.) `vectorised` reaches 85 %. What does
@@ -381,6 +392,14 @@ counted16.roofline()
 # blurred one.) In float32 a kernel that waits for memory has time for a swizzle's arithmetic; in
 # float16 it has not. `vectorised` is on the slope: 16 bytes a lane save instructions, too.
 #
+# Instructions are one rate of several. Every other kind of work has a rate too:
+
+# %% [markdown] exercise="week0/what_bounds" part="task"
+# %% exercise="week0/what_bounds" part="skeleton"
+# %% exercise="week0/what_bounds" part="grade"
+# %% [markdown] exercise="week0/what_bounds" part="solution"
+
+# %% [markdown]
 # ## 5. What fills a GPU
 #
 # The other reason. What the virtual GPU counts is what a kernel *asks* for. How long that takes
@@ -455,6 +474,14 @@ in32.plot()
 # wavefronts; and it executes more instructions a byte. Three things have changed at once, and this
 # row does not say which of them it was: one change at a time would.
 #
+# Now use the predicted time as a tool: one change, one look at the bounds, the next change.
+
+# %% [markdown] exercise="week0/mirror_rows" part="task"
+# %% exercise="week0/mirror_rows" part="skeleton"
+# %% exercise="week0/mirror_rows" part="grade"
+# %% [markdown] exercise="week0/mirror_rows" part="solution"
+
+# %% [markdown]
 # ## 7. What production code does beyond this
 #
 # What is left over are sizes that are no multiple of 8, and a compile with the right promises for

@@ -63,6 +63,10 @@ class Definition:
         """The entry of the solution, which gates compare counts with."""
         return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
 
+    def as_given(self) -> Any:
+        """The entry of the skeleton, which gates compare times with."""
+        return operator.attrgetter(self.entry)(self.source.skeleton_module())
+
     def solution_text(self) -> str:
         """The solution as Markdown: code, then analysis."""
         return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
@@ -132,7 +136,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
-    submission = Submission(value, arch, exercise.reference, exercise.groups)
+    submission = Submission(value, arch, exercise.reference, exercise.groups, exercise.as_given)
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Pass(group.name, group.run(submission)))

@@ -16,9 +16,11 @@ docstring and imports.
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from forgekit.errors import usage_error
 from forgekit.text import plural
@@ -29,12 +31,24 @@ _BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$"
 
 @dataclass(frozen=True)
 class Source:
-    """A solution file, read. path; solution: its code without marks; skeleton: what a student
-    gets."""
+    """A solution file, read. path; imports: its docstring and imports; solution: its code without
+    marks; skeleton: what a student gets."""
 
     path: Path
+    imports: str
     solution: str
     skeleton: str
+
+    def skeleton_module(self) -> ModuleType:
+        """Run the skeleton as a module of its own, which is in no file."""
+        text = f"{self.imports}\n{self.skeleton}"
+        name = f"{self.path.parent.name}_as_given"
+        file = str(self.path.with_name(f"{name}.py"))
+        # CuTe DSL reads the source of a kernel, and inspect looks for it here.
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        module = ModuleType(name)
+        exec(compile(text, file, "exec"), vars(module))
+        return module
 
 
 def read_source(path: Path) -> Source:
@@ -71,7 +85,8 @@ def read_source(path: Path) -> Source:
     if marked is not None or solution == skeleton:
         remedy = f"mark them with {_BEGIN} and {_END}"
         raise usage_error(path.name, "no marked lines", "lines to be found out", remedy)
-    return Source(path, _text(solution), _text(skeleton))
+    imports = "\n".join(text.splitlines()[:first])
+    return Source(path, imports, _text(solution), _text(skeleton))
 
 
 def _blank(marked: list[str], indent: str) -> list[str]:

@@ -204,7 +204,7 @@ def count(
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     if blocks is not None:
-        recording = sampled(kernel, args, blocks, _FIRST)
+        _, recording = sampled(kernel, args, blocks, _FIRST)
         found = of_recording(kernel.name, recording, chosen, pace=True)
         return replace(found, first_accesses=first_accesses(recording.read(_FIRST)))
     call = recorded(kernel, args, _FIRST)

@@ -99,18 +99,23 @@ def recorded(
     return call
 
 
-def sampled(kernel: CompiledKernel, args: tuple[Any, ...], blocks: int, *makes: Make) -> Recording:
-    """Run some blocks of each launch, with copies of the arguments, and return what happened.
+def sampled(
+    kernel: CompiledKernel, args: tuple[Any, ...], blocks: int, *makes: Make
+) -> tuple[tuple[Any, ...], Recording]:
+    """Run some blocks of each launch with copies of the arguments.
+
+    Returns:
+        The copies after the run, and what happened.
 
     Raises:
         UsageError: fewer than 8 blocks.
         KernelError: what stopped the kernel.
     """
     changes = {"keep": False, "shares": True, "blocks": blocks, "sanitize": False}
-    _, error, recording = _run(kernel, args, *makes, **changes)
+    after, error, recording = _run(kernel, args, *makes, **changes)
     if error is not None:
         raise error
-    return recording
+    return after, recording
 
 
 def _run(

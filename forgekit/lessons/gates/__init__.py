@@ -22,11 +22,13 @@ from forgekit.lessons.gates.gate import (
     hinted,
     looks_like,
 )
+from forgekit.lessons.gates.speed import faster_than_given
 from forgekit.lessons.gates.submission import Case, Group, Submission
 from forgekit.lessons.gates.values import values
 
 __all__ = [
     "Case", "Counter", "Evidence", "GateError", "Group", "Misconception", "Pair", "Submission",
-    "answer", "answers", "choices", "clean", "counted", "counters", "economical", "found", "hinted",
-    "key_of", "keys", "looks_like", "one_of", "python_function", "values",
+    "answer", "answers", "choices", "clean", "counted", "counters", "economical",
+    "faster_than_given", "found", "hinted", "key_of", "keys", "looks_like", "one_of",
+    "python_function", "values",
 ]  # fmt: skip

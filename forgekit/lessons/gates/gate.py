@@ -48,7 +48,7 @@ class Evidence:
     kinds: of the sanitizer's findings or of the error that stopped the kernel (such as
     "shared-race", "out-of-bounds"); hints: facts about wrong values, as `fk.check` gives them;
     got: parameter's position -> the tensor after the run; case: the call; counts: the profile;
-    error: what stopped the kernel. What does not apply is empty or None.
+    error: what stopped the kernel; time: the predicted one. What does not apply is empty or None.
     """
 
     kinds: tuple[str, ...] = ()
@@ -58,6 +58,7 @@ class Evidence:
     case: Any = None
     counts: Any = None
     error: KernelError | None = None
+    time: Any = None
 
 
 @dataclass(frozen=True)

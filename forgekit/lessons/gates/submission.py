@@ -83,14 +83,16 @@ class Submission:
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
         the virtual GPU, None for the usual. solution: gives what the exercise's solution hands in,
-        for gates that compare with it. groups: those that it goes through, for the runs that they
-        want. last: the case of the latest call, which is the one that failed where one has.
+        and given what its skeleton does, for gates that compare with it. groups: those that it goes
+        through, for the runs that they want. last: the case of the latest call, which is the one
+        that failed where one has.
     """
 
     value: Any
     arch: str | None = None
     solution: Callable[[], Any] | None = None
     groups: Sequence[Group] = ()
+    given: Callable[[], Any] | None = None
     last: Case | None = None
     _cases: dict[CallKey, Case] = field(default_factory=dict)
     _keys: dict[int, CallKey] = field(default_factory=dict)  # id of a case -> its call
@@ -138,6 +140,28 @@ class Submission:
         for make in makes:
             call.read(make)
         return of_call(call), dict(zip(args, call.after, strict=True))
+
+    def sampled(
+        self, case: Case, blocks: int, args: dict[int, Any]
+    ) -> tuple[Profile, dict[int, Any]]:
+        """One call of which some blocks run, as in `fk.profile(…, blocks=)`: the profile, and the
+        arguments as they are after it.
+
+        args: the call's, by position.
+
+        Raises:
+            GateError: it does not compile, or was stopped.
+        """
+        from forgekit.profiling.profile import of_recording
+        from forgekit.tracing.recordings import sampled
+
+        run = self.compiled(case)
+        try:
+            after, recording = sampled(run, tuple(args.values()), blocks)
+        except KernelError as error:
+            raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
+        profile = of_recording(run.name, recording, pace=True)
+        return profile, dict(zip(args, after, strict=True))
 
     def compiled(self, case: Case, device: str = "virtual") -> CompiledKernel:
         """Compiled for a case; one compilation serves all cases of equal specs.

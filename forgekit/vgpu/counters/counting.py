@@ -230,10 +230,11 @@ class _Sampled:
                 ("pairs", 2 * rules.SECTOR_BYTES),
             ):
                 # Of each tensor alone: blocks may share one and divide another among them.
-                found[f"{way}_{unit}"] = sum(
-                    whole(*(t.distinct(way, size, a) for t in (even, odd, both)),
-                          -(-a.size_bytes // size)) for a in allocations
-                )  # fmt: skip
+                count = 0
+                for at in allocations:
+                    one, other, union = (t.distinct(way, size, at) for t in (even, odd, both))
+                    count += whole(one, other, union, -(-at.size_bytes // size))
+                found[f"{way}_{unit}"] = count
         return found
 
 

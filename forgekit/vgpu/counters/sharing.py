@@ -107,7 +107,7 @@ class Sharing(Listener):
                     sectors = np.arange(
                         begin // SECTOR_BYTES, -(-(begin + int(size)) // SECTOR_BYTES)
                     )
-                    launch.add(_WAYS[kind], np.int64(position[int(b)] << _WARP), sectors)
+                    launch.add(_WAYS[kind], np.array([position[int(b)] << _WARP]), sectors)
 
 
 class _Launch:

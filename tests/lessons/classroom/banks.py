@@ -41,8 +41,7 @@ def names_in(notebook: Path) -> list[str]:
 def answer(name: str, chance: random.Random) -> tuple[str, str]:
     """(what it is, its text): the solution as often as a wrong one, now and then the skeleton."""
     e = exercise(name)
-    whole = e.source.path.read_text(encoding="utf-8")
-    imports = whole[: whole.index(e.source.solution.splitlines()[0])]
+    imports = f"{e.source.imports}\n\n\n"
     draw = chance.random()
     if draw < 0.5:
         return "right", imports + e.source.solution

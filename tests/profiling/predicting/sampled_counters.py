@@ -1,6 +1,6 @@
 """How far the counters of a sample are from those of a whole launch: a table.
 
-    python -m tests.profiling.predicting.sampled_counters [blocks]
+python -m tests.profiling.predicting.sampled_counters [blocks]
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def differences(case: Case, blocks: int = BLOCKS) -> dict[str, float]:
     args = case.make(case.sizes[0])
     with options(progress=False):
         (whole,) = recorded(kernel, args).recording.counts
-        (part,) = sampled(kernel, args, blocks).counts
+        (part,) = sampled(kernel, args, blocks)[1].counts
     assert whole.sample is None and part.sample is not None, case.name
     exact, guessed = counters(whole), counters(part)
     return {name: guessed[name] / n - 1 if n else float(guessed[name] > 0)

@@ -1,0 +1,154 @@
+"""A gate on the predicted time: never measured, so that it is equal on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
+from forgekit.lessons.gates.submission import Case, Group, MakeCase, Submission
+from forgekit.profiling.predicting.predicted import PredictedTime, predicted_time
+
+if TYPE_CHECKING:
+    import torch
+
+    from forgekit.profiling.profile import Profile
+
+GPU = "H200"
+_MARK = -768.0  # what outputs hold before the call; exact in every floating-point type
+_LEAST = 0.8  # of the elements that the blocks of a sample write if all blocks write as many
+
+_given: dict[Hashable, PredictedTime] = {}  # times of kernels as they were given
+
+
+def faster_than_given(
+    make: MakeCase,
+    size: tuple[int, ...],
+    dtype: str = "float32",
+    *,
+    times: float = 2.0,
+    blocks: int = 16,
+    misconceptions: Sequence[Misconception] = (),
+    rtol: float = 1e-3,
+) -> Group:
+    """A group that compares the predicted time on an H200 with that of the kernel as it was given.
+
+    Passed is a call whose whole interval lies below the given kernel's time divided by `times`:
+    nine of ten predictions lie so near, so chance does not pass it. The outputs are compared where
+    the blocks of the sample write, and they have to write their part.
+
+    Args:
+        make: as in `values`, for floating-point outputs. size: one at which the launch is not what
+            bounds the given kernel. blocks: of each launch that run, as in `fk.profile`.
+        misconceptions: shown by what the profile counted.
+        rtol: relative to the largest value expected.
+    """
+
+    def run(submission: Submission) -> str:
+        assert submission.given is not None
+        case = submission.case(make, size, dtype)
+        args = submission.arguments(case)
+        marked = args | {k: args[k].fill_(_MARK) for k in case.expected}
+        profile, after = submission.sampled(case, blocks, marked)
+        _same_work(profile, case, after, rtol)
+        time = _time_of(profile)
+        given = _of_given(submission, case, blocks)
+        assert given.us is not None
+        if time.us is None or time.high is None:
+            raise GateError(
+                f"{time.headline}.",
+                look_at="Solve it without that: this gate needs a predicted time.",
+            )
+        limit = given.us / times
+        if time.high > limit:
+            evidence = Evidence(case=case, counts=profile, time=time)
+            raise GateError(
+                _describe(time, given, limit, case.label),
+                explained(misconceptions, evidence),
+                f'fk.profile(*{{failed}}, blocks={blocks}).time("{GPU}")',
+            )
+        return f"predicted {_interval(time)}, as given {_us(given.us)} µs"
+
+    return Group("Predicted time", run)
+
+
+def _time_of(profile: Profile) -> PredictedTime:
+    """The time of a profile; what `fk.predict` wrote down waits for the student's own."""
+    paces = [launch.pace for launch in profile.launches if launch.pace is not None]
+    return predicted_time(profile.name, paces, GPU)
+
+
+def _of_given(submission: Submission, case: Case, blocks: int) -> PredictedTime:
+    """The predicted time of the kernel as it was given."""
+    assert submission.given is not None
+    key = submission.given, case.label, submission.arch, blocks
+    if key not in _given:
+        given = Submission(submission.given(), submission.arch)
+        _given[key] = _time_of(given.sampled(case, blocks, given.arguments(case))[0])
+    return _given[key]
+
+
+def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float) -> None:
+    """Raises GateError if the blocks that ran wrote something else, or too little.
+
+    Of several launches the later ones read what blocks left out of the sample would have written,
+    so only their bytes are compared.
+    """
+    if len(profile.launches) != 1:
+        needed = sum(want.numel() * after[k].element_size() for k, want in case.expected.items())
+        stored = 32 * sum(x.pace[1].written_sectors for x in profile.launches if x.pace)
+        if stored < _LEAST * needed:
+            raise GateError(
+                f"With {case.label} the launches write about {stored:,} bytes of memory; the "
+                f"result has {needed:,}."
+            )
+        return
+    pace = profile.launches[0].pace
+    assert pace is not None
+    sample = pace[1].sample
+    part = sample.blocks / pace[0].blocks if sample else 1.0
+    for position, want in case.expected.items():
+        got = after[position]
+        written = got != _MARK
+        count, least = int(written.sum()), _LEAST * part * want.numel()
+        if count < least:
+            raise GateError(
+                f"With {case.label} the blocks that ran write {count:,} elements; their part of "
+                f"the result is {part * want.numel():,.0f}.",
+                look_at="Each block has to do its part of the work, at every size.",
+            )
+        off = _far(got[written], want[written], rtol)
+        if off:
+            raise GateError(
+                f"With {case.label} {off:,} of the {count:,} elements that the blocks of a sample "
+                "write are wrong. At the small sizes of the group before, all are right.",
+                look_at="Does an index, or the grid, rely on a small size?",
+            )
+
+
+def _far(got: torch.Tensor, want: torch.Tensor, rtol: float) -> int:
+    """How many elements are wrong; a NaN is, where none is expected."""
+    wide = want.to(got.dtype).double()
+    allowed = rtol * wide.abs().max() if len(wide) else 0.0
+    return int((~((got.double() - wide).abs() <= allowed)).sum())
+
+
+def _describe(time: PredictedTime, given: PredictedTime, limit: float, label: str) -> str:
+    found = [
+        f"Predicted on an {GPU} with {label}: {_interval(time)}, bound by {time.bound_text}.",
+        f"As given the kernel takes {_us(given.us)} µs, bound by {given.bound_text}. The whole "
+        f"interval has to lie below {_us(limit)} µs.",
+    ]
+    source, share = next(((s, n) for s, n in time.lines if s is not None), (None, 0.0))
+    if source is not None:
+        found.append(f"{100 * share:.0f} % of {time.bound_text} at {source.where}: {source.text}")
+    return "\n".join(found)
+
+
+def _interval(time: PredictedTime) -> str:
+    return f"{_us(time.us)} µs ({_us(time.low)} to {_us(time.high)})"
+
+
+def _us(value: float | None) -> str:
+    assert value is not None
+    return f"{value:,.1f}"

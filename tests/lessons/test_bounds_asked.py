@@ -1,0 +1,96 @@
+"""Exercises about bounds: the numbers in their tasks, and the answers, are those of a run."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import forgekit as fk
+from forgekit.course import load_part
+from forgekit.lessons.exercise import exercise
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ast.Import | ast.ImportFrom | ast.FunctionDef
+
+
+def functions(notebook: str) -> ModuleType:
+    """What a notebook imports and defines, without what it runs."""
+    path = ROOT / notebook
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if isinstance(node, KEPT)]
+    module = ModuleType(path.stem)
+    exec(compile(tree, str(path), "exec"), vars(module))
+    return module
+
+
+def asked(name: str) -> Any:
+    return load_part(exercise(name).folder, "exercise")
+
+
+def timed(function: Any, specs: Any, *args: Any, blocks: int = 16) -> tuple[Any, Any]:
+    run = fk.compile(function, *specs, device="virtual")
+    p = fk.profile(run, *args, blocks=blocks)
+    return p, p.time("H200")
+
+
+@pytest.mark.parametrize("kernel", "ABCD")
+def test_what_bounds(kernel):
+    import torch
+
+    about, n = asked("week0/what_bounds"), 4096
+    of = {nr: functions(f"week0_copy_transpose/{nr}.py") for nr in
+          ("03_copy_fast", "05_transpose", "06_transpose_to_the_limit")}  # fmt: skip
+    limit = of["06_transpose_to_the_limit"]
+    x, y = (fk.zeros(n, n, dtype=torch.float16, device="virtual") for _ in range(2))
+    function, specs = {
+        "A": (of["03_copy_fast"].flat(of["03_copy_fast"].copy_elements), (x, y)),
+        "B": (limit.make_transpose(64, 64), (x, y)),
+        "C": (of["05_transpose"].scatter, (x, y)),
+        "D": (limit.vectorised, limit.eights(x, y)),
+    }[kernel]
+    p, time = timed(function, specs, x, y)
+    grid = p.launches[0].grid
+    waves = p.shared_load_wavefronts + p.shared_store_wavefronts
+    found = (grid[0] * grid[1], p.warp_instructions, waves,
+             p.global_load_sectors + p.global_store_sectors)  # fmt: skip
+    for said, number in zip(about.COUNTS[kernel], found, strict=True):
+        assert said * 1000 == pytest.approx(number, rel=0.02, abs=500)
+    words = {"shared memory": "shared-memory wavefronts"}
+    assert time.bound_text == words.get(about.RIGHT[kernel], about.RIGHT[kernel])
+    quotients = {b: about._us(kernel, b) for b in about.RATES}
+    assert max(quotients, key=quotients.get) == about.RIGHT[kernel]
+    row = f"| {kernel} | {about.COUNTS[kernel][0]} | {about.COUNTS[kernel][1]:,} |"
+    assert row in about.EXERCISE.task
+
+
+@pytest.mark.parametrize("call", ["A", pytest.param("B", marks=pytest.mark.weekly), "C", "D"])
+def test_what_helps(call):
+    about, notebook = asked("week1/what_helps"), functions("week1_reduce/03_bytes_in_flight.py")
+    kernel, rows, columns, blocks, us = about.CALLS[call]
+    x, y = fk.zeros(rows, columns, device="virtual"), fk.zeros(rows, device="virtual")
+    p, time = timed(getattr(notebook, kernel), notebook.promised(x, y), x, y, blocks=8)
+    assert p.launches[0].grid[0] == blocks
+    assert time.us == pytest.approx(us, rel=0.03)
+    assert time.bound_text == about.BOUNDS[call]
+    said = f"| {call} | `{kernel}` | {rows:,} × {columns:,} | {blocks:,} | {us} µs |"
+    assert said in about.EXERCISE.task
+
+
+@pytest.mark.parametrize("call", "ABC")
+def test_one_launch_or_bytes(call):
+    about, e = asked("week2/one_launch_or_bytes"), exercise("week2/fuse_three")
+    launches, rows, us = about.CALLS[call]
+    x, y = (fk.zeros(rows, 512, device="virtual") for _ in range(2))
+    bias = fk.zeros(1, 512, device="virtual")
+    specs = (fk.spec(x, static=[1], align=16), fk.spec(bias, static=[0, 1], align=16), 0.5,
+             fk.spec(y, static=[1], align=16))  # fmt: skip
+    function = e.as_given() if launches == 3 else e.reference()
+    p, time = timed(function, specs, x, bias, 0.5, y)
+    assert len(p.launches) == launches
+    assert time.us == pytest.approx(us, rel=0.03)
+    assert time.bound_text == about.BOUNDS[call]
+    assert f"| {call} | {launches} | {rows:,} |" in about.EXERCISE.task

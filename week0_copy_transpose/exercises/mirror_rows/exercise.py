@@ -1,0 +1,107 @@
+"""Exercise week0/mirror_rows: halve the predicted time of a kernel that is right."""
+
+from __future__ import annotations
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import (
+    Case,
+    clean,
+    counted,
+    faster_than_given,
+    looks_like,
+    values,
+)
+
+__all__ = ["EXERCISE"]
+
+_LARGE = (2048, 8192)
+_ELEMENTS = _LARGE[0] * _LARGE[1]
+
+
+def _case(m: int, n: int, dtype: torch.dtype) -> Case:
+    x, y = (make(m, n, dtype=dtype, device="virtual") for make in (fk.randn, fk.empty))
+    spec = fk.spec(x, divisible={1: 8}, align=16)
+    return Case((x, y), {1: x.flip(1)}, f"{m:,}×{n:,} float16", {0: spec, 1: spec})
+
+
+def _mirrored_in_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x.reshape(len(x), -1, 8).flip(2).reshape(x.shape)
+
+
+EXERCISE = Exercise(
+    title="halve a predicted time",
+    task="""
+`mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple of
+8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds four
+ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192. The **whole
+interval** has to lie below half of what the given kernel takes, so being a little faster is not
+enough. Look at the bounds after each change:
+
+`fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
+""",
+    hints=(
+        "Which bound is the longest, and which is the second? A change that shortens only the first "
+        "leaves you with the second.",
+        "Fewer blocks, fewer instructions and more bytes in flight at the same time: each thread "
+        "has to move more bytes with each of its accesses. How many bytes can one access move?",
+        "In the line with `mX[row, col]`, let `zipped_divide` give a thread a whole vector of 8 "
+        "elements. Both the place of the vector in its row and the elements inside the vector "
+        "change ends; registers turn the latter, as in section 2.",
+    ),
+    analysis="""
+The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs 13 µs for the
+same bytes. Larger blocks do not help: with 1,024 threads the start of blocks is short, and the
+kernel waits for memory, since a thread asks for two bytes and a block is not replaced before its
+last warp has ended. A grid of two dimensions removes the divisions, which are only the third bound.
+Vectors shorten all three: an eighth of the blocks, an eighth of the instructions, and eight times
+the bytes in flight. What is left is device memory, and that bound is the least that any kernel has.
+(These times are predicted for an H200, not measured.)
+""",
+    entry="mirror_rows",
+    groups=(
+        values(
+            _case,
+            sizes=[(1, 8), (2, 16), (3, 24), (1, 2048), (5, 264), (33, 1000), (7, 4104)],
+            dtypes=("float16",),
+            rtol=0,
+            atol=0,
+            drawn=lambda m, n: (m, -(-n // 8) * 8),
+            misconceptions=[
+                looks_like(_mirrored_in_vectors, "each vector is turned where it is: vector v of a "
+                           "row has to go to the place of vector N / 8 - 1 - v."),
+                looks_like(lambda x, y: _mirrored_in_vectors(x, y).flip(1),
+                           "the vectors have changed places, but the elements inside each of them "
+                           "still stand in the old order."),
+                looks_like(lambda x, y: x, "nothing is reversed."),
+            ],
+        ),
+        clean(_case, sizes=[(5, 264)], dtype="float16"),
+        faster_than_given(
+            _case,
+            _LARGE,
+            "float16",
+            misconceptions=[
+                counted(
+                    lambda p: p.global_load_requests >= _ELEMENTS // 32
+                    and p.launches[0].grid[0] * p.launches[0].block[0] >= _ELEMENTS,
+                    "each thread still moves one element of 2 bytes, as in the given kernel. The "
+                    "size of a block changes how many blocks start, and not what a thread asks "
+                    "for.",
+                ),
+                counted(
+                    lambda p: p.global_load_requests >= _ELEMENTS // 32,
+                    "there are fewer blocks or fewer divisions now, but a load still brings 2 "
+                    "bytes for a lane where it could bring 16.",
+                ),
+                counted(
+                    lambda p: p.global_store_requests > p.global_load_requests,
+                    "loads are wide now, and stores are still single elements.",
+                ),
+            ],
+        ),
+    ),
+    praise="The bound that you removed is not the bound that you have now: that is how tuning ends.",
+)  # fmt: skip

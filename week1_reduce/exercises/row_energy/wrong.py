@@ -1,0 +1,19 @@
+"""Wrong solutions of week1/row_energy."""
+
+from forgekit.lessons.wrong import Wrong
+
+WRONG = (
+    Wrong("another block size", {"(4, 8)": "(4, 1)", "range_constexpr(8)": "range_constexpr(1)",
+                                 "vectors, 256": "vectors, 32", "tile * 256": "tile * 32",
+                                 "bidx * 4 + tidx": "bidx * 8 + tidx", "shape[0], 4)": "shape[0], 8)",
+                                 "block=(128, 1, 1)": "block=(256, 1, 1)"},
+          "the size of a block changes neither"),
+    Wrong("two vectors", {"(4, 8)": "(4, 2)", "range_constexpr(8)": "range_constexpr(2)",
+                          "vectors, 256": "vectors, 64", "tile * 256": "tile * 64"},
+          "it is still the waiting that bounds it"),
+    Wrong("the tail left out", {"cute.ceil_div(vectors, 256)": "vectors // 256"},
+          "behind the last 1,024 elements"),
+    Wrong("not squared", {"(rX.load() * rX.load())": "rX.load()"}, "and not their squares"),
+    Wrong("lane 0 alone", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
+          "the sums of the other 31 lanes"),
+)  # fmt: skip

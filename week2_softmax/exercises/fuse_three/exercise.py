@@ -1,0 +1,98 @@
+"""Exercise week2/fuse_three: halve the predicted time of three launches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import (
+    Case,
+    clean,
+    counted,
+    faster_than_given,
+    looks_like,
+    values,
+)
+
+__all__ = ["EXERCISE"]
+
+
+def _case(m: int, dtype: torch.dtype) -> Case:
+    x, y = fk.randn(m, 512, device="virtual"), fk.empty(m, 512, device="virtual")
+    x[:: max(m // 2, 1)] += 2000  # exponentials of it overflow
+    bias = fk.randn(1, 512, seed=5, device="virtual")
+    specs = {
+        0: fk.spec(x, static=[1], align=16),
+        1: fk.spec(bias, static=[0, 1], align=16),
+        3: fk.spec(y, static=[1], align=16),
+    }
+    expected = (x.double() * 0.125 + bias).softmax(1)
+    return Case((x, bias, 0.125, y), {3: expected}, f"{m:,}×512", specs)
+
+
+def _softmax(change: Any) -> Any:
+    return lambda x, bias, scale, y: change(x.double(), bias.double(), scale).softmax(1)
+
+
+EXERCISE = Exercise(
+    title="halve the time of three launches",
+    task="""
+`y[m, :] = softmax(scale · x[m, :] + bias)`, for rows of 512 float32, with the same bias for all
+rows. Three launches compute it: scale and bias, exponentials, division; each of them reads a
+matrix and writes one, 16 bytes a lane in whole sectors. Halve the predicted time on an H200 for
+16,384 rows. The **whole interval** has to lie below half of what the given launches take together.
+Called as `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
+
+`fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
+""",
+    hints=(
+        "How many times the bytes of x do the three launches move, and what is the least?",
+        "Where could a row wait between two of the steps, if not in y? A lane has 16 elements.",
+        "In the line `write(rY, mY, row)` of the first two kernels the row leaves the registers, "
+        "only to come back. `rY` already holds what the next step wants.",
+    ),
+    analysis="""
+Three launches read and write a matrix each: six times the bytes of x. One launch reads x once and
+writes y once, a third of that. To fuse only two of the three leaves four times the bytes, which is
+two thirds of the time. The block size hardly matters for what is bound by memory; where a block is
+one warp, the start of 16,384 blocks takes 10 µs for each launch, which is not what bounds them.
+(These times are predicted for an H200, not measured.)
+""",
+    entry="fuse_three",
+    groups=(
+        values(
+            _case,
+            sizes=[(1,), (4,), (5,), (8,), (33,)],
+            misconceptions=[
+                looks_like(_softmax(lambda x, bias, scale: x + bias), "the scale is missing.", rtol=0.01),
+                looks_like(_softmax(lambda x, bias, scale: x * scale), "the bias is missing."),
+                looks_like(_softmax(lambda x, bias, scale: (x + bias) * scale),
+                           "the bias is scaled as well."),
+            ],
+        ),
+        clean(_case, sizes=[(5,)]),
+        faster_than_given(
+            _case,
+            (16384,),
+            misconceptions=[
+                counted(
+                    lambda p: len(p.launches) == 3,
+                    "there still are three launches, and each reads a matrix and writes one.",
+                ),
+                counted(
+                    lambda p: len(p.launches) == 2,
+                    "two launches still move four times the bytes of x. One more step can stay in "
+                    "registers.",
+                ),
+                counted(
+                    lambda p: p.global_load_bytes_asked > 3 * 16384 * 512 * 4,
+                    "it is one launch, and x is read more than once.",
+                ),
+            ],
+        ),
+    ),
+    praise="A third of the bytes, about a third of the time.",
+)  # fmt: skip

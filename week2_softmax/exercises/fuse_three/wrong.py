@@ -1,0 +1,46 @@
+"""Wrong solutions of week2/fuse_three."""
+
+from forgekit.lessons.wrong import Wrong
+
+_FUSED = """        x = rY.load() * scale + read(mBias, 0).load()
+"""
+_BIASED = '''@cute.kernel
+def biased_kernel(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.Tensor):
+    row, _, _ = cute.arch.block_idx()
+    rY = read(mX, row)
+    rY.store(rY.load() * scale + read(mBias, 0).load())
+    write(rY, mY, row)
+
+
+@cute.jit
+def fuse_three('''
+_LAUNCH = "    fused_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)\n"
+_FIRST = ("    biased_kernel(mX, mBias, scale, mY).launch("
+          "grid=(mX.shape[0], 1, 1), block=(32, 1, 1))\n")
+_DIVIDED = '''@cute.kernel
+def divided_kernel(mY: cute.Tensor):
+    row, _, _ = cute.arch.block_idx()
+    rY = read(mY, row)
+    s = rY.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
+    rY.store(rY.load() * (1.0 / cute.arch.warp_reduction(s, operator.add)))
+    write(rY, mY, row)
+
+
+'''
+_LAST = "    divided_kernel(mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))\n"
+_SECOND = _LAUNCH.replace("(mX,", "(mY,")
+WRONG = (
+    Wrong("only larger blocks", {"@cute.jit\ndef fuse_three(": _DIVIDED + _BIASED,
+                                 _FUSED: "        x = rY.load()\n", "rY.store(e * (1.0 / s))":
+                                 "rY.store(e)", _LAUNCH: _FIRST + _SECOND + _LAST},
+          "there still are three launches"),
+    Wrong("two of three fused", {"@cute.jit\ndef fuse_three(": _BIASED,
+                                 _FUSED: "        x = rY.load()\n", _LAUNCH: _FIRST + _SECOND},
+          "One more step can stay in registers"),
+    Wrong("no scale", {" * scale +": " +"}, "the scale is missing"),
+    Wrong("no bias", {" + read(mBias, 0).load()": ""}, "the bias is missing"),
+    Wrong("the bias scaled", {"rY.load() * scale + read(mBias, 0).load()":
+                              "(rY.load() + read(mBias, 0).load()) * scale"},
+          "the bias is scaled as well"),
+    Wrong("no maximum", {"cute.math.exp(x - m,": "cute.math.exp(x,"}, "NaN"),
+)  # fmt: skip

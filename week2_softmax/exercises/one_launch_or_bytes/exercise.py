@@ -1,0 +1,80 @@
+"""Exercise week2/one_launch_or_bytes: what bounds three calls, and which of two changes is better."""
+
+from __future__ import annotations
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import choices
+
+__all__ = ["BOUNDS", "CALLS", "EXERCISE"]
+
+# of week2/fuse_three: launches, rows, predicted µs; tests/lessons/test_bounds_asked.py compares
+# with a run
+CALLS = {"A": (3, 16_384, 57), "B": (3, 64, 7.8), "C": (1, 16_384, 19)}
+BOUNDS = {"A": "device memory", "B": "the launch itself", "C": "device memory"}
+_CHANGES = {"change of A": "one launch", "change of B": "one launch", "change of C": "bfloat16"}
+_MOVED = {"A": "201 MB, which take 40 µs", "B": "0.8 MB, which take 0.2 µs",
+          "C": "67 MB, which take 13 µs"}  # fmt: skip
+_NO = {
+    ("A", "the launch itself"): "three launches cost 6 µs, and the call takes 57.",
+    ("A", "special functions"): "8.4 million exponentials take 2 µs.",
+    ("B", "device memory"): f"it moves {_MOVED['B']}.",
+    ("B", "special functions"): "32,768 exponentials take no time that could be seen.",
+    ("C", "the launch itself"): "one launch costs 4 µs, and the call takes 19.",
+    ("C", "special functions"): "8.4 million exponentials take 2 µs.",
+}
+_WORSE = {
+    ("change of A", "bfloat16"): "bfloat16 halves the bytes; one launch in place of three leaves a "
+    "third of them.",
+    ("change of B", "bfloat16"): f"B moves {_MOVED['B']}: to halve them changes nothing.",
+    ("change of C", "one launch"): "C is one launch already.",
+}
+
+EXERCISE = Exercise(
+    title="choose between fewer launches and fewer bytes",
+    task="""
+`softmax(scale · x + bias)` over rows of 512 float32, as three launches, each of which reads a
+matrix and writes one, or fused. Times are predicted for an H200.
+
+| | launches | rows | moved | exponentials | predicted |
+|---|---|---|---|---|---|
+| A | 3 | 16,384 | 201 MB | 8,388,608 | 57 µs |
+| B | 3 | 64 | 0.8 MB | 32,768 | 7.8 µs |
+| C | 1 | 16,384 | 67 MB | 8,388,608 | 19 µs |
+
+Memory moves 5.1 MB in a microsecond. The first launch costs 3.7 µs and each one after it 1 µs. All
+multiprocessors together compute 4 million exponentials in a microsecond. What bounds each call:
+`"device memory"`, `"the launch itself"` or `"special functions"`? And which change shortens it
+most: `"one launch"`, or all matrices in `"bfloat16"`?
+""",
+    hints=(
+        "Compute three quotients for each call: bytes by rate, exponentials by rate, and what its "
+        "launches cost.",
+        "The launches of A and B cost the same. What else does B do?",
+        "For the change: by what factor does it shorten the longest bound? Three launches move six "
+        "times the bytes of x, one moves two.",
+    ),
+    analysis="""
+**A**: 201 / 5.1 = 40 µs of memory. One launch moves a third of that, `bfloat16` half. **B** takes
+as long as its launches: 5.7 µs, and the waiting of three small kernels; fewer bytes change nothing.
+**C** has 13 µs of memory left, and no second launch to save: there bytes are all that is left to
+save. Fusing is the better change in both A and B, and for two different reasons.
+""",
+    entry="diagnosis",
+    groups=(
+        choices(
+            BOUNDS,
+            ("device memory", "the launch itself", "special functions"),
+            _NO,
+            name="What bounds it",
+            look_at="Divide work by rate.",
+        ),
+        choices(
+            _CHANGES,
+            ("one launch", "bfloat16"),
+            _WORSE,
+            name="What shortens it",
+            look_at="By what factor does each change shorten the bound?",
+        ),
+    ),
+    praise="The same change, for two reasons.",
+)
