@@ -31,7 +31,6 @@ def asked(name: str) -> Any:
     return load_part(exercise(name).folder, "exercise")
 
 
-
 def timed(function: Any, specs: Any, *args: Any, blocks: int = 16) -> tuple[Any, Any]:
     run = fk.compile(function, *specs, device="virtual")
     p = fk.profile(run, *args, blocks=blocks)
