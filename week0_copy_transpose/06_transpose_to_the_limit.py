@@ -361,6 +361,9 @@ x16, y16 = (fk.empty(8192, 8192, dtype=torch.float16) for _ in range(2))
 fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
 
 # %% [markdown]
+# Recorded were 107 µs: this prediction is one of the few whose interval misses. It takes the loads of
+# a thread in the order of the PTX, and section 5 says why machine code may do better.
+#
 # `swizzled` moves no byte too many, has no conflict, and reaches 60 % of a copy; in float32 the
 # same kernel reaches 82 %. (`padded` has conflicts again: 33 elements of 16 bits are no whole
 # number of words, as in exercise 2 of `05_transpose`.) `vectorised` reaches 85 %. What does
@@ -395,9 +398,79 @@ counted16.roofline()
 # Instructions are one rate of several. Every other kind of work has a rate too:
 
 # %% [markdown] exercise="week0/what_bounds" part="task"
+# ### Exercise 2: name what bounds a kernel
+#
+# Four kernels move 4,096 × 4,096 float16 from X to Y: **A** copies one element per thread, in
+# blocks of 128. **B** transposes through a tile of 64 × 64 without padding. **C** transposes
+# without a tile and stores down the columns. **D** is `vectorised`. Counts are in thousands:
+#
+# | | blocks | instructions of warps | wavefronts of shared memory | sectors |
+# |---|---|---|---|---|
+# | A | 131.1 | 7,864 | 0 | 2,097 |
+# | B | 4.1 | 14,746 | 17,301 | 2,097 |
+# | C | 65.5 | 14,680 | 0 | 17,826 |
+# | D | 4.1 | 4,391 | 524 | 2,097 |
+#
+# In a microsecond an H200 starts 1.7 thousand blocks and issues 1,003 thousand instructions of
+# warps; its shared memory takes 251 thousand wavefronts, its L2 cache 206 thousand sectors; its
+# device memory moves 159 thousand sectors, each of X and Y once, 2,097 thousand in all. (The rates
+# are those that the predicted times of this course use.) What bounds each kernel: `"start of
+# blocks"`, `"issue slots"`, `"shared memory"`, `"L2 cache"` or `"device memory"`?
+#
+# <details><summary>Hint 1</summary>
+#
+# A bound is a quotient: the amount of work, divided by the rate. For each kernel compute how long
+# each of the five would take by itself.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# The longest of the five is the bound. Device memory takes the same time for all four: 2,097 / 159
+# µs.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# Go through the table by rows: in each row one count is large for its rate. Compare blocks with
+# 1.7, and not with the other counts.
+#
+# </details>
+
 # %% exercise="week0/what_bounds" part="skeleton"
+bounds = {  # each: "start of blocks", "issue slots", "shared memory", "L2 cache", "device memory"
+    # FILL ME IN (roughly 4 lines)
+    "A": None,
+    "B": None,
+    "C": None,
+    "D": None,
+}
+
 # %% exercise="week0/what_bounds" part="grade"
+fk.exercise("week0/what_bounds").grade(bounds)
+
 # %% [markdown] exercise="week0/what_bounds" part="solution"
+# <details><summary>Solution of exercise 2</summary>
+#
+# ```python
+# bounds = {  # each: "start of blocks", "issue slots", "shared memory", "L2 cache", "device memory"
+#     "A": "start of blocks",
+#     "B": "shared memory",
+#     "C": "L2 cache",
+#     "D": "device memory",
+# }
+# ```
+#
+# **A**: 131.1 / 1.7 = 77 µs to start its blocks, while memory needs 13. **B**: 17,301 / 251 = 69 µs
+# of wavefronts. **C**: 17,826 / 206 = 87 µs of sectors, most of them stored in part, which costs
+# even more. **D**: 13 µs, and no other quotient is longer: it takes as long as its bytes. No kernel
+# here is bound by issue slots, although B and C execute over three times as many instructions as D.
+#
+# A predicted time takes all quotients together, and adds what a launch costs. `p.time("H200")` of a
+# profile shows them as bars.
+#
+# </details>
 
 # %% [markdown]
 # ## 5. What fills a GPU
@@ -477,9 +550,97 @@ in32.plot()
 # Now use the predicted time as a tool: one change, one look at the bounds, the next change.
 
 # %% [markdown] exercise="week0/mirror_rows" part="task"
+# ### Exercise 3: halve a predicted time
+#
+# `mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
+# of 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds
+# four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192. The
+# **whole interval** has to lie below half of what the given kernel takes, so being a little faster
+# is not enough. Look at the bounds after each change:
+#
+# `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
+#
+# <details><summary>Hint 1</summary>
+#
+# Which bound is the longest, and which is the second? A change that shortens only the first leaves
+# you with the second.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Fewer blocks, fewer instructions and more bytes in flight at the same time: each thread has to
+# move more bytes with each of its accesses. How many bytes can one access move?
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# In the line with `mX[row, col]`, let `zipped_divide` give a thread a whole vector of 8 elements.
+# Both the place of the vector in its row and the elements inside the vector change ends; registers
+# turn the latter, as in section 2.
+#
+# </details>
+
 # %% exercise="week0/mirror_rows" part="skeleton"
+# FILL ME IN (roughly 20 lines)
+@cute.kernel
+def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    M, N = mX.shape
+    i = bidx * 256 + tidx
+    if i < M * N:
+        row, col = i // N, i % N
+        mY[row, N - 1 - col] = mX[row, col]
+
+
+@cute.jit
+def mirror_rows(mX: cute.Tensor, mY: cute.Tensor):
+    blocks = cute.ceil_div(cute.size(mX), 256)
+    mirror_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
+
+
 # %% exercise="week0/mirror_rows" part="grade"
+fk.exercise("week0/mirror_rows").grade(mirror_rows)
+
 # %% [markdown] exercise="week0/mirror_rows" part="solution"
+# <details><summary>Solution of exercise 3</summary>
+#
+# ```python
+# @cute.kernel
+# def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     gX = cute.zipped_divide(mX, (1, 8))  # ((1,8),(M,N/8))
+#     gY = cute.zipped_divide(mY, (1, 8))  # ((1,8),(M,N/8))
+#     M, vectors = gX.shape[1]
+#     i = bidx * 256 + tidx
+#     if i < M * vectors:
+#         row, v = i // vectors, i % vectors
+#         rX = cute.make_rmem_tensor(8, mX.element_type)
+#         rY = cute.make_rmem_tensor(8, mX.element_type)
+#         cute.autovec_copy(gX[(0, None), (row, v)], rX)
+#         for k in cutlass.range_constexpr(8):
+#             rY[k] = rX[7 - k]
+#         cute.autovec_copy(rY, gY[(0, None), (row, vectors - 1 - v)])
+#
+#
+# @cute.jit
+# def mirror_rows(mX: cute.Tensor, mY: cute.Tensor):
+#     blocks = cute.ceil_div(cute.size(mX), 8 * 256)
+#     mirror_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
+# ```
+#
+# The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs 13 µs for the
+# same bytes. Larger blocks do not help: with 1,024 threads the start of blocks is short, and the
+# kernel waits for memory, since a thread asks for two bytes and a block is not replaced before its
+# last warp has ended. A grid of two dimensions removes the divisions, which are only the third
+# bound. Vectors shorten all three: an eighth of the blocks, an eighth of the instructions, and
+# eight times the bytes in flight. What is left is device memory, and that bound is the least that
+# any kernel has. (These times are predicted for an H200, not measured.)
+#
+# </details>
 
 # %% [markdown]
 # ## 7. What production code does beyond this
@@ -531,7 +692,7 @@ for (m, n), guess in which.items():
 # One more thing a production transpose takes is a batch. You have all that it needs:
 
 # %% [markdown] exercise="week0/transpose_batch" part="task"
-# ### Exercise 2: transpose a batch of matrices
+# ### Exercise 4: transpose a batch of matrices
 #
 # `x` has B matrices of M × N, one after the other: shape (B, M, N), row-major. Turn each of them,
 # `y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, whole sectors on both
@@ -576,7 +737,7 @@ def transpose_batch(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week0/transpose_batch").grade(transpose_batch)
 
 # %% [markdown] exercise="week0/transpose_batch" part="solution"
-# <details><summary>Solution of exercise 2</summary>
+# <details><summary>Solution of exercise 4</summary>
 #
 # ```python
 # @cute.kernel

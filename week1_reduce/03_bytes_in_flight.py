@@ -805,9 +805,109 @@ fk.profile(run_vectors, x, y, blocks=32).time("H200")
 # exercise has a call that memory does not bound.
 
 # %% [markdown] exercise="week1/row_energy" part="task"
+# ### Exercise 6: halve the time of a kernel that waits
+#
+# `y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole vectors of 16 bytes. The kernel
+# below loads 16 bytes a lane, in whole sectors, and its instructions per byte are few: no counter
+# finds a fault. Halve its predicted time on an H200 for 512 rows of 16,384, without a second
+# launch. The **whole interval** has to lie below half of what the given kernel takes. Look at the
+# bounds after each change:
+#
+# `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
+#
+# <details><summary>Hint 1</summary>
+#
+# How many bytes has a multiprocessor in flight, if 512 warps share 132 of them and each has one
+# load of 512 bytes open?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# There are two ways to have more bytes in flight: more loads of a lane before it adds, or more
+# warps for a row. Which one needs no barrier?
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# The loop's body waits in the line that adds. Let it fill several vectors of registers before that
+# line, each with a predicate of its own; two are not enough.
+#
+# </details>
+
 # %% exercise="week1/row_energy" part="skeleton"
+# FILL ME IN (roughly 24 lines)
+@cute.kernel
+def energy_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    row, lane = bidx * 4 + tidx // 32, tidx % 32
+    if row < mX.shape[0]:
+        gX = cute.zipped_divide(mX[row, None], (4,))  # ((4),(N/4))
+        vectors = cute.size(gX, mode=[1])
+        rX = cute.make_rmem_tensor(4, Float32)
+        total = Float32(0.0)
+        for tile in cutlass.range(cute.ceil_div(vectors, 32), unroll=1):
+            rX.fill(0.0)
+            if tile * 32 + lane < vectors:
+                cute.autovec_copy(gX[(None, tile * 32 + lane)], rX)
+            total += (rX.load() * rX.load()).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        total = cute.arch.warp_reduction(total, operator.add)
+        if lane == 0:
+            mY[row] = total
+
+
+@cute.jit
+def row_energy(mX: cute.Tensor, mY: cute.Tensor):
+    blocks = cute.ceil_div(mX.shape[0], 4)
+    energy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+
+
 # %% exercise="week1/row_energy" part="grade"
+fk.exercise("week1/row_energy").grade(row_energy)
+
 # %% [markdown] exercise="week1/row_energy" part="solution"
+# <details><summary>Solution of exercise 6</summary>
+#
+# ```python
+# @cute.kernel
+# def energy_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     row, lane = bidx * 4 + tidx // 32, tidx % 32
+#     if row < mX.shape[0]:
+#         gX = cute.zipped_divide(mX[row, None], (4,))  # ((4),(N/4))
+#         vectors = cute.size(gX, mode=[1])
+#         rX = cute.make_rmem_tensor((4, 8), Float32)
+#         total = Float32(0.0)
+#         for tile in cutlass.range(cute.ceil_div(vectors, 256), unroll=1):
+#             rX.fill(0.0)
+#             for k in cutlass.range_constexpr(8):
+#                 i = tile * 256 + k * 32 + lane
+#                 if i < vectors:
+#                     cute.autovec_copy(gX[(None, i)], rX[None, k])
+#             total += (rX.load() * rX.load()).reduce(cute.ReductionOp.ADD, 0.0, 0)
+#         total = cute.arch.warp_reduction(total, operator.add)
+#         if lane == 0:
+#             mY[row] = total
+#
+#
+# @cute.jit
+# def row_energy(mX: cute.Tensor, mY: cute.Tensor):
+#     blocks = cute.ceil_div(mX.shape[0], 4)
+#     energy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+# ```
+#
+# 512 warps are four for each multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB
+# that section 5 asks for. So the kernel waits, some 400 ns for each of its 128 tiles, and nothing
+# else is busy. With eight vectors a lane it waits 16 times. A block of eight warps for each row
+# does as well: eight times as many warps, at the price of a barrier. Another block size changes
+# nothing, since the number of warps stays the same. Two vectors halve the waiting, but not the
+# launch, and the interval still reaches over the limit. (These times are predicted for an H200, not
+# measured.)
+#
+# </details>
 
 # %% [markdown]
 # ## 6. Short rows: several a warp
@@ -848,7 +948,7 @@ for name in ("vectors", "eight_lanes"):
 # bytes in flight in place of 512. A library looks at the length of the rows and chooses.
 
 # %% [markdown] exercise="week1/short_rows" part="task"
-# ### Exercise 6: share a warp among four rows
+# ### Exercise 7: share a warp among four rows
 #
 # Sums of rows that are too short for a warp: eight lanes a row, so four rows a warp and 16 a block
 # of 128. Any number of rows; rows are whole vectors of 16 bytes, of which there may be fewer than
@@ -893,7 +993,7 @@ def short_rows(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week1/short_rows").grade(short_rows)
 
 # %% [markdown] exercise="week1/short_rows" part="solution"
-# <details><summary>Solution of exercise 6</summary>
+# <details><summary>Solution of exercise 7</summary>
 #
 # ```python
 # @cute.kernel
@@ -925,9 +1025,82 @@ fk.exercise("week1/short_rows").grade(short_rows)
 # </details>
 
 # %% [markdown] exercise="week1/what_helps" part="task"
+# ### Exercise 8: say what bounds a call, and what would help
+#
+# Four sums of rows in float32, each with its time as predicted for an H200. A GPU starts about
+# 1,700 blocks in a microsecond, its memory moves at most 5.1 MB in that time, and an answer takes
+# 400 ns.
+#
+# | | kernel | rows × columns | blocks | predicted |
+# |---|---|---|---|---|
+# | A | `vectors` | 1,048,576 × 64 | 262,144 | 169 µs |
+# | B | `vectors` | 64 × 262,144 | 16 | 843 µs |
+# | C | `unrolled` | 32,768 × 4,096 | 8,192 | 124 µs |
+# | D | `unrolled` | 64 × 64 | 16 | 4.3 µs |
+#
+# What bounds each of them: `"start of blocks"`, `"latency"`, `"device memory"` or `"the launch
+# itself"`? And which change would help it most: `"more rows per block"`, `"more bytes in flight"`,
+# `"fewer bytes"` (a narrower type) or `"fewer launches"`? Each word is right once.
+#
+# <details><summary>Hint 1</summary>
+#
+# How long would the bytes of each call take at 5.1 MB per microsecond? One of the four calls is
+# near that time.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Of the others: how long do its blocks take to start? Which call is over before anything could take
+# long?
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# The row that is left has few warps and many turns. Section 4 computes how long they take.
+#
+# </details>
+
 # %% exercise="week1/what_helps" part="skeleton"
+diagnosis = {
+    # FILL ME IN (roughly 8 lines)
+    "A": None,  # "start of blocks", "latency", "device memory" or "the launch itself"
+    "B": None,
+    "C": None,
+    "D": None,
+    "A helped by": None,  # "more rows per block", "more bytes in flight", "fewer bytes" or
+    "B helped by": None,  # "fewer launches"
+    "C helped by": None,
+    "D helped by": None,
+}
+
 # %% exercise="week1/what_helps" part="grade"
+fk.exercise("week1/what_helps").grade(diagnosis)
+
 # %% [markdown] exercise="week1/what_helps" part="solution"
+# <details><summary>Solution of exercise 8</summary>
+#
+# ```python
+# diagnosis = {
+#     "A": "start of blocks",
+#     "B": "latency",
+#     "C": "device memory",
+#     "D": "the launch itself",
+#     "A helped by": "more rows per block",
+#     "B helped by": "more bytes in flight",
+#     "C helped by": "fewer bytes",
+#     "D helped by": "fewer launches",
+# }
+# ```
+#
+# **A** moves 268 MB, 53 µs, and starts 262,144 blocks, 154 µs: more rows per block, as in
+# `eight_lanes`. **B** has 64 warps on the whole GPU, and each waits 2,048 times for 400 ns: more
+# bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB, 106 µs: only fewer
+# bytes help. **D** has nothing to do, and takes as long as a launch: put its work into another one.
+# The same two kernels, and a bound for each shape: a kernel has no bound, a call has one.
+#
+# </details>
 
 # %% [markdown]
 # What you said in this notebook, and what it was:

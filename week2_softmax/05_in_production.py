@@ -28,6 +28,7 @@ import collections
 import inspect
 import json
 import math
+import operator
 import re
 from pathlib import Path
 
@@ -588,14 +589,219 @@ x, y, mask = (fk.empty(16_384, 512, device="virtual") for _ in range(3))
 fk.profile(compiled(chain("scale"), x, mask, 0.125, y), x, mask, 0.125, y, blocks=16).time("H200")
 
 # %% [markdown] exercise="week2/one_launch_or_bytes" part="task"
+# ### Exercise 3: choose between fewer launches and fewer bytes
+#
+# `softmax(scale · x + bias)` over rows of 512 float32, as three launches, each of which reads a
+# matrix and writes one, or fused. Times are predicted for an H200.
+#
+# | | launches | rows | moved | exponentials | predicted |
+# |---|---|---|---|---|---|
+# | A | 3 | 16,384 | 201 MB | 8,388,608 | 57 µs |
+# | B | 3 | 64 | 0.8 MB | 32,768 | 7.8 µs |
+# | C | 1 | 16,384 | 67 MB | 8,388,608 | 19 µs |
+#
+# Memory moves 5.1 MB in a microsecond. The first launch costs 3.7 µs and each one after it 1 µs.
+# All multiprocessors together compute 4 million exponentials in a microsecond. What bounds each
+# call: `"device memory"`, `"the launch itself"` or `"special functions"`? And which change shortens
+# it most: `"one launch"`, or all matrices in `"bfloat16"`?
+#
+# <details><summary>Hint 1</summary>
+#
+# Compute three quotients for each call: bytes by rate, exponentials by rate, and what its launches
+# cost.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# The launches of A and B cost the same. What else does B do?
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# For the change: by what factor does it shorten the longest bound? Three launches move six times
+# the bytes of x, one moves two.
+#
+# </details>
+
 # %% exercise="week2/one_launch_or_bytes" part="skeleton"
+diagnosis = {
+    # FILL ME IN (roughly 6 lines)
+    "A": None,  # "device memory", "the launch itself" or "special functions"
+    "B": None,
+    "C": None,
+    "change of A": None,  # "one launch" or "bfloat16"
+    "change of B": None,
+    "change of C": None,
+}
+
 # %% exercise="week2/one_launch_or_bytes" part="grade"
+fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
+
 # %% [markdown] exercise="week2/one_launch_or_bytes" part="solution"
+# <details><summary>Solution of exercise 3</summary>
+#
+# ```python
+# diagnosis = {
+#     "A": "device memory",
+#     "B": "the launch itself",
+#     "C": "device memory",
+#     "change of A": "one launch",
+#     "change of B": "one launch",
+#     "change of C": "bfloat16",
+# }
+# ```
+#
+# **A**: 201 / 5.1 = 40 µs of memory. One launch moves a third of that, `bfloat16` half. **B** takes
+# as long as its launches: 5.7 µs, and the waiting of three small kernels; fewer bytes change
+# nothing. **C** has 13 µs of memory left, and no second launch to save: there bytes are all that is
+# left to save. Fusing is the better change in both A and B, and for two different reasons.
+#
+# </details>
 
 # %% [markdown] exercise="week2/fuse_three" part="task"
+# ### Exercise 4: halve the time of three launches
+#
+# `y[m, :] = softmax(scale · x[m, :] + bias)`, for rows of 512 float32, with the same bias for all
+# rows. Three launches compute it: scale and bias, exponentials, division; each of them reads a
+# matrix and writes one, 16 bytes a lane in whole sectors. Halve the predicted time on an H200 for
+# 16,384 rows. The **whole interval** has to lie below half of what the given launches take
+# together. Called as `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
+#
+# `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
+#
+# <details><summary>Hint 1</summary>
+#
+# How many times the bytes of x do the three launches move, and what is the least?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Where could a row wait between two of the steps, if not in y? A lane has 16 elements.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# In the line `write(rY, mY, row)` of the first two kernels the row leaves the registers, only to
+# come back. `rY` already holds what the next step wants.
+#
+# </details>
+
+
 # %% exercise="week2/fuse_three" part="skeleton"
+@cute.jit
+def read(mT: cute.Tensor, row: cutlass.Int32):
+    """The 16 elements of a row of 512 that this lane has, in vectors of 4."""
+    gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
+    rT = cute.make_rmem_tensor((4, 4), Float32)
+    for k in cutlass.range_constexpr(4):
+        rT[None, k].store(gT[0, None, cute.arch.lane_idx() + 32 * k].load())
+    return rT
+
+
+@cute.jit
+def write(rT: cute.Tensor, mT: cute.Tensor, row: cutlass.Int32):
+    """Store what `read` has read."""
+    gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
+    for k in cutlass.range_constexpr(4):
+        gT[0, None, cute.arch.lane_idx() + 32 * k].store(rT[None, k].load())
+
+
+# FILL ME IN (roughly 19 lines)
+@cute.kernel
+def biased_kernel(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.Tensor):
+    row, _, _ = cute.arch.block_idx()
+    rY = read(mX, row)
+    rY.store(rY.load() * scale + read(mBias, 0).load())
+    write(rY, mY, row)
+
+
+@cute.kernel
+def powers_kernel(mY: cute.Tensor):
+    row, _, _ = cute.arch.block_idx()
+    rY = read(mY, row)
+    m = rY.load().reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
+    m = cute.arch.warp_reduction(m, cute.arch.fmax)
+    rY.store(cute.math.exp(rY.load() - m, fastmath=True))
+    write(rY, mY, row)
+
+
+@cute.kernel
+def divided_kernel(mY: cute.Tensor):
+    row, _, _ = cute.arch.block_idx()
+    rY = read(mY, row)
+    s = rY.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
+    s = cute.arch.warp_reduction(s, operator.add)
+    rY.store(rY.load() * (1.0 / s))
+    write(rY, mY, row)
+
+
+@cute.jit
+def fuse_three(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.Tensor):
+    grid, block = (mX.shape[0], 1, 1), (32, 1, 1)
+    biased_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)
+    powers_kernel(mY).launch(grid=grid, block=block)
+    divided_kernel(mY).launch(grid=grid, block=block)
+
+
 # %% exercise="week2/fuse_three" part="grade"
+fk.exercise("week2/fuse_three").grade(fuse_three)
+
 # %% [markdown] exercise="week2/fuse_three" part="solution"
+# <details><summary>Solution of exercise 4</summary>
+#
+# ```python
+# @cute.jit
+# def read(mT: cute.Tensor, row: cutlass.Int32):
+#     """The 16 elements of a row of 512 that this lane has, in vectors of 4."""
+#     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
+#     rT = cute.make_rmem_tensor((4, 4), Float32)
+#     for k in cutlass.range_constexpr(4):
+#         rT[None, k].store(gT[0, None, cute.arch.lane_idx() + 32 * k].load())
+#     return rT
+#
+#
+# @cute.jit
+# def write(rT: cute.Tensor, mT: cute.Tensor, row: cutlass.Int32):
+#     """Store what `read` has read."""
+#     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
+#     for k in cutlass.range_constexpr(4):
+#         gT[0, None, cute.arch.lane_idx() + 32 * k].store(rT[None, k].load())
+#
+#
+# @cute.kernel
+# def fused_kernel(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     row = bidx * 4 + tidx // 32
+#     if row < mX.shape[0]:
+#         rY = read(mX, row)
+#         x = rY.load() * scale + read(mBias, 0).load()
+#         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
+#         m = cute.arch.warp_reduction(m, cute.arch.fmax)
+#         e = cute.math.exp(x - m, fastmath=True)
+#         s = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
+#         s = cute.arch.warp_reduction(s, operator.add)
+#         rY.store(e * (1.0 / s))
+#         write(rY, mY, row)
+#
+#
+# @cute.jit
+# def fuse_three(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.Tensor):
+#     grid, block = (cute.ceil_div(mX.shape[0], 4), 1, 1), (128, 1, 1)
+#     fused_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)
+# ```
+#
+# Three launches read and write a matrix each: six times the bytes of x. One launch reads x once and
+# writes y once, a third of that. To fuse only two of the three leaves four times the bytes, which
+# is two thirds of the time. The block size hardly matters for what is bound by memory; where a
+# block is one warp, the start of 16,384 blocks takes 10 µs for each launch, which is not what
+# bounds them. (These times are predicted for an H200, not measured.)
+#
+# </details>
 
 # %% [markdown]
 # Two of the three are still to be had. A **causal mask** says for row and column what is kept, and
@@ -641,7 +847,7 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 # waiting.
 
 # %% [markdown] exercise="week2/causal_softmax" part="task"
-# ### Exercise 3: fuse scale and causal mask into the row
+# ### Exercise 5: fuse scale and causal mask into the row
 #
 # Row m of `x` are the scores of query m for all keys, and a query sees no later key than itself.
 # With M queries for the last M of N keys, N ≥ M, row m keeps the columns up to m + N − M:
@@ -692,7 +898,7 @@ def causal_softmax(mX: cute.Tensor, scale: Float32, mY: cute.Tensor):
 fk.exercise("week2/causal_softmax").grade(causal_softmax)
 
 # %% [markdown] exercise="week2/causal_softmax" part="solution"
-# <details><summary>Solution of exercise 3</summary>
+# <details><summary>Solution of exercise 5</summary>
 #
 # ```python
 # @cute.kernel
@@ -783,7 +989,7 @@ print({name: round(times, 2) for name, times in totals.items()})
 # for them, and many of them. What stands in front of the softmax there is a bias.
 
 # %% [markdown] exercise="week2/router_softmax" part="task"
-# ### Exercise 4: serve short rows, with a bias
+# ### Exercise 6: serve short rows, with a bias
 #
 # A *router* sends each token to a few of N experts, by the softmax of its N scores plus a bias for
 # each expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most
@@ -830,7 +1036,7 @@ def router_softmax(mX: cute.Tensor, mBias: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week2/router_softmax").grade(router_softmax)
 
 # %% [markdown] exercise="week2/router_softmax" part="solution"
-# <details><summary>Solution of exercise 4</summary>
+# <details><summary>Solution of exercise 6</summary>
 #
 # ```python
 # @cute.kernel
