@@ -1,16 +1,23 @@
-"""The workflow for GitHub Classroom: what it runs, run on a submission."""
+"""What book/classroom.md shows and states; the workflow's commands, run on a submission."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 
-from forgekit.lessons.classroom.sandbox import available
+from forgekit.lessons.classroom import found, pages
+from forgekit.lessons.classroom.marks import read_marks
+from forgekit.lessons.classroom.nbgrader import _SOLUTION, assignment
+from forgekit.lessons.classroom.results import ClassReport
+from forgekit.lessons.classroom.rows import Row, Verdict
+from forgekit.lessons.classroom.sandbox import Limits, available
 from forgekit.lessons.exercise import exercise
 from tests.lessons.classroom.test_classroom import notebook
 
@@ -22,6 +29,46 @@ UV = """#!/bin/sh
 shift 4
 exec "$PYTHON" -m forgekit "$@"
 """
+PAGE = (ROOT / "book/classroom.md").read_text("utf-8")
+
+
+def test_the_limits_that_the_page_states():
+    limits = Limits()
+    stated = [limits.seconds, limits.total_seconds, limits.memory_mib, limits.files_mib,
+              limits.processes, found._MOST_MIB]  # fmt: skip
+    table = PAGE.partition("| limit, for each submission")[2].partition("\n\n")[0].splitlines()[2:]
+    numbers = [re.findall(r"\d[\d,]*", row)[0].replace(",", "") for row in table]
+    assert list(map(float, numbers)) == stated
+
+
+def test_the_columns_and_files_that_the_page_states(tmp_path):
+    report = ClassReport([Row("NAME", "a", "", "", [Verdict("week0/scale", "passed")])])
+    pages.write_all(report, tmp_path)
+    heads = {file: (tmp_path / file).read_text().partition("\n")[0].split(",")
+             for file in ("canvas.csv", "moodle.csv")}  # fmt: skip
+    for file, columns in heads.items():
+        (row,) = [row for row in PAGE.splitlines() if row.startswith(f"| `{file}`")]
+        at = [row.index(f"`{column}`") for column in columns]
+        assert at == sorted(at)
+    for file in tmp_path.rglob("*.*"):
+        name = file.relative_to(tmp_path).as_posix()  # `results.csv`, `.json`, `.md` there
+        named = {name, name.replace("results.", "."), name.replace("students/", "")}
+        assert file.name == "class.svg" or any(f"`{n}`" in PAGE for n in named), file
+
+
+def test_the_review_that_the_page_shows():
+    marks = read_marks(ROOT / "book/classroom/review.toml")
+    assert len(marks.points) == len(marks.reviews) == 2
+
+
+def test_the_notebooks_to_hand_out():
+    """Those for nbgrader lack the solutions; practice notebooks have ten exercises."""
+    for notebook_ in ROOT.glob("week*/*.ipynb"):
+        book = nbformat.read(notebook_, as_version=4)
+        assert _SOLUTION in str(book)
+        assert _SOLUTION not in str(assignment(book))
+        if notebook_.stem.endswith("practice"):
+            assert len(found.read(notebook_, "ana").exercises) == 10
 
 
 def steps():
@@ -46,14 +93,14 @@ def test_the_workflow_fails_until_all_is_passed(tmp_path):
            "GITHUB_STEP_SUMMARY": str(summary), "PYTHONPATH": str(ROOT)}  # fmt: skip
     own = [step["run"] for step in steps() if "run" in step and "sudo" not in step["run"]]
     cells = ["import cutlass.cute as cute, forgekit as fk"]
-    found = []
+    ends = []
     for name in ("scale", "reverse"):  # one passed, then both
         e = exercise(f"week0/{name}")
         cells += [e.source.solution, f'fk.exercise("week0/{name}").grade({e.entry})']
         notebook(tmp_path / "submitted/practice-ana/answers.ipynb", *cells)
-        found.append([subprocess.run(["bash", "-e", "-c", run], cwd=tmp_path, env=env).returncode
+        ends.append([subprocess.run(["bash", "-e", "-c", run], cwd=tmp_path, env=env).returncode
                       for run in own])  # fmt: skip
         said = summary.read_text()
         summary.unlink()
         assert "# practice-ana" in said and f"PASSED  week0/{name}" in said
-    assert found == [[0, 1, 0], [0, 0, 0]]
+    assert ends == [[0, 1, 0], [0, 0, 0]]
