@@ -329,6 +329,7 @@ CANVAS = """\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,week0 (17)
         ("student\nbob\nana", ["bob", "ana"]),
         ("name;student\nAna;ana\nBob;bob", ["ana", "bob"]),
         (CANVAS, ["ana", "bob"]),
+        ("\ufeffstudent,name\n Points Possible,\nAna,ana\nBob,bob\n", ["Ana", "Bob"]),
         ('"identifier","github_username"\n"1","ana"\n"2",""\n', ["ana"]),
         ("email,Username\r\na@x,ana\r\nb@x,zoe\r\n", ["ana", "zoe"]),
     ],
