@@ -68,7 +68,8 @@ the bytes in flight. What is left is device memory, and that bound is the least 
             dtypes=("float16",),
             rtol=0,
             atol=0,
-            drawn=lambda m, n: (m, -(-n // 8) * 8),
+            drawn=2,
+            legal=lambda m, n: (m, -(-n // 8) * 8),
             misconceptions=[
                 looks_like(_mirrored_in_vectors, "each vector is turned where it is: vector v of a "
                            "row has to go to the place of vector N / 8 - 1 - v."),

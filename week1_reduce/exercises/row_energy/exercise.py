@@ -56,8 +56,9 @@ still reaches over the limit. (These times are predicted for an H200, not measur
     groups=(
         values(
             _case,
-            sizes=[(1, 4), (3, 128), (4, 132), (5, 1000), (2, 1024), (7, 1028), (2, 4100)],
-            drawn=lambda m, n: (m, -(-n // 4) * 4),
+            sizes=[(1, 4), (3, 128), (4, 132), (5, 1000), (2, 1024), (7, 1028), (2, 4100), (261, 4)],
+            drawn=2,
+            legal=lambda m, n: (m, -(-n // 4) * 4),
             misconceptions=[
                 looks_like(lambda x, y: x.double().sum(1), "the elements are added as they are, "
                            "and not their squares.", rtol=1e-4),

@@ -65,7 +65,7 @@ one warp, the start of 16,384 blocks takes 10 µs for each launch, which is not 
     groups=(
         values(
             _case,
-            sizes=[(1,), (4,), (5,), (8,), (33,)],
+            sizes=[(1,), (4,), (5,), (8,), (33,), (261,)],
             misconceptions=[
                 looks_like(_softmax(lambda x, bias, scale: x + bias), "the scale is missing.", rtol=0.01),
                 looks_like(_softmax(lambda x, bias, scale: x * scale), "the bias is missing."),
