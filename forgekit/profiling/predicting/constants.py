@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -78,7 +79,8 @@ def _read(text: str, name: str) -> Calibration:
         numbers: dict[str, Any] = {key: float(found["constants"][key]) for key in _NAMES}
         numbers["multiprocessors"] = int(numbers["multiprocessors"])
         factors = {str(k): float(v) for k, v in found["factors"].items()}
-        if min(*numbers.values(), *factors.values(), factors["all"]) <= 0:
+        chosen = *numbers.values(), *factors.values(), factors["all"]
+        if not all(0 < number < math.inf for number in chosen):
             raise ValueError("a number that is not positive")
         return Calibration(str(found["gpu"]), Constants(**numbers), str(found["measured"]), factors)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:

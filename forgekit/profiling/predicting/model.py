@@ -21,7 +21,7 @@ _NORM = 3.0
 AGAIN_US = 1.0  # of a launch that follows another
 
 # Of a multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
-_WARPS, _BLOCKS, _REGISTERS, _REGISTERS_OF_WARP = 64, 32, 65536, 256
+_WARPS, _BLOCKS, _QUARTERS, _REGISTERS, _REGISTERS_OF_WARP = 64, 32, 4, 65536, 256
 REGISTERS = 32  # of a thread whose kernel does not say
 _RESERVED_SHARED = 1024  # bytes of each block
 
@@ -99,14 +99,15 @@ class Constants:
 def resident_blocks(f: Facts, gpu: Constants) -> int:
     """Blocks that a multiprocessor holds at once, and at least 1.
 
-    The first limit reached counts: warps, blocks, registers (given to warps in units of 256),
-    shared memory. A kernel whose registers are not known counts as one with REGISTERS.
+    The first limit reached counts: warps, blocks, registers (those of a quarter of the
+    multiprocessor are given to its warps, in units of 256), shared memory. A kernel whose registers
+    are not known counts as one with REGISTERS.
     """
     warps = -(-f.threads // 32)
-    of_warp = (f.registers or REGISTERS) * 32
-    registers = -(-of_warp // _REGISTERS_OF_WARP) * _REGISTERS_OF_WARP * warps
+    of_warp = -(-(f.registers or REGISTERS) * 32 // _REGISTERS_OF_WARP) * _REGISTERS_OF_WARP
+    by_registers = _QUARTERS * (_REGISTERS // _QUARTERS // of_warp)  # warps
     by_shared = int(gpu.shared_kb * 1024) // (f.shared_bytes + _RESERVED_SHARED)
-    return max(1, min(_BLOCKS, _WARPS // warps, _REGISTERS // registers, by_shared))
+    return max(1, min(_BLOCKS, min(_WARPS, by_registers) // warps, by_shared))
 
 
 def bounds(f: Facts, gpu: Constants) -> dict[str, float]:

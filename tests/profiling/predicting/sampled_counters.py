@@ -19,6 +19,7 @@ from forgekit.tracing.recordings import recorded, sampled
 from forgekit.vgpu import options
 from forgekit.vgpu.counters.counting import LaunchCounts
 
+DATA = Path(__file__).parents[3] / "book" / "measured" / "calibration_h200.json"
 BLOCKS = 64
 COUNTERS = ("instructions", "lanes", "requests", "sectors", "ideal", "read", "written")
 
@@ -32,8 +33,7 @@ def chosen(count: int) -> list[Case]:
 
 def calibration_data() -> dict[str, Any]:
     """What was measured on an H200, and counted."""
-    file = Path(__file__).parents[3] / "book" / "measured" / "calibration_h200.json"
-    return json.loads(file.read_text("utf-8"))
+    return json.loads(DATA.read_text("utf-8"))
 
 
 def counters(found: LaunchCounts) -> dict[str, int]:
