@@ -361,8 +361,8 @@ x16, y16 = (fk.empty(8192, 8192, dtype=torch.float16) for _ in range(2))
 fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
 
 # %% [markdown]
-# Recorded were 107 µs: this prediction is one of the few whose interval misses. It takes the loads of
-# a thread in the order of the PTX, and section 5 says why machine code may do better.
+# Recorded were 107 µs: this prediction is one of the few whose interval misses. It takes the loads
+# of a thread in the order of the PTX, and section 5 says why machine code may do better.
 #
 # `swizzled` moves no byte too many, has no conflict, and reaches 60 % of a copy; in float32 the
 # same kernel reaches 82 %. (`padded` has conflicts again: 33 elements of 16 bits are no whole
@@ -581,6 +581,7 @@ in32.plot()
 # turn the latter, as in section 2.
 #
 # </details>
+
 
 # %% exercise="week0/mirror_rows" part="skeleton"
 # FILL ME IN (roughly 20 lines)

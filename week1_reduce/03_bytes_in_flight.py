@@ -836,6 +836,7 @@ fk.profile(run_vectors, x, y, blocks=32).time("H200")
 #
 # </details>
 
+
 # %% exercise="week1/row_energy" part="skeleton"
 # FILL ME IN (roughly 24 lines)
 @cute.kernel

@@ -3,7 +3,7 @@
     python -m book.measured.predicted
 
 Counts each case on the virtual GPU, from a sample of blocks, and writes `predicted_h200.json`. It
-takes a minute and 4 GB. The times were recorded earlier and are read from the files named in CASES.
+takes some minutes and 4 GB. The times were recorded earlier; CASES names their files.
 """
 
 from __future__ import annotations

@@ -42,4 +42,6 @@ def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor):
 def mirror_rows(mX: cute.Tensor, mY: cute.Tensor):
     blocks = cute.ceil_div(cute.size(mX), 8 * 256)
     mirror_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
+
+
 # [/fill]

@@ -19,6 +19,7 @@ __all__ = ["EXERCISE"]
 
 _LARGE = (512, 16384)
 
+
 def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     x, y = fk.randn(m, n, device="virtual"), fk.empty(m, device="virtual")
     expected = (x * x).double().sum(1)

@@ -58,4 +58,6 @@ def energy_kernel(mX: cute.Tensor, mY: cute.Tensor):
 def row_energy(mX: cute.Tensor, mY: cute.Tensor):
     blocks = cute.ceil_div(mX.shape[0], 4)
     energy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+
+
 # [/fill]

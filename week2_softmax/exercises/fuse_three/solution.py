@@ -81,4 +81,6 @@ def fused_kernel(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.T
 def fuse_three(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.Tensor):
     grid, block = (cute.ceil_div(mX.shape[0], 4), 1, 1), (128, 1, 1)
     fused_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)
+
+
 # [/fill]

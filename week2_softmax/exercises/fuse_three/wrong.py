@@ -4,7 +4,7 @@ from forgekit.lessons.wrong import Wrong
 
 _FUSED = """        x = rY.load() * scale + read(mBias, 0).load()
 """
-_BIASED = '''@cute.kernel
+_BIASED = """@cute.kernel
 def biased_kernel(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.Tensor):
     row, _, _ = cute.arch.block_idx()
     rY = read(mX, row)
@@ -13,11 +13,12 @@ def biased_kernel(mX: cute.Tensor, mBias: cute.Tensor, scale: Float32, mY: cute.
 
 
 @cute.jit
-def fuse_three('''
+def fuse_three("""
 _LAUNCH = "    fused_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)\n"
-_FIRST = ("    biased_kernel(mX, mBias, scale, mY).launch("
-          "grid=(mX.shape[0], 1, 1), block=(32, 1, 1))\n")
-_DIVIDED = '''@cute.kernel
+_FIRST = (
+    "    biased_kernel(mX, mBias, scale, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))\n"
+)
+_DIVIDED = """@cute.kernel
 def divided_kernel(mY: cute.Tensor):
     row, _, _ = cute.arch.block_idx()
     rY = read(mY, row)
@@ -26,7 +27,7 @@ def divided_kernel(mY: cute.Tensor):
     write(rY, mY, row)
 
 
-'''
+"""
 _LAST = "    divided_kernel(mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))\n"
 _SECOND = _LAUNCH.replace("(mX,", "(mY,")
 WRONG = (
