@@ -229,16 +229,15 @@ def _in_flight(s: Sample) -> str:
     )
 
 
-def _long_division(s: Sample) -> str:
-    f = s.facts[0]
-    turns = 64
-    counted = f.issued / f.warps / turns
-    fits = counted * (s.us - H200.start_us) / bounds(f, H200)["issue"]
-    other = _of("divide 32x4 of 256")[2]
+def _whole_line(s: Sample) -> str:
+    def per_request(one: Sample) -> float:
+        return (one.us - H200.start_us) / one.facts[0].requests["global_reduction"]
+
+    single = _of("atomic warp")[-1]
     return (
-        f"The model counts {counted:.1f} issue slots per iteration of the loop, which divides and "
-        f"adds; the measured time has room for {fits:.0f}. `{other.case}`, which was not held "
-        f"out, is as far off (measured {_us(other.us)} µs, predicted {_us(predicted(other))} µs)."
+        "Each warp adds to one line of 128 bytes, a word per lane. Such a request took "
+        f"{per_request(s) / per_request(single):.2f} times as long as one of `{single.case}`, "
+        "which adds to a single word; the model charges both alike."
     )
 
 
@@ -268,7 +267,7 @@ def _products(s: Sample) -> str:
 _REASONS = {
     "strided write 32": _far_apart,
     "softmax 4 online of 4096": _in_flight,
-    "divide 64x1 of 128": _long_division,
+    "atomic lane": _whole_line,
     "logic 128x4 of 128": _interleaved,
     "tensor product 128": _products,
 }

@@ -6,7 +6,6 @@ import datetime
 import json
 import multiprocessing
 import os
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,8 @@ _REPEATS = 12
               help="the constants, for `Profile.time(FILE)`")  # fmt: skip
 @click.option("--data", help="also keep what was measured and counted, as JSON")
 @click.option("--read", "read_", help="measure nothing: fit to what --data has kept")
-def calibrate(out: str, data: str | None, read_: str | None) -> int:
+@click.option("--count", is_flag=True, help="with --read: count the kernels anew, keep their times")
+def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int:
     """Measure some 150 kernels at three sizes each on this machine's GPU, count them on the virtual
     one, and fit the constants of predicted times to two of three kernels. Prints how far the times
     of the others are from those predicted. Takes a few minutes.
@@ -39,6 +39,8 @@ def calibrate(out: str, data: str | None, read_: str | None) -> int:
             check_output(option, file)
     if read_ is not None:
         found = json.loads(Path(read_).read_text("utf-8"))
+        if count:
+            _count(found["cases"])
     else:
         here = gpu_here()
         if here is None:
@@ -97,8 +99,7 @@ def _measured(gpu: str) -> dict[str, Any]:
             times = [_microseconds(case.compile(compile), case.make(size)) for size in case.sizes]
             cases.append({"name": case.name, "kind": case.kind, "sizes": case.sizes, "us": times})
         ceiling = ceiling_gbps()
-    for case_, facts in zip(cases, tqdm(_counted(), total=len(cases), desc="counted"), strict=True):
-        case_["facts"] = facts
+    _count(cases)
     return {"gpu": gpu, "date": datetime.date.today().isoformat(), "method": METHOD,
             "copy_gbps": round(ceiling), "versions": versions(), "cases": cases}  # fmt: skip
 
@@ -109,12 +110,15 @@ def _microseconds(kernel: Any, args: tuple[Any, ...]) -> float:
     return round(time_gpu(lambda: kernel(*args), repeats=_REPEATS).median_ms * 1e3, 3)
 
 
-def _counted() -> Iterator[Any]:
-    from forgekit.profiling.predicting.calibration import CASES
+def _count(cases: list[dict[str, Any]]) -> None:
+    """Put the facts of each kernel beside its times."""
+    from tqdm import tqdm
 
     workers = max(min((os.cpu_count() or 2) - 1, 16), 1)
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        yield from pool.imap(count_case, range(len(CASES)))
+        counted = pool.imap(count_case, range(len(cases)))
+        for case, facts in zip(cases, tqdm(counted, total=len(cases), desc="counted"), strict=True):
+            case["facts"] = facts
 
 
 def count_case(number: int, sizes: int = 3) -> list[list[dict[str, Any]]]:

@@ -71,7 +71,8 @@ def test_the_error_that_is_stated() -> None:
     assert [int(x) for x in said.groups()[:2]] == [len({s.case for s in TIMES}), n]
     assert [float(said[k]) for k in (3, 5)] == [round(100 * x, 1) for x in (half, within)]
     ninth = float(said[4]) / 100
-    assert ERRORS[int(0.9 * n) - 1] <= ninth <= ERRORS[int(0.9 * n) + 1]
+    rounding = 0.0005
+    assert ERRORS[int(0.9 * n) - 1] - rounding <= ninth <= ERRORS[int(0.9 * n) + 1] + rounding
     assert said[0].partition("Of these, ")[2] in " ".join(
         (ROOT / "README.md").read_text("utf-8").split()
     )

@@ -94,7 +94,8 @@ def _facts(found: Any, shared: Any) -> Facts:
     fmas = issued = 0.0
     for pc, times in enumerate(found.warp_instructions):
         step = found.steps[pc]
-        slots[step.pipe] += times * (1 if step.pipe == "special" else step.slots)
+        checked = code.instructions[pc].opcode[0] == "div"  # FCHK, behind the reciprocal
+        slots[step.pipe] += times * ((1 + checked) if step.pipe == "special" else step.slots)
         issued += times * step.slots
         if times and step.pipe != "control":
             opcodes.update(code.instructions[pc].opcode)

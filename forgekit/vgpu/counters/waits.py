@@ -19,12 +19,13 @@ from forgekit.vgpu.ptx import Instruction
 # knows better which cache it comes from.
 CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
 _AT_ONCE = 8  # loads that ptxas moves up together, at most
+_PREDICATED = 8  # instructions that it predicates, at most, rather than branch over them
 _UNROLLED = 4  # iterations of a short loop that it makes one, if no pragma forbids it
 _SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33
 
 # Instructions of machine code for one of PTX, where it is not one; 0: none, or part of another.
 _FREE = {"mov", "cvta", "ret", "exit", "bra"}
-_LONG = {"div": 9, "sqrt": 8, "rem": 18, "sin": 2, "cos": 2, "rcp": 2, "tanh": 1}
+_LONG = {"div": 10, "sqrt": 8, "rem": 18, "sin": 2, "cos": 2, "rcp": 2, "tanh": 1}
 _SPECIALS = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div")
 _SHUFFLES = ("shfl", "vote", "redux", "match")
 
@@ -58,13 +59,16 @@ def steps(code: Code) -> Sequence[Step]:
         until, wait = max((ready[r] for r in reads if r in ready), default=(0.0, ""))
         shared_by = _UNROLLED if wait == "global" and pc in unrolled else 1
         if i.opcode[:2] == ("cp", "async"):
-            copied = now + CYCLES["global"]
             if "commit_group" in i.opcode:
                 groups.append(copied)
-            elif "wait_group" in i.opcode or "wait_all" in i.opcode:
-                left = int(getattr(i.operands[0], "bits", 0)) if i.operands else 0
+            elif "wait_group" in i.opcode:
+                left = int(getattr(i.operands[0], "bits", 0))
                 done = groups[: len(groups) - left]
                 until, wait = max([(until, wait), *((g, "global") for g in done)])
+            elif "wait_all" in i.opcode:
+                until, wait = max((until, wait), (copied, "global"))
+            elif "mbarrier" not in i.opcode:
+                copied = max(until, now) + CYCLES["global"]
         elif i.opcode[0] == "mbarrier" and "try_wait" in i.opcode:
             until, wait = max((until, wait), (copied, "global"))
         elif pipe == "barrier":
@@ -81,12 +85,12 @@ def steps(code: Code) -> Sequence[Step]:
 def _path(code: Code) -> Iterator[int]:
     """The instructions as ptxas orders them, the body of each loop twice in a row."""
     ends = {last: first for first, last in reversed(code.loops)}
-    targets = set(code.kernel.labels.values())
+    heads = _heads(code)
     start, again = 0, set[int]()
     while start < len(code.instructions):
         stop, loads = start + 1, 0
-        while stop < len(code.instructions) and not (stop in targets or _parts(code, stop - 1)):
-            loads += code.instructions[stop].opcode[0] == "ld"
+        while stop < len(code.instructions) and stop not in heads:
+            loads += _is_load(code.instructions[stop])
             if loads > _AT_ONCE:
                 break
             stop += 1
@@ -110,10 +114,18 @@ def _unrolled(code: Code) -> set[int]:
     return found
 
 
-def _parts(code: Code, pc: int) -> bool:
-    """Whether no load moves up past this instruction: a branch, a barrier."""
-    i = code.instructions[pc]
-    return i.opcode[0] in ("bra", "bar", "barrier", "cp", "mbarrier", "fence", "membar")
+def _heads(code: Code) -> set[int]:
+    """The instructions above which no load moves: those behind a barrier or a branch, and the
+    targets of branches. In machine code a branch over a few instructions is their predicate."""
+    found = set[int]()
+    for pc, i in enumerate(code.instructions):
+        if i.opcode[0] == "bra":
+            target = code.kernel.labels.get(getattr(i.operands[0], "name", ""), pc)
+            if not 0 < target - pc <= _PREDICATED:
+                found.update((pc + 1, target))
+        elif i.opcode[0] in ("bar", "barrier", "cp", "mbarrier", "fence", "membar"):
+            found.add(pc + 1)
+    return found
 
 
 def _loads_first(code: Code, pcs: range) -> list[int]:
@@ -131,16 +143,20 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
             stays.add(next((s for s in ("shared", "global") if s in i.opcode), ""))
         elif stays.intersection(reads) or (i.opcode[0] == "ld" and space in stays):
             late.add(pc)
-        if i.opcode[0] in ("ld", "atom") or pc in late:
+        if _is_load(i) or i.opcode[0] == "atom" or pc in late:
             stays.update(writes)
     for pc in reversed(pcs):
         i = code.instructions[pc]
         reads, writes = code.flow[pc]
-        is_load = i.opcode[:2] in (("ld", "global"), ("ld", "shared"))
-        if (is_load or wanted.intersection(writes)) and pc not in late:
+        if (_is_load(i) or wanted.intersection(writes)) and pc not in late:
             early.add(pc)
-            wanted.update(reads)
+            wanted.update(reads, writes)
     return [*(pc for pc in pcs if pc in early), *(pc for pc in pcs if pc not in early)]
+
+
+def _is_load(i: Instruction) -> bool:
+    """Whether it loads from memory; parameters are constants of the machine code."""
+    return i.opcode[:2] in (("ld", "global"), ("ld", "shared"))
 
 
 def pipe_of(i: Instruction) -> tuple[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,12 @@ def test_what_was_measured_are_the_kernels_that_are_here(data, samples):
         assert [case[name] for case in data["cases"]] == [getattr(c, name) for c in CASES]
     assert [case["sizes"] for case in data["cases"]] == [list(c.sizes) for c in CASES]
     assert len({c.name for c in CASES}) == len(CASES) == 149 and len(samples) == 447
+
+
+@pytest.mark.parametrize("number", [0, 42, 49, 56, 77, 98, 112, 119, 133, 140, 147])
+def test_recorded_counts_are_those_of_today(data, number):
+    (found,) = calibrate.count_case(number, sizes=1)
+    assert json.loads(json.dumps(found)) == data["cases"][number]["facts"][0]
 
 
 def test_times_of_kernels_that_chose_nothing_are_predicted(samples):
