@@ -1,15 +1,14 @@
 """Fills in the recorded numbers: `uv run python book/make_readme.py`.
 
 What stands between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is written again, from the JSON
-files in `measured/`: in the README, and in the page about the virtual GPU. `test_readme.py` and
-`test_predicted_times.py` in `tests/book` fail where the two differ.
+files in `measured/`: in the files of FILES. `tests/book/test_readme.py` fails where they differ.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,28 @@ from forgebook.groups import Group, groups
 
 from forgekit.benching.suites.report import geometric_means
 from forgekit.benching.suites.results import read_results
+from forgekit.lessons.exercise import all_exercises
 
-__all__ = ["BLOCKS", "PAGE", "README", "filled"]
+__all__ = ["BLOCKS", "FILES", "filled"]
 
 ROOT = Path(__file__).resolve().parents[1]
-README, MEASURED = ROOT / "README.md", ROOT / "book" / "measured"
-PAGE = ROOT / "book" / "virtual_gpu.md"  # whose blocks are those of predicted_times
+MEASURED = ROOT / "book" / "measured"
 Blocks = Mapping[str, Callable[[], str]]
+
+WEEKS = {  # folder -> its page, title, subjects, and what it builds up to
+    "week0_copy_transpose": (
+        "00_start_here.ipynb", "Copy and transpose",
+        "threads, layouts, coalescing, vectors, shared memory, reading a profile", ["transposes"],
+    ),
+    "week1_reduce": (
+        "README.md", "Reduce", "rounding, trees, shuffles, bytes in flight, choosing a kernel",
+        ["sums over rows", "sums over columns"],
+    ),
+    "week2_softmax": (
+        "README.md", "Softmax", "numerics, passes over memory, keeping data on chip, the gradient",
+        ["softmax over rows", "gradient of softmax over rows"],
+    ),
+}  # fmt: skip
 
 PEERS = ("torch", "torch.compile", "quack")
 # The case whose share of the ceiling stands in the table.
@@ -34,12 +48,13 @@ _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- /numbers -->)", re.DOT
 
 
 def filled(text: str, blocks: Blocks | None = None) -> str:
-    """A text with its numbers as the files have them; KeyError for a block nobody writes.
+    """Return a text with its numbers as the files have them; KeyError for an unknown block.
 
-    blocks: name -> what writes it, the README's by default.
+    blocks: name -> what writes it, the README's by default. Empty lines keep a marker out of the
+    list or paragraph beside it.
     """
     known = BLOCKS if blocks is None else blocks
-    return _BLOCK.sub(lambda found: f"{found[1]}{known[found[2]]()}\n{found[3]}", text)
+    return _BLOCK.sub(lambda found: f"{found[1]}\n{known[found[2]]()}\n\n{found[3]}", text)
 
 
 def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
@@ -52,41 +67,54 @@ def _read(name: str) -> Any:
 
 
 # -- operators -------------------------------------------------------------------------------------
+RESULTS = [read_results(MEASURED / f"{n}_h200.json") for n in ("reduce", "softmax", "transpose")]
+
+
+def _weeks() -> str:
+    rows = {row[0]: row for run in RESULTS for row in map(_operator, groups(run))}
+    table = []
+    for number, (folder, (page, title, subjects, operators)) in enumerate(WEEKS.items()):
+        notebooks = len(list((ROOT / folder).glob("[0-9]*.ipynb")))
+        exercises = [e for e in all_exercises() if e.week == f"week{number}"]
+        whole = sum(e.is_whole_kernel for e in exercises)
+        speeds = [f"{o}: {rows[o][2]} torch, {rows[o][3]} torch.compile, {rows[o][-1]} of a copy"
+                  for o in operators]  # fmt: skip
+        done = f"{notebooks} notebooks, {len(exercises)} exercises, {whole} of them whole kernels"
+        table.append([f"[{number}: {title}]({folder}/{page})", subjects, done, "<br>".join(speeds)])
+    return _table(["week", "you learn", "you do", "the course's kernels on an H200"], table)
+
+
 def _operators() -> str:
-    results = [read_results(MEASURED / f"{name}_h200.json")
-               for name in ("reduce", "softmax", "transpose")]  # fmt: skip
-    one = results[1].machines[0]
-    found = [group for run in results for group in groups(run)]
+    one = RESULTS[1].machines[0]
+    found = [group for run in RESULTS for group in groups(run)]
     head = ["", "cases", *(f"against {peer}" for peer in PEERS), "of a copy's speed"]
-    table = _table(head, [list(_operator(group)) for group in found])
+    table = _table(head, [_operator(group) for group in found])
     packages = {"torch": "torch", "quack-kernels": "quack"}
     used = [f"{name} {one.versions[p]}" for p, name in packages.items() if p in one.versions]
-    dates = f"{results[1].date} (transposes: {results[2].date})"
+    dates = f"{RESULTS[1].date} (transposes: {RESULTS[2].date})"
     return f"On one {one.gpu}, {', '.join([dates, *used])}:\n\n{table}"
 
 
-def _operator(group: Group) -> Iterator[str]:
+def _operator(group: Group) -> list[str]:
     """Name, number of cases, speed against each peer, percent of the ceiling at one case."""
-    yield group.title[:1].lower() + group.title[1:]
-    yield str(len(group.cases()))
     means = geometric_means(group.results.rows)
-    for peer in PEERS:
-        mean = means.get(("forgekit", peer))
-        yield f"{mean[0]:.2f}×" if mean else "–"
+    speeds = [f"{mean[0]:.2f}×" if (mean := means.get(("forgekit", peer))) else "–"
+              for peer in PEERS]  # fmt: skip
     own = [row for row in group.results.rows if row.contender == "forgekit"]
     shown = SHOWN.get(group.op, SHOWN_ELSE)
     percents = [
         group.results.percent(row) for row in own if (row.case.shape, row.case.dtype) == shown
     ]
-    yield f"{percents[0]:.0f} %" if percents and percents[0] is not None else "–"
+    percent = f"{percents[0]:.0f} %" if percents and percents[0] is not None else "–"
+    return [group.title[:1].lower() + group.title[1:], str(len(group.cases())), *speeds, percent]
 
 
 def _virtual() -> str:
     data = _read("vgpu.json")
     times = [row["triton_ms"] / row["vgpu_ms"] for row in data["rows"] if row["size"] == 1024]
     return (
-        f"  A transpose, row sums and a softmax of 1,024 × 1,024 run {min(times):.0f} to "
-        f"{max(times):.0f} times as fast as in Triton's interpreter, on one core of an "
+        f"A transpose, row sums and a softmax of 1,024 × 1,024 run {min(times):.0f} to "
+        f"{max(times):.0f} times as fast as in Triton's interpreter on one core of an "
         f"{data['processor']}, {data['date']}."
     )
 
@@ -100,14 +128,19 @@ def _predicted() -> str:
     )
 
 
-BLOCKS: Blocks = {"predicted": _predicted, "operators": _operators, "virtual": _virtual}
+BLOCKS: Blocks = {"weeks": _weeks, "predicted": _predicted, "virtual": _virtual}
+FILES: Mapping[str, Blocks] = {
+    "README.md": BLOCKS,
+    "book/benchmarks.md": {"operators": _operators},
+    "book/virtual_gpu.md": predicted_times.BLOCKS,
+}
 
 
 def main() -> None:
-    for file, blocks in ((README, BLOCKS), (PAGE, predicted_times.BLOCKS)):
-        text = file.read_text(encoding="utf-8")
-        file.write_text(filled(text, blocks), encoding="utf-8")
-        print(file.name)
+    for name, blocks in FILES.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (ROOT / name).write_text(filled(text, blocks), encoding="utf-8")
+        print(name)
 
 
 if __name__ == "__main__":

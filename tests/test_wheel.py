@@ -75,6 +75,9 @@ def run(*command: object, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
+    """The wheel that FORGEKIT_WHEEL names, for a release, or one built now."""
+    if given := os.environ.get("FORGEKIT_WHEEL"):
+        return Path(given).resolve(strict=True)
     if UV is None:
         pytest.skip("uv is not installed")
     folder = tmp_path_factory.mktemp("dist")

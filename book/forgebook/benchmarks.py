@@ -37,11 +37,8 @@ def made(kind: str) -> str:
     """The Markdown of all files of a kind; a sentence where there are none.
 
     kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, beside peers) or `vgpu` (the
-    virtual GPU, and whatever else there is); `summary`: the README's table.
+    virtual GPU, and whatever else there is).
     """
-    if kind == "summary":
-        readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        return readme.split("<!-- numbers: operators -->\n")[1].split("<!-- /numbers -->")[0]
     of_steps = sorted(ROOT.glob("week*/recorded/[0-9]*.json"))
     paths = of_steps if kind == "gpu" else sorted(_OTHER.glob("*.json"))
     files = [(file, _read(file)) for file in paths]

@@ -34,7 +34,7 @@ COURSE_OPTIONS = (
 # In the course's own folder, the weeks and the README are what a student looks for.
 _NO_LESSONS = (
     *("exercises", "recorded", "forgekit", "tests", "book", "conftest.py", "pyproject.toml"),
-    *("uv.lock", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("uv.lock", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"),
 )
 
 

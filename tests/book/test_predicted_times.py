@@ -32,12 +32,6 @@ ERRORS = sorted(
 )
 
 
-def test_its_numbers_are_those_of_the_data() -> None:
-    """Where not: `uv run python book/make_readme.py` writes them again."""
-    assert re.findall(r"<!-- numbers: (\w+) -->", PAGE) == list(predicted_times.BLOCKS)
-    assert make_readme.filled(PAGE, predicted_times.BLOCKS) == PAGE
-
-
 def test_a_changed_number_is_noticed() -> None:
     for said in (r"\d\.\d %", r"\d\.\d\d \|", r"[\d.]+ µs"):
         changed = re.sub(said, "0", SECTION, count=1)

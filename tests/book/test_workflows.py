@@ -1,10 +1,13 @@
-"""The workflows of GitHub Actions: they parse, and call what is there."""
+"""The workflows of GitHub Actions and GitHub's other files: they parse, and call what is there."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ import click
 import pytest
 
 from forgekit.commands.cli import forgekit
+from forgekit.course import WEEKS
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is missing: uv sync")
 
@@ -28,8 +32,8 @@ def steps(path: Path) -> list[dict[str, Any]]:
     return [step for job in read(path)["jobs"].values() for step in job["steps"]]
 
 
-def test_there_are_four() -> None:
-    assert [p.stem for p in WORKFLOWS] == ["book", "gpu", "newest", "tests"]
+def test_there_are_five() -> None:
+    assert [p.stem for p in WORKFLOWS] == ["book", "gpu", "newest", "release", "tests"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.stem)
@@ -102,3 +106,59 @@ def test_the_pages_come_from_where_the_book_is_built() -> None:
     uploads = [s for s in steps(ROOT / ".github" / "workflows" / "book.yml")
                if "upload-pages" in s.get("uses", "")]  # fmt: skip
     assert [s["with"]["path"] for s in uploads] == ["book/_build/html"]
+
+
+def test_every_week_runs_on_a_gpu() -> None:
+    commands = [step.get("run", "") for step in steps(ROOT / ".github" / "workflows" / "gpu.yml")]
+    assert f"uv run pytest --nbval-lax {' '.join(WEEKS)}" in commands
+
+
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
+@pytest.mark.parametrize(("head", "ok"), [("[0.1.0] - 2026-11-30", True), ("[Unreleased]", False)])
+def test_a_release_needs_a_dated_section(tmp_path: Path, head: str, ok: bool) -> None:
+    (script,) = [step["run"] for step in steps(ROOT / ".github" / "workflows" / "release.yml")
+                 if step.get("name") == "notes"]  # fmt: skip
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "0.1.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text(f"## {head}\n- new\n## [0.0.1] - 2025-01-01\n- old\n")
+    environment = {**os.environ, "GITHUB_ENV": str(tmp_path / "env")}
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment)
+    assert (done.returncode == 0) is ok
+    if ok:
+        assert (tmp_path / "notes.md").read_text() == "- new\n"
+        assert (tmp_path / "env").read_text() == "VERSION=0.1.0\n"
+
+
+def test_the_changelog_has_its_form() -> None:
+    """Versions and groups in their order, each entry on one line."""
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    heads = [line for line in lines if line.startswith("## ")]
+    assert all(re.fullmatch(r"## \[(Unreleased\]|[\d.]+\] - \d{4}-\d\d-\d\d)", h) for h in heads)
+    assert heads == sorted(heads, key=lambda h: ("Unreleased" in h, h[-10:]), reverse=True)
+    groups = {"### Added", "### Changed", "### Removed", "### Fixed", "### Security"}
+    assert {line for line in lines if line.startswith("### ")} <= groups
+    body = lines[lines.index(heads[0]) :]
+    assert not [line for line in body if line.startswith(" ")]
+
+
+def test_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert read(ROOT / "CITATION.cff")["version"] == project["project"]["version"]
+    page = (ROOT / "book" / "versions.md").read_text("utf-8")
+    tested = dict(re.findall(r"^\| (CuTe DSL|PyTorch) \| ([\d., ]+) \|", page, re.M))
+    tables = json.loads((ROOT / "tests" / "machines.json").read_text("utf-8"))["tables"]
+    for name, package in (("CuTe DSL", "nvidia-cutlass-dsl"), ("PyTorch", "torch")):
+        recorded = {table["machine"][package].partition("+")[0] for table in tables}
+        assert set(tested[name].split(", ")) == recorded
+    jobs = read(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    assert " and ".join(jobs["python"]) + " on x86-64" in page
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").iterdir()), ids=lambda p: p.stem
+)
+def test_issue_forms(path: Path) -> None:
+    form = read(path)
+    assert form.keys() == {"name", "description", "labels", "body"}
+    assert {field["type"] for field in form["body"]} <= {"input", "textarea"}
+    assert len({field["id"] for field in form["body"]}) == len(form["body"])
+    assert any(field.get("validations", {}).get("required") for field in form["body"])
