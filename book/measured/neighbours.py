@@ -42,7 +42,8 @@ def neighbours(
     problem: RowProblem, table: RowChoice, *, clusters: int, shared: int
 ) -> list[RowChoice]:
     """Return the neighbours of the table's choice that can run; limits as in `why_not`."""
-    changes: list[Any] = [{"kernel": kernel} for kernel in KERNELS[problem.op]]
+    kernels = [k for k in KERNELS[problem.op] if (k == "split") == (table.kernel == "split")]
+    changes: list[Any] = [{"kernel": kernel} for kernel in kernels]
     for name in NUMBERS:
         n = getattr(table, name)
         changes += [{name: near} for near in (n // 2, 2 * n) if near]
@@ -53,7 +54,7 @@ def neighbours(
 def _fitted(problem: RowProblem, choice: RowChoice) -> RowChoice:
     """Give a block that holds its row the threads that its loads and cluster require."""
     c = choice
-    if problem.op != "sum" and c.kernel != "streaming":
+    if problem.op != "sum" and c.kernel not in ("streaming", "split"):
         vectors = -(-problem.size // c.vector)
         least = max(WARP * (c.cluster > 1), 2 * c.vector * c.unaligned)
         threads = block_threads(-(-vectors // (c.loads * c.cluster)), least)

@@ -1,15 +1,33 @@
 """Softmax over rows of any length and its gradient, each row read twice; pure CuTe DSL.
 
+    StreamingSoftmax, StreamingSoftmaxBackward   a block or a cluster reads a row twice
+    SplitSoftmax, SplitSoftmaxBackward           many blocks share a row: two launches, as blocks
+                                                 cannot wait for each other
+
 For rows that no block or cluster can keep. The first reading finds the statistics as it goes, the
 maximum so far and the sum of exponentials relative to it (the online softmax of M. Milakov and
 N. Gimelshein, 2018); the second writes the result.
 """
 
+import operator
+
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32
+from cuda.bindings.driver import CUstream
+from cutlass import Float32, Int32, const_expr
 
-from forgekit.kernels.softmax import Softmax, SoftmaxBackward, block_reduce, exp, online_update
+from forgekit.kernels import WARP
+from forgekit.kernels.rows import RowTile
+from forgekit.kernels.softmax import (
+    Softmax,
+    SoftmaxBackward,
+    block_reduce,
+    exp,
+    finite_max,
+    online_update,
+)
+
+L2_BYTES = 32 * 2**20  # of rows that wait in L2 for their second reading
 
 
 class StreamingSoftmax(Softmax):
@@ -17,11 +35,38 @@ class StreamingSoftmax(Softmax):
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
-        tile = self.tile
-        sPart, mbar = tile.reduction_buffer(2)
-        row, lane, valid = tile.row_and_lane(mX.shape[0])
-        prefix, mVX, mVY = tile.whole_vectors(row, mX, mY)
+        sPart, mbar = self.tile.reduction_buffer(2)
+        row, lane, valid = self.tile.row_and_lane(mX.shape[0])
+        m, s = self.statistics(mX, row, lane, sPart, mbar)
+        self.write(mX, mY, row, lane, valid, m, s)
 
+    @cute.jit
+    def statistics(self, mX: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
+        """Maximum and sum of exponentials of what the block, or cluster, reads of a row."""
+        tile = self.tile
+        prefix, mVX = tile.whole_vectors(row, mX)
+        tiled_copy = tile.tiled_copy(mX.element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        tXgX, tXcX = (
+            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
+            for mT in (mVX, cute.make_identity_tensor(mVX.shape))
+        )  # ((V,1),1,loads,k)
+        tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
+        at = tile.unaligned_element(prefix, mX.shape[1], lane)
+        m = tile.load_unaligned(mX, row, at, -Float32.inf)
+        s = Float32(1.0) if m != -Float32.inf else Float32(0.0)
+        for k in cutlass.range(tXgX.shape[3], unroll=1):
+            tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
+            tile.fill_tail(tXrX, -mX.element_type.inf)
+            cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
+            m, s = online_update(m, s, tXrX.load().to(Float32))
+        return block_reduce(tile, m, s, sPart, mbar)
+
+    @cute.jit
+    def write(self, mX: cute.Tensor, mY: cute.Tensor, row, lane, valid, m: Float32, s: Float32):  # type: ignore[no-untyped-def]
+        """What the block writes of a row of mY; m, s: the row's maximum and sum."""
+        tile = self.tile
+        prefix, mVX, mVY = tile.whole_vectors(row, mX, mY)
         tiled_copy = tile.tiled_copy(mX.element_type)
         thr_copy = tiled_copy.get_slice(lane)
         tXgX, tXgY, tXcX = (
@@ -29,18 +74,6 @@ class StreamingSoftmax(Softmax):
             for mT in (mVX, mVY, cute.make_identity_tensor(mVX.shape))
         )  # ((V,1),1,loads,k)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
-        at = tile.unaligned_element(prefix, mX.shape[1], lane)
-        rest = tile.load_unaligned(mX, row, at, -Float32.inf)
-
-        m = rest
-        s = Float32(1.0) if rest != -Float32.inf else Float32(0.0)
-        for k in cutlass.range(tXgX.shape[3], unroll=1):
-            tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
-            tile.fill_tail(tXrX, -mX.element_type.inf)
-            cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
-            m, s = online_update(m, s, tXrX.load().to(Float32))
-        m, s = block_reduce(tile, m, s, sPart, mbar)
-
         scale = cute.arch.rcp_approx(s)
         for k in cutlass.range(tXgX.shape[3], unroll=1):
             tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
@@ -48,6 +81,8 @@ class StreamingSoftmax(Softmax):
             tXrX.store((exp(tXrX.load().to(Float32) - m) * scale).to(mX.element_type))
             if valid:
                 cute.copy(tiled_copy, tXrX, tXgY[None, None, None, k], pred=tXpX)
+        at = tile.unaligned_element(prefix, mX.shape[1], lane)
+        rest = tile.load_unaligned(mX, row, at, -Float32.inf)
         tile.store_unaligned(exp(rest - m) * scale, mY, row, at, valid)
 
 
@@ -56,21 +91,25 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
     @cute.kernel
     def kernel(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor) -> None:
-        tile = self.tile
-        sPart, mbar = tile.reduction_buffer(1)
-        row, lane, valid = tile.row_and_lane(mY.shape[0])
-        prefix, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
+        sPart, mbar = self.tile.reduction_buffer(1)
+        row, lane, valid = self.tile.row_and_lane(mY.shape[0])
+        dot = self.dot(mdY, mY, row, lane, sPart, mbar)
+        self.write(mdY, mY, mdX, row, lane, valid, dot)
 
+    @cute.jit
+    def dot(self, mdY: cute.Tensor, mY: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
+        """The sum of mdY·mY over what the block, or cluster, reads of a row."""
+        tile = self.tile
+        prefix, mVY, mVdY = tile.whole_vectors(row, mY, mdY)
         tiled_copy = tile.tiled_copy(mY.element_type)
         thr_copy = tiled_copy.get_slice(lane)
-        tXgdY, tXgY, tXgdX, tXcX = (
+        tXgdY, tXgY, tXcX = (
             thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
-            for mT in (mVdY, mVY, mVdX, cute.make_identity_tensor(mVY.shape))
+            for mT in (mVdY, mVY, cute.make_identity_tensor(mVY.shape))
         )  # ((V,1),1,loads,k)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
         at = tile.unaligned_element(prefix, mY.shape[1], lane)
         rest_dy, rest_y = (tile.load_unaligned(mT, row, at, 0.0) for mT in (mdY, mY))
-
         dot = rest_dy * rest_y
         for k in cutlass.range(tXgY.shape[3], unroll=1):
             tXpX = tile.inside(tXcX[None, None, None, k], mVY.shape)
@@ -79,8 +118,20 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
             cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
             cute.copy(tiled_copy, tXgY[None, None, None, k], tXrY, pred=tXpX)
             dot += tile.add_up(tXrdY.load().to(Float32) * tXrY.load().to(Float32))
-        dot = tile.sum(dot, sPart, mbar)
+        return tile.sum(dot, sPart, mbar)
 
+    @cute.jit
+    def write(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, row, lane, valid, dot):  # type: ignore[no-untyped-def]
+        """What the block writes of a row of mdX; dot: the row's sum of mdY·mY."""
+        tile = self.tile
+        prefix, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
+        tiled_copy = tile.tiled_copy(mY.element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        tXgdY, tXgY, tXgdX, tXcX = (
+            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
+            for mT in (mVdY, mVY, mVdX, cute.make_identity_tensor(mVY.shape))
+        )  # ((V,1),1,loads,k)
+        tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
         for k in cutlass.range(tXgY.shape[3], unroll=1):
             tXpX = tile.inside(tXcX[None, None, None, k], mVY.shape)
             cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
@@ -89,4 +140,122 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
             tXrY.store(dx.to(mY.element_type))
             if valid:
                 cute.copy(tiled_copy, tXrY, tXgdX[None, None, None, k], pred=tXpX)
+        at = tile.unaligned_element(prefix, mY.shape[1], lane)
+        rest_dy, rest_y = (tile.load_unaligned(mT, row, at, 0.0) for mT in (mdY, mY))
         tile.store_unaligned((rest_dy - dot) * rest_y, mdX, row, at, valid)
+
+
+# -- many blocks a row ------------------------------------------------------------------------
+def rows_at_a_time(mX: cute.Tensor, held: int):  # type: ignore[no-untyped-def]
+    """Rows of as many bytes as L2 holds from their first reading to the second, and at least 1."""
+    return cutlass.max(Int32(held) // (mX.shape[1] * (mX.element_type.width // 8)), Int32(1))
+
+
+@cute.jit
+def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-def]
+    """The block's row, counted from `first`, its part of it, and the thread's place in the row."""
+    tidx, _, _ = cute.arch.thread_idx()
+    part, row, _ = cute.arch.block_idx()
+    return first + row, part, part * tile.threads + tidx
+
+
+class SplitSoftmax(StreamingSoftmax):
+    """The same, where the `split` blocks of its tile share each row.
+
+    mParts (M, split, 2), float32: the maximum and the sum of each part. The first launch fills it;
+    the second combines the parts of a row, in each warp and in the same order. overlap: begin the
+    second launch while the first one ends, which takes sm_90. held: bytes of rows between both.
+    """
+
+    def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:
+        super().__init__(tile)
+        self.overlap, self.held = overlap, held
+
+    @cute.jit
+    def __call__(
+        self, mX: cute.Tensor, mParts: cute.Tensor, mY: cute.Tensor, stream: CUstream
+    ) -> None:
+        together, block = rows_at_a_time(mX, self.held), (self.tile.threads, 1, 1)
+        for first in cutlass.range(0, mX.shape[0], together):
+            rows = cutlass.min(together, mX.shape[0] - first)
+            grid = (self.tile.split, rows, 1)
+            self.find(mX, mParts, first).launch(grid=grid, block=block, stream=stream)
+            self.finish(mX, mParts, mY, first).launch(
+                grid=grid, block=block, stream=stream, use_pdl=self.overlap
+            )
+
+    @cute.kernel
+    def find(self, mX: cute.Tensor, mParts: cute.Tensor, first: Int32) -> None:
+        if const_expr(self.overlap):
+            cute.arch.griddepcontrol_launch_dependents()
+        sPart, mbar = self.tile.reduction_buffer(2)
+        row, part, lane = part_of(self.tile, first)
+        m, s = self.statistics(mX, row, lane, sPart, mbar)
+        if lane % self.tile.threads == 0:
+            mParts[row, part, 0], mParts[row, part, 1] = m, s
+
+    @cute.kernel
+    def finish(self, mX: cute.Tensor, mParts: cute.Tensor, mY: cute.Tensor, first: Int32) -> None:
+        if const_expr(self.overlap):
+            cute.arch.griddepcontrol_wait()
+        row, _, lane = part_of(self.tile, first)
+        m, s = -Float32.inf, Float32(0.0)
+        for k in cutlass.range_constexpr(0, self.tile.split, WARP):
+            part = k + cute.arch.lane_idx()
+            if part < self.tile.split:
+                m_part, s_part = mParts[row, part, 0], mParts[row, part, 1]
+                m_new = cute.arch.fmax(m, m_part)
+                shift = finite_max(m_new)
+                s = s * exp(m - shift) + s_part * exp(m_part - shift)
+                m = m_new
+        m_row = cute.arch.warp_reduction(m, cute.arch.fmax)
+        s = cute.arch.warp_reduction(s * exp(m - finite_max(m_row)), operator.add)
+        self.write(mX, mY, row, lane, True, m_row, s)
+
+
+class SplitSoftmaxBackward(StreamingSoftmaxBackward):
+    """The same, where the `split` blocks of its tile share each row; mParts (M, split), float32:
+    the sum of mdY·mY over each part. overlap, held: as there."""
+
+    def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:
+        super().__init__(tile)
+        self.overlap, self.held = overlap, held
+
+    @cute.jit
+    def __call__(
+        self, mdY: cute.Tensor, mY: cute.Tensor, mParts: cute.Tensor, mdX: cute.Tensor,
+        stream: CUstream,
+    ) -> None:  # fmt: skip
+        together, block = rows_at_a_time(mY, self.held // 2), (self.tile.threads, 1, 1)
+        for first in cutlass.range(0, mY.shape[0], together):
+            rows = cutlass.min(together, mY.shape[0] - first)
+            grid = (self.tile.split, rows, 1)
+            self.find(mdY, mY, mParts, first).launch(grid=grid, block=block, stream=stream)
+            self.finish(mdY, mY, mParts, mdX, first).launch(
+                grid=grid, block=block, stream=stream, use_pdl=self.overlap
+            )
+
+    @cute.kernel
+    def find(self, mdY: cute.Tensor, mY: cute.Tensor, mParts: cute.Tensor, first: Int32) -> None:
+        if const_expr(self.overlap):
+            cute.arch.griddepcontrol_launch_dependents()
+        sPart, mbar = self.tile.reduction_buffer(1)
+        row, part, lane = part_of(self.tile, first)
+        dot = self.dot(mdY, mY, row, lane, sPart, mbar)
+        if lane % self.tile.threads == 0:
+            mParts[row, part] = dot
+
+    @cute.kernel
+    def finish(
+        self, mdY: cute.Tensor, mY: cute.Tensor, mParts: cute.Tensor, mdX: cute.Tensor, first: Int32
+    ) -> None:
+        if const_expr(self.overlap):
+            cute.arch.griddepcontrol_wait()
+        row, _, lane = part_of(self.tile, first)
+        dot = Float32(0.0)
+        for k in cutlass.range_constexpr(0, self.tile.split, WARP):
+            part = k + cute.arch.lane_idx()
+            if part < self.tile.split:
+                dot += mParts[row, part]
+        dot = cute.arch.warp_reduction(dot, operator.add)
+        self.write(mdY, mY, mdX, row, lane, True, dot)

@@ -67,10 +67,12 @@ def row_vectors(
     in vectors.
     """
     vector = VECTOR_BYTES // itemsize
-    if step != 1 or size < 4 * vector:
+    if step != 1:
         return 1, False
     if size % vector == 0 and not any(a % vector for a in apart) and not any(addresses):
         return vector, False
+    if size < 4 * vector:
+        return 1, False
     together = sums or (len({a % vector for a in apart} | {size % vector}) == 1
                         and not any(addresses))  # fmt: skip
     return (vector, True) if together else (1, False)
@@ -92,6 +94,8 @@ def run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
     """The kernel of a choice, of operands (rows, N) whose elements of a row are neighbours unless
     its vector is 1; where rows are split, and a second one for the sums of the parts."""
     run = runner(compile_rows(call.kind, choice, call.dtype, call.arch), call.arch)
+    if choice.kernel == "split":
+        return shared(call.kind, run, choice)
     if choice.split == 1:
         return run
     second = compile_rows("sum", ADD_PARTS, torch.float32, call.arch, result=call.dtype)
@@ -103,6 +107,18 @@ def run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
         add_up(parts, y)
 
     return both
+
+
+def shared(op: Op, run: Launch, choice: RowChoice) -> Launch:
+    """A kernel whose blocks share rows, with memory for what they find."""
+    found = (choice.split, 2) if op == "softmax" else (choice.split,)
+
+    def with_parts(*operands: Tensor) -> None:
+        *inputs, result = operands
+        parts = result.new_empty((result.shape[0], *found), dtype=torch.float32)
+        run(*inputs, parts, result)
+
+    return with_parts
 
 
 # -- kernels --------------------------------------------------------------------------------------
@@ -120,10 +136,15 @@ def compile_rows(
     c = choice
     tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned)
     make = row_kernels(op)[c.kernel]
-    kernel = make(tile, c.turns) if c.kernel == "short" else make(tile)
+    more = {"short": (c.turns,), "split": (clusters_of(arch) > 1,)}.get(c.kernel, ())
+    kernel = make(tile, *more)
     x = _row_spec(dtype, choice)
     sums = TensorSpec(torch.float32 if c.split > 1 else result or dtype, (None,), (1,))
     specs = {"sum": (x, sums), "softmax": (x, x), "softmax_backward": (x, x, x)}[op]
+    if c.kernel == "split":  # what the blocks of a row find
+        shape, strides = (None, c.split, 2), (2 * c.split, 2, 1)
+        specs = (*specs[:-1], TensorSpec(torch.float32, shape, strides) if op == "softmax" else
+                 TensorSpec(torch.float32, shape[:2], (c.split, 1)), x)  # fmt: skip
     return compile(kernel, *specs, device="virtual" if arch else "gpu", arch=arch)
 
 
@@ -154,10 +175,12 @@ def row_kernels(op: Op) -> dict[Kernel, Any]:
             "registers": softmax.Softmax,
             "shared": softmax.StagedSoftmax,
             "streaming": softmax_streaming.StreamingSoftmax,
+            "split": softmax_streaming.SplitSoftmax,
         },
         "softmax_backward": {
             "registers": softmax.SoftmaxBackward,
             "streaming": softmax_streaming.StreamingSoftmaxBackward,
+            "split": softmax_streaming.SplitSoftmaxBackward,
         },
     }
     return of_op[op]

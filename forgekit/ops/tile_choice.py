@@ -1,11 +1,13 @@
 """Which configuration serves which rows, and why: the one place where it is decided.
 
 Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
-for the first rule that a row is short enough for; the last serves all that are longer. Reasons with
+for the first rule that a row is short enough for, and long enough where rows have to be few; the
+last serves all that are longer. Reasons with
 a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
 runs, of the sizes that matter most, `short_rows_h200.json` those of short sums and
-`softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22. Unaligned rows, and
-those read by elements, take the rule of rows of as many accesses.
+`softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22; `few_rows_h200.json`
+those of few long rows, of 2026-11-23. Unaligned rows, and those read by elements, take the rule of
+rows of as many accesses.
 
 Tried for softmax and its gradient, and left: loads past L1, 4 to 11 % slower where rows are many.
 """
@@ -18,12 +20,12 @@ from typing import Literal
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
 Op = Literal["sum", "softmax", "softmax_backward"]
-Kernel = Literal["sum", "short", "registers", "shared", "streaming"]
+Kernel = Literal["sum", "short", "registers", "shared", "streaming", "split"]
 # The kernels that rows may have; `row_kernels` of `row_launch.py` knows their classes.
 KERNELS: dict[Op, tuple[Kernel, ...]] = {
     "sum": ("sum", "short"),
-    "softmax": ("registers", "shared", "streaming"),
-    "softmax_backward": ("registers", "streaming"),
+    "softmax": ("registers", "shared", "streaming", "split"),
+    "softmax_backward": ("registers", "streaming", "split"),
 }
 
 SMS = 132  # of an H200; blocks are counted in multiples of it
@@ -34,7 +36,8 @@ SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice that where 
 class Rule:
     """vectors: the longest row it serves. kernel: "sum" loops over a row, "short" holds it at once;
     "registers" and "shared" say where a row is kept between its two uses; "streaming" reads it
-    twice. loads: vectors of a thread; threads follow.
+    twice, and so does "split", in two launches of many blocks. few: the most rows that it serves,
+    and beyond: only rows of more vectors. loads: vectors of a thread; threads follow.
     threads: of a block, at most; more blocks of a cluster follow. rows: of a block, at most; as
     many as fill 128 threads if left out. turns: of "short" rows, those of the same threads, where
     rows are many. why: what was seen."""
@@ -46,9 +49,12 @@ class Rule:
     threads: int = 1024
     rows: int = 0
     turns: int = 1
+    few: int = 2**31
+    beyond: int = 0
 
 
 ANY = 2**31
+L2_BYTES = 32 * 2**20  # of rows that wait in L2 to be read again
 
 # fmt: off
 SUM = (
@@ -60,9 +66,14 @@ SUM = (
     Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
 )
 RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
-    ("sum", 2): SUM,
+    ("sum", 2): (
+        *SUM[:-1],
+        Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % before 1024 x 4", threads=512),
+    ),
     ("sum", 4): SUM,
     ("softmax", 2): (
+        Rule(ANY, "split", 4, "1.1 to 5 times a cluster", 256, few=1, beyond=32767),
+        Rule(ANY, "split", 4, "1.05 (8 rows of 600,000) to 3 times", 256, few=16, beyond=65536),
         Rule(16, "registers", 1, "a load a thread: up to 1 % before two"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(96, "registers", 3, "a warp a row needs no barrier"),
@@ -74,6 +85,8 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(ANY, "shared", 8, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax", 4): (
+        Rule(ANY, "split", 4, "1.2 to 5 times a cluster", 256, few=1, beyond=32767),
+        Rule(ANY, "split", 4, "1.1 (16 rows of 300,001) to 1.7 times", 256, few=16, beyond=65536),
         Rule(16, "registers", 1, "as for 2 bytes"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(128, "registers", 4, "a warp a row: as fast as half of one, fewer registers"),
@@ -86,14 +99,20 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(ANY, "shared", 16, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax_backward", 2): (
+        Rule(ANY, "split", 4, "4 to 33 rows of 2**22: 1.1 to 1.6 times", 512, beyond=262143),
+        Rule(ANY, "split", 2, "one row: 1.1 to 4 times", threads=256, few=1, beyond=32767),
+        Rule(ANY, "split", 2, "1.4 to 2.3 times", threads=256, few=16, beyond=65536),
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(128, "registers", 1, "128 threads: 8 % before 16 for 1,000 rows, 3 behind for 2,048"),
         Rule(256, "registers", 2, "128 threads: 2 % before a warp where rows are few"),
         Rule(2048, "registers", 4, "3 % before 1 load where rows are few; threads matter little"),
-        Rule(ANY, "registers", 8, "clusters of 128 threads: 10 % before one block", threads=128),
+        Rule(2**16, "registers", 8, "clusters of 128 threads: 10 % before a block", threads=128),
+        Rule(ANY, "streaming", 4, "twice as fast as registers, which spill (24 rows of 2**20)"),
     ),
     ("softmax_backward", 4): (
+        Rule(ANY, "split", 4, "4 to 64 rows of 2**20: 1.1 to 1.8 times", 512, beyond=131072),
+        Rule(ANY, "split", 2, "one row: 1.2 to 1.3 times", threads=256, few=1, beyond=65535),
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(128, "registers", 4, "as forward"),
@@ -128,7 +147,7 @@ def choose_rows(
     """The configuration for `rows` rows of `size` elements.
 
     itemsize: bytes of an element. vector: elements of an access; 1 where they are not neighbours,
-    in rows of less than 4 vectors, and where operands begin at different places of a vector.
+    in unaligned rows of less than 4 vectors, and where operands begin at different places of one.
     unaligned: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on
     GPUs without.
     """
@@ -140,7 +159,7 @@ def whole_loads(choice: RowChoice, size: int) -> int:
     """Loads that all threads have in rows of `size` elements, wherever in memory these begin."""
     c = choice
     together = c.threads * c.cluster * c.split  # vectors of a load
-    if c.kernel in ("sum", "streaming"):  # in rounds
+    if c.kernel in ("sum", "streaming", "split"):  # in rounds
         return 0 if c.unaligned or size % (c.vector * together * c.loads) else c.loads
     outside = c.vector - 1 if c.unaligned else 0  # elements before the first whole vector, at most
     return min(c.loads, max(0, size - outside) // c.vector // together)
@@ -150,8 +169,12 @@ def _choose(
     op: Op, rows: int, size: int, itemsize: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
     vectors = max(1, size // vector if unaligned else -(-size // vector))
-    rule = next(r for r in RULES[op, itemsize] if vectors <= r.vectors)
+    rule = next(r for r in RULES[op, itemsize] if r.beyond < vectors <= r.vectors and rows <= r.few)
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
+    if kernel == "split" and vector > 1:
+        return _split(rule, rows, vectors, 1 if op == "softmax" else 2, vector, unaligned)
+    if kernel in ("split", "streaming"):
+        return _streaming(vector, unaligned, clusters)
     if kernel == "shared" and vector == 1:  # asynchronous copies need whole vectors
         kernel, most = "registers", 1024
     if (
@@ -168,7 +191,7 @@ def _choose(
     if kernel == "short":
         return _short(rows, size, loads, rule.turns, vector)
     if op == "sum":
-        return _sum(rows, size, min(threads, most), loads, vector, unaligned, clusters)
+        return _sum(rows, size, threads, most, loads, vector, unaligned, clusters)
     cluster = 1
     while threads > most and cluster < clusters:
         cluster *= 2
@@ -197,6 +220,16 @@ def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
     )
 
 
+def _split(
+    rule: Rule, rows: int, vectors: int, operands: int, vector: int, unaligned: bool
+) -> RowChoice:
+    """Many blocks a row, a round of loads each or more: 132 of 512 threads, or as many threads."""
+    together = min(rows, max(1, L2_BYTES // (vectors * VECTOR_BYTES * operands)))
+    wanted = -(-SMS * 512 // (rule.threads * together))
+    split = max(2, min(wanted, -(-vectors // (rule.threads * rule.loads))))
+    return RowChoice("split", rule.threads, 1, rule.loads, vector, split=split, unaligned=unaligned)
+
+
 def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
     """Blocks of 256 threads, or nearly; a row in turn where there are not 64 such blocks."""
     vectors = -(-size // vector)
@@ -208,17 +241,19 @@ def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoi
 
 
 def _sum(
-    rows: int, size: int, threads: int, loads: int, vector: int, unaligned: bool, clusters: int
-) -> RowChoice:
+    rows: int, size: int, threads: int, most: int, loads: int, vector: int, unaligned: bool,
+    clusters: int,
+) -> RowChoice:  # fmt: skip
     """Sums keep nothing: blocks of 256 threads at least, and more blocks a row where rows are few:
     those of a cluster, or, for 8 rows and fewer, as many as the GPU has room for, in two steps."""
-    cluster = parts = 1
+    threads, cluster, parts = min(threads, most), 1, 1
     room = size // vector // 1024  # blocks that have something to do
     wanted = min(-(-SMS // rows), room)
     if wanted > 16 or (wanted > 1 and clusters == 1):
         threads, parts = 1024, min(max(2, 2 * SMS // rows), room)
-    elif wanted > 1:
-        threads, cluster = 1024, power_below(wanted, 8)
+    elif wanted > 1 or (most == 512 and rows <= 2 * SMS and clusters > 1):
+        threads = 512 if most == 512 and wanted < 8 else 1024
+        cluster = power_below(wanted * 1024 // threads, 8)
     beside = max(1, 256 // threads) if cluster * parts == 1 else 1
     return RowChoice("sum", threads, beside, loads, vector, cluster, parts, unaligned=unaligned)
 

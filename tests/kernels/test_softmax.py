@@ -10,9 +10,11 @@ import pytest
 import torch
 
 import forgekit as fk
+from forgekit.compiling.specs import TensorSpec
+from forgekit.kernels.rows import RowTile
 from forgekit.ops import row_launch
 from forgekit.ops.columns import ColumnChoice, compile_columns
-from forgekit.ops.row_launch import compile_rows, compile_step
+from forgekit.ops.row_launch import compile_rows, compile_step, shared
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice
 from tests.kernels.rowwise import (
     WHERE,
@@ -41,6 +43,8 @@ ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "streaming": ("streaming", 64, 1, 2, True, 1, False),
     "streaming, elements": ("streaming", 64, 1, 2, False, 1, False),
     "streaming, cluster, unaligned": ("streaming", 32, 1, 1, True, 2, True),
+    "split": ("split", 32, 1, 2, True, 3, False),  # parts in place of a cluster
+    "split, unaligned": ("split", 32, 1, 1, True, 40, True),
 }
 BACKWARD = [name for name in ROWS if not name.startswith("shared")]
 COLUMNS = {  # lanes, rows, loads, whether vectors
@@ -59,6 +63,8 @@ LONGEST = 256  # elements of a row that each of these kernels takes, whatever th
 def row_choice(name: str, dtype: torch.dtype) -> RowChoice:
     kernel, threads, rows, loads, vectors, cluster, unaligned = ROWS[name]
     V = 16 // dtype.itemsize if vectors else 1
+    if kernel == "split":
+        return RowChoice(kernel, threads, rows, loads, V, split=cluster, unaligned=unaligned)
     if kernel != "streaming":  # room for LONGEST
         loads = max(loads, -(-LONGEST // (threads * V * cluster)))
     return RowChoice(kernel, threads, rows, loads, V, cluster, unaligned=unaligned)
@@ -68,7 +74,11 @@ def row_choice(name: str, dtype: torch.dtype) -> RowChoice:
 def kernel_of(op: Op, name: str, dtype: torch.dtype, arch: str | None) -> Any:
     """A function of x and y, or dy, y and dx; all (M, N), for columns (O, M, N) over M."""
     if name in ROWS:
-        return compile_rows(op, row_choice(name, dtype), dtype, arch)
+        run, choice = (
+            compile_rows(op, row_choice(name, dtype), dtype, arch),
+            row_choice(name, dtype),
+        )
+        return shared(op, run, choice) if choice.kernel == "split" else run
     if name in STEPS:
         return compile_step("softmax", name, LONGEST, dtype, arch)
     lanes, rows, loads, vectors = COLUMNS[name]
@@ -105,7 +115,8 @@ def result(kernel: Any, *tensors: torch.Tensor, arch: str | None) -> torch.Tenso
 
 
 def need(name: str, arch: str | None) -> None:
-    need_clusters(ROWS[name][5] if name in ROWS else 1, arch)
+    clustered = name in ROWS and not name.startswith("split")
+    need_clusters(ROWS[name][5] if clustered else 1, arch)
 
 
 def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
@@ -283,9 +294,39 @@ def test_no_order_of_threads_matters(op: Op, name: str) -> None:
     x, y = normal(*shape), normal(*shape).softmax(1)
     operands = (x,) if op == "softmax" else (x, y)
     result = torch.empty(shape)
-    kernel = kernel_of(op, name, torch.float32, "sm_90a")
+    if name.startswith("split"):
+        parts = (3, ROWS[name][5], 2)[: 3 if op == "softmax" else 2]
+        operands = (*operands, torch.empty(parts))
+        kernel = compile_rows(op, row_choice(name, torch.float32), torch.float32, "sm_90a")
+    else:
+        kernel = kernel_of(op, name, torch.float32, "sm_90a")
     report = fk.sanitize(kernel, *operands, result, schedule="adversarial")
     assert report and not report.findings, str(report)
+
+
+@pytest.mark.parametrize("op", ["softmax", "softmax_backward"])
+def test_rows_that_share_blocks_come_in_groups(op: Op) -> None:
+    """7 rows, of which L2 is said to hold 3: launches for 3, 3 and 1."""
+    choice = row_choice("split", torch.float32)
+    tile = RowTile(choice.threads, 1, choice.loads, choice.vector, split=choice.split)
+    x, y = normal(7, 104), normal(7, 104).softmax(1)
+    operands = (x,) if op == "softmax" else (x, y)
+    make = row_launch.row_kernels(op)["split"]
+    parts = torch.empty((7, choice.split, 2)[: 3 if op == "softmax" else 2])
+    held = 3 * 104 * 4 * len(operands)
+    rows = TensorSpec(torch.float32, (None, None), (None, 1), 16, {1: 4})
+    specs = (*[rows] * len(operands), parts, rows)
+    kernel = fk.compile(make(tile, True, held), *specs, device="virtual", arch="sm_90a")
+    result = torch.empty_like(x)
+    kernel(*operands, parts, result)
+    if op == "softmax":
+        assert_softmax(result, x, 1)
+    else:
+        assert_gradient(result, x, y, 1)
+    profile = fk.profile(kernel, *operands, parts, result)
+    assert [launch.grid for launch in profile.launches] == [
+        (3, rows, 1) for rows in (3, 3, 3, 3, 1, 1)
+    ]
 
 
 @pytest.mark.gpu

@@ -53,10 +53,11 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
         "several blocks a row, and no whole warps": not several or c.threads % WARP == 0,
         "several turns, and no short rows of a warp": c.turns == 1 or (short and c.threads <= WARP),
         "short rows of several blocks, or unaligned": not (short and (several or c.unaligned)),
-        "parts for an operator without a second step": c.split == 1 or p.op == "sum",
+        "parts for a kernel without a second step": c.split == 1 or c.kernel in ("sum", "split"),
         "too many parts": c.split <= MOST_PARTS,
         "parts and a cluster": c.split == 1 or c.cluster == 1,
-        "rows too long": c.kernel in ("sum", "streaming") or capacity(c) >= p.size - outside,
+        "rows too long": c.kernel in ("sum", "streaming", "split")
+        or capacity(c) >= p.size - outside,
         "more whole loads than there are": c.whole <= whole_loads(c, p.size),
         "too many elements a thread": c.kernel == "shared" or elements <= MOST_ELEMENTS,
         "too many loads": c.kernel != "shared" or c.loads <= MOST_LOADS,

@@ -69,7 +69,7 @@ def words(
 Case = tuple[tuple[int, ...], torch.dtype, str]
 SUMS: list[Case] = [  # shape, dtype, what is launched for dim 1
     ((5, 1), F32, "RowSum elements exact"),
-    ((7, 4), F32, "RowSum elements exact"),
+    ((7, 4), F32, "ShortRowSum"),
     ((7, 15), F32, "RowSum elements"),
     ((3, 33), F32, "RowSum unaligned"),
     ((33, 64), BF16, "ShortRowSum exact"),
@@ -106,8 +106,9 @@ SOFTMAX: list[Case] = [  # those of a gradient are called the same, and Backward
     ((1, 32768), F32, "StagedSoftmax exact | SoftmaxBackward cluster 4"),
     ((1, 60000), BF16, "StagedSoftmax cluster 8 | SoftmaxBackward cluster 8"),
     ((1, 70001), F32, "Softmax unaligned cluster 16"),
-    ((1, 140000), F32, "StagedSoftmax cluster 16 | SoftmaxBackward cluster 16"),
-    ((1, 1100000), F32, "StreamingSoftmax cluster 8"),
+    ((1, 140000), F32, "SplitSoftmax split | SoftmaxBackward cluster 16"),
+    ((2, 140000), F32, "StagedSoftmax cluster 16 | SoftmaxBackward cluster 16"),
+    ((40, 1100000), F32, "StreamingSoftmax cluster 8 | SplitSoftmaxBackward split"),
     ((1, 7, 40), F32, "ColumnSoftmax once"),
     ((3, 100, 40), F16, "ColumnSoftmax once"),
     ((2, 1100, 24), F32, "ColumnSoftmax"),

@@ -19,10 +19,9 @@ SIZES = sorted({
 def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
     """What vector and unaligned can be for rows of a size; as `row_vectors` gives them."""
     V = 16 // itemsize
-    if size < 4 * V:
-        return [(1, False)]
     whole = size % V == 0
-    return [(1, False)] + [(V, True)] * (op == "sum" or not whole) + [(V, False)] * whole
+    unaligned = size >= 4 * V and (op == "sum" or not whole)
+    return [(1, False)] + [(V, True)] * unaligned + [(V, False)] * whole
 
 
 def chosen(op: Op, itemsize: int, clusters: int) -> list[tuple[int, int, RowChoice]]:
@@ -53,7 +52,7 @@ def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
 
 def test_rules_are_in_order() -> None:
     for rules in RULES.values():
-        limits = [rule.vectors for rule in rules]
+        limits = [rule.vectors for rule in rules if rule.kernel != "split"]
         assert limits == sorted(set(limits)) and limits[-1] >= 2**30
         assert all(rule.why for rule in rules)
 
@@ -72,7 +71,8 @@ SUMS = {
     600001: "sum 1024x1, 4 loads",
 }
 SERVED: dict[tuple[Op, int], dict[int, str]] = {
-    ("sum", 2): SUMS,
+    ("sum", 2): SUMS | {2049: "sum 512x1, 2 loads", 600000: "sum 512x1, 2 loads",
+                        600001: "sum 512x1, 2 loads"},
     ("sum", 4): SUMS,
     ("softmax", 2): {
         16: "registers 16x8, 1 loads",
@@ -117,8 +117,9 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         4097: "registers 96x1, 6 loads, cluster 8",
         8192: "registers 128x1, 8 loads, cluster 8",
         8193: "registers 96x1, 6 loads, cluster 16",
-        131072: "registers 1024x1, 8 loads, cluster 16",
-        131073: "streaming 1024x1, 4 loads, cluster 8",
+        65536: "registers 512x1, 8 loads, cluster 16",
+        65537: "streaming 1024x1, 4 loads, cluster 8",
+        262144: "split 512x1, 4 loads, 33 parts",
     },
     ("softmax_backward", 4): {
         16: "registers 16x8, 1 loads",
@@ -134,8 +135,26 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         16384: "registers 256x1, 8 loads, cluster 8",
         16385: "registers 160x1, 7 loads, cluster 16",
         131072: "registers 1024x1, 8 loads, cluster 16",
-        131073: "streaming 1024x1, 4 loads, cluster 8",
+        131073: "split 512x1, 4 loads, 19 parts",
     },
+}
+# As above, of so many rows: (operator, bytes, rows, vectors).
+SHARED: dict[tuple[Op, int, int, int], str] = {
+    ("softmax", 2, 1, 32767): "shared 256x1, 8 loads, cluster 16",
+    ("softmax", 2, 1, 32768): "split 256x1, 4 loads, 32 parts",
+    ("softmax", 2, 1, 524288): "split 256x1, 4 loads, 264 parts",
+    ("softmax", 2, 16, 65536): "shared 512x1, 8 loads, cluster 16",
+    ("softmax", 2, 16, 65537): "split 256x1, 4 loads, 17 parts",
+    ("softmax", 2, 17, 65537): "shared 544x1, 8 loads, cluster 16",
+    ("softmax", 4, 16, 262144): "split 256x1, 4 loads, 33 parts",
+    ("softmax_backward", 2, 1, 32768): "split 256x1, 2 loads, 64 parts",
+    ("softmax_backward", 2, 16, 131072): "split 256x1, 2 loads, 33 parts",
+    ("softmax_backward", 4, 1, 65536): "split 256x1, 2 loads, 128 parts",
+    ("softmax_backward", 4, 2, 65536): "registers 512x1, 8 loads, cluster 16",
+    ("sum", 2, 16, 131072): "sum 1024x1, 2 loads, cluster 8",
+    ("sum", 2, 33, 131072): "sum 512x1, 2 loads, cluster 8",
+    ("sum", 2, 132, 131072): "sum 512x1, 2 loads, cluster 2",
+    ("sum", 2, 300, 131072): "sum 512x1, 2 loads",
 }
 # As above, of rows that are read element by element: (operator, bytes, elements).
 ELEMENTS: dict[tuple[Op, int, int], str] = {
@@ -163,12 +182,14 @@ ELEMENTS: dict[tuple[Op, int, int], str] = {
 def told(c: RowChoice) -> str:
     shared = f", cluster {c.cluster}" if c.cluster > 1 else ""
     turns = f", {c.turns} turns" if c.turns > 1 else ""
-    return f"{c.kernel} {c.threads}x{c.rows}, {c.loads} loads{shared}{turns}"
+    parts = f", {c.split} parts" if c.split > 1 else ""
+    return f"{c.kernel} {c.threads}x{c.rows}, {c.loads} loads{shared}{turns}{parts}"
 
 
 @pytest.mark.parametrize(("op", "itemsize"), RULES, ids=str)
 def test_what_serves_which_rows(op: Op, itemsize: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    V, rules = 16 // itemsize, RULES[op, itemsize]
+    V = 16 // itemsize
+    rules = [rule for rule in RULES[op, itemsize] if rule.kernel != "split"]
 
     def serving(vectors: int) -> str:
         return told(choose_rows(op, 2000, vectors * V, itemsize, V, False, 16))
@@ -181,6 +202,13 @@ def test_what_serves_which_rows(op: Op, itemsize: int, monkeypatch: pytest.Monke
         with monkeypatch.context() as patch:  # without the rule, which has no say there
             patch.setitem(RULES, (op, itemsize), rules[k + 1 :])
             assert serving(rule.vectors + 1) == behind, rule
+
+
+@pytest.mark.parametrize(("op", "itemsize", "rows", "vectors"), SHARED, ids=str)
+def test_what_serves_few_rows(op: Op, itemsize: int, rows: int, vectors: int) -> None:
+    V = 16 // itemsize
+    words = told(choose_rows(op, rows, vectors * V, itemsize, V, False, 16))
+    assert words == SHARED[op, itemsize, rows, vectors]
 
 
 @pytest.mark.parametrize(("op", "itemsize", "size"), ELEMENTS, ids=str)

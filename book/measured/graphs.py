@@ -1,0 +1,165 @@
+"""Time operators beside peers and a copy in CUDA graphs, on a GPU: few long rows, or drawn shapes.
+
+    python -m book.measured.graphs few                  1 to 132 rows of 2^16 to 2^22 elements
+    python -m book.measured.graphs drawn --seed 30 --count 200
+    python -m book.measured.graphs small                tensors of up to 1 MB
+
+Calls go over rotating buffers, more than L2 holds (300 MB, 64 sets at most), so neither the host
+nor a warm cache counts. Contenders take turns; a time is the median of seven rounds. The copy moves
+the same number of bytes, half of them read. Each result is compared with float64 first. `--out`
+keeps what was measured as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib
+import json
+import random
+import statistics
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from forgekit import ops
+from forgekit.benching.suites.operations import make_inputs, moved_bytes, why_wrong
+from forgekit.benching.suites.suite import Case
+
+BYTES, SETS, ROUNDS = 300e6, 64, 7
+OPS = ("softmax", "softmax_backward", "reduce_sum")
+FEW_ROWS = (1, 2, 4, 8, 16, 33, 64, 132)
+LONG = (2**16, 2**18, 300_001, 2**20, 1_000_003, 2**22)
+LARGEST = 2**31  # bytes that a drawn case moves, at most
+
+
+def few() -> Iterator[Case]:
+    """Few long rows."""
+    for op in OPS:
+        for dtype in ("bfloat16", "float32"):
+            yield from (Case(op, (m, n), dtype) for n in LONG for m in FEW_ROWS)
+
+
+def small() -> Iterator[Case]:
+    """Tensors of up to 1 MB."""
+    for op in OPS:
+        for m, n in ((1, 1024), (16, 256), (64, 64), (256, 512), (512, 512), (1000, 257)):
+            yield Case(op, (m, n), "bfloat16")
+
+
+def drawn(seed: int, count: int) -> Iterator[Case]:
+    """Shapes of every magnitude, from 16 columns to 2^22."""
+    draw = random.Random(seed)
+    while count:
+        n = round(2 ** draw.uniform(4, 22))
+        if draw.random() < 0.6:
+            n = max(16, n // 16 * 16)  # as most rows are in practice
+        m = round(2 ** draw.uniform(0, 20))
+        dtype = draw.choice(("bfloat16", "float16", "float32"))
+        case = Case(draw.choice(OPS), (m, n), dtype)
+        if 2**14 <= moved_bytes(case) <= LARGEST:
+            count -= 1
+            yield case
+
+
+def contenders(case: Case, compiled: bool) -> dict[str, Callable[..., Any]]:
+    """Who computes it, by name."""
+    quack: Any
+    try:
+        quack = importlib.import_module("quack.softmax")
+    except ImportError:
+        quack = None
+    if case.op == "softmax":
+        found = {"forgekit": ops.softmax, "torch": partial(torch.softmax, dim=-1)}
+    elif case.op == "softmax_backward":
+        dtype = getattr(torch, case.dtype)
+        torchs = torch._softmax_backward_data  # type: ignore[attr-defined]
+        found = {"forgekit": ops.softmax_backward,
+                 "torch": lambda dy, y: torchs(dy, y, -1, dtype)}  # fmt: skip
+    else:
+        found = {"forgekit": ops.reduce_sum, "torch": partial(torch.sum, dim=-1)}
+    if compiled:
+        torch._dynamo.reset()
+        found["compile"] = torch.compile(found["torch"])
+    if quack and case.op == "softmax":
+        found["quack"] = quack.softmax_fwd
+    if quack and case.op == "softmax_backward":
+        found["quack"] = quack.softmax_bwd
+    return found
+
+
+def times(case: Case, compiled: bool = False) -> dict[str, Any]:
+    """Microseconds of each contender, and of the copy; reasons for those that did not run."""
+    moved = moved_bytes(case)
+    sets = max(1, min(SETS, int(BYTES / moved) + 1))
+    inputs = [make_inputs(case, torch.device("cuda")) for _ in range(sets)]
+    halves = [tuple(torch.empty(2, moved // 8, device="cuda")) for _ in range(sets)]
+    calls = max(6, min(200, int(2e-3 / (moved / 3.5e12))))
+    row: dict[str, Any] = {"op": case.op, "shape": list(case.shape), "dtype": case.dtype}
+    graphs: dict[str, Any] = {}
+    everyone = {**contenders(case, compiled), "copy": torch.Tensor.copy_}
+    for name, call in everyone.items():
+        try:
+            if name == "forgekit" and (wrong := why_wrong(case, inputs[0], call(*inputs[0]))):
+                row["wrong"] = wrong
+            graphs[name] = _graph(call, halves if name == "copy" else inputs, calls)
+        except Exception as error:
+            row[f"{name}_refused"] = str(error).partition("\n")[0][:120]
+            torch.cuda.synchronize()
+    found: dict[str, list[float]] = {name: [] for name in graphs}
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for round_ in range(ROUNDS + 1):
+        for name, graph in graphs.items():
+            begin.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            if round_:
+                found[name].append(begin.elapsed_time(end) / calls * 1e3)
+    return row | {name: round(statistics.median(us), 3) for name, us in found.items()}
+
+
+def _graph(call: Callable[..., Any], sets: list[tuple[Any, ...]], calls: int) -> Any:
+    for one in sets[:3]:
+        call(*one)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for k in range(calls):
+            call(*sets[k % len(sets)])
+    return graph
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("which", choices=("few", "drawn", "small"))
+    parser.add_argument("--seed", type=int, default=30)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--compiled", action="store_true", help="beside torch.compile, too")
+    parser.add_argument("--only", default="", help="an operator")
+    parser.add_argument("--out", type=Path)
+    chosen = parser.parse_args()
+    made = {"few": few, "small": small, "drawn": partial(drawn, chosen.seed, chosen.count)}
+    rows = []
+    for case in made[chosen.which]():
+        if chosen.only not in ("", case.op):
+            continue
+        row = times(case, chosen.compiled)
+        rows.append(row)
+        us = {k: v for k, v in row.items() if isinstance(v, float)}
+        own = us.pop("forgekit", float("nan"))
+        shown = "  ".join(f"{name} {v / own:.2f}" for name, v in us.items())
+        print(f"{case}: {own:.2f} µs; times as long: {shown} {row.get('wrong', '')}", flush=True)
+    if chosen.out:
+        today, method = datetime.date.today().isoformat(), __doc__.split("\n\n")[2]
+        head = {"gpu": torch.cuda.get_device_name(), "date": today, "seed": chosen.seed,
+                "method": method.replace("\n", " ")}  # fmt: skip
+        lines = ",\n".join("  " + json.dumps(row) for row in rows)
+        chosen.out.write_text(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n', "utf-8")
+
+
+if __name__ == "__main__":
+    main()
