@@ -48,7 +48,7 @@ first a *prologue* and the second an *epilogue*.
         looks_like(lambda x, y: x[:, :256].double().square().sum(1).div(x.shape[1]).sqrt(), "only the "
                    "first 256 elements of a row are added up."),
         looks_like(lambda x, y: torch.full_like(y, torch.inf) if x.dtype == torch.float16 else None,
-                   "∞: the square of 300 is 90,000, and the largest float16 is 65,504."),
+                   "∞: the square of 301 is 90,601, and the largest float16 is 65,504."),
     ],
     praise="RMSNorm is half done.",
 )  # fmt: skip
