@@ -30,11 +30,11 @@ class Draw:
     """Makes a puzzle's inputs on the CPU, each call with values of its own, the same every time
     but within `forgekit.tensors.reseeded`.
 
-    dtype: of the case, torch's.
+    dtype: of the case, torch's. size: of the case, on which numbers depend.
     """
 
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
+    def __init__(self, dtype: torch.dtype, *size: int) -> None:
+        self.dtype, self.size = dtype, size
         self._seed = 0
 
     def __call__(self, *shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
@@ -52,6 +52,45 @@ class Draw:
 
         of = dtype or self.dtype
         return fk.randint(low, high, *shape, dtype=of, seed=self._next(), device="virtual")
+
+    def number(self, low: float, high: float) -> float:
+        """A number from `low` to `high` that float32 holds exactly."""
+        import forgekit as fk
+
+        unit = fk.rand(1, seed=self._next() + 100 * abs(sum(self.size)), device="virtual")
+        return float(low + (high - low) * unit)
+
+    def fractions(self, *shape: int) -> torch.Tensor:
+        """Values between -8 and 8 for sums: float32 adds them exactly in every order, narrower
+        types neither add them nor, beyond their own precision, read them exactly."""
+        import torch
+
+        bits = {torch.float16: 11, torch.bfloat16: 8}.get(self.dtype, 14)
+        return self.integers(1 - 2**bits, 2**bits, *shape) * 2.0 ** (3 - bits)
+
+    def extremes(self, m: int, n: int, *, finite: bool = False) -> torch.Tensor:
+        """Rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all -∞.
+
+        The largest element is in turn the first, the last, one of the last two warps of eight, and
+        the first of the last 256; the smallest one place further in this order.
+
+        finite: plain rows take the place of those of -∞.
+        """
+        import torch
+
+        far = 16_000.0 if self.dtype == torch.float16 else 1e10
+        x, rows = self(m, n).float(), torch.arange(m) + n % 7
+        warp = (n - 224) // 256 * 256 + 223 if n >= 224 else n * 3 // 4
+        places = torch.tensor([0, n - 1, warp, (n - 1) // 256 * 256 or n // 2])
+        for at, best, by in ((rows + 1, torch.argmin, -0.25), (rows, torch.argmax, 0.25)):
+            pair = torch.stack((places[at % 4], best(x, 1)), 1)
+            x.scatter_(1, pair, x.gather(1, pair.flip(1)))
+            x[torch.arange(m), pair[:, 0]] += by
+        for kind, rule in enumerate((x, x - 10, (x - 10) * far / 8, (x + 10) * far / 8)):
+            x = torch.where((rows % 5 == kind)[:, None], rule, x)
+        if not finite:
+            x[rows % 5 == 4] = -torch.inf
+        return x.to(self.dtype)
 
     def places(self, *shape: int) -> torch.Tensor:
         """Values that say where they stand: 1, 2, 3, … in row-major order, as far as the type tells
@@ -105,7 +144,7 @@ def puzzle(
             function of the size that gives it.
         waste: as in `economical`. misconceptions: shown by values and findings. more: of what makes
             a Case, as `values` wants it, the groups after the usual ones. rtol, atol: as in
-            `fk.check`.
+            `fk.check`; rtol of results in a narrow type allows for one rounding alone.
         texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
@@ -118,7 +157,7 @@ def puzzle(
 
         import forgekit as fk
 
-        given = tuple(inputs(Draw(dtype), *size))
+        given = tuple(inputs(Draw(dtype, *size), *size))
         wide = [
             x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() and not exact else x
             for x in given
@@ -141,13 +180,17 @@ def puzzle(
             expected = {len(given) + k: w for k, w in enumerate(wanted)}
         promised = promise(*size) if callable(promise) else promise or {}
         specs = {k: fk.spec(args[k], divisible=dict(d)) for k, d in promised.items()}
-        return Case(args, expected, label, specs, tolerances=tolerances)
+        kinds = {args[k].dtype for k in expected if args[k].is_floating_point()}
+        allowed = dict(tolerances)
+        if "rtol" not in allowed and kinds in ({torch.float16}, {torch.bfloat16}):
+            allowed["rtol"] = torch.finfo(*kinds).eps / 2 + 2e-5  # float32, rounded once
+        return Case(args, expected, label, specs, tolerances=allowed)
 
     return Exercise(
         groups=(
             values(
                 make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
-                legal=legal,
+                legal=legal, beyond=count,
             ),
             clean(make, sizes[-2:], dtypes[0], misconceptions=misconceptions),
             economical(make, count, dtypes[0], waste=waste),

@@ -12,20 +12,21 @@ if TYPE_CHECKING:
 __all__ = ["far_below", "hard_rows"]
 
 
-def far_below(x: torch.Tensor) -> int:
+def far_below(x: torch.Tensor) -> float:
     """What to subtract from a row of x (M, N) so that a maximum which begins at a finite number,
-    such as -65,504, is larger than all of it; in float16 as far as its numbers reach."""
-    return 60_000 if x.dtype == torch.float16 else 100_000
+    such as -1e9, is larger than all of it; in float16 as far as its numbers reach."""
+    return 6e4 if x.dtype == torch.float16 else 1.0001e9
 
 
 def hard_rows(
-    draw: Draw, m: int, n: int, *, masked: bool = False, low: float = 20_000
+    draw: Draw, m: int, n: int, *, masked: bool = False, low: float = 1e5
 ) -> torch.Tensor:
     """Rows (m, n) of five kinds in turn: plain; large, so that exp overflows; small, so that all
     exponentials are 0; ascending, with a new maximum at each element; and descending.
 
-    low: how far below 0 the small ones of float32 lie: below what often passes for -inf, such as
-    -10,000. Of narrower types it is 1,000, since farther off nearly all elements would be equal.
+    low: how far below 0 the small ones of float32 lie: below -65,504, which often passes for -inf;
+    then every second of them is all the same number below -1e9, and near it, since a correct kernel
+    may round m · log2(e). Of narrower types it is 1,000: farther off most elements would be equal.
     masked: some elements are -inf as well, the first of a row among them, and in every seventh row
     from the sixth on all of them, which makes torch's softmax of it NaN.
     """
@@ -33,6 +34,8 @@ def hard_rows(
     kinds = (torch.arange(m) + n) % 5
     x[kinds == 1] += 1000
     x[kinds == 2] -= low if x.dtype == torch.float32 else 1000
+    if x.dtype == torch.float32 and low > 65_504:
+        x[(kinds == 2) & ((torch.arange(m) + n) // 5 % 2 == 1)] = -far_below(x)
     x[kinds == 3] = x[kinds == 3].sort(dim=1).values
     x[kinds == 4] = x[kinds == 4].sort(dim=1, descending=True).values
     if masked:

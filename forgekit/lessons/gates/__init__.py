@@ -14,6 +14,7 @@ from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.counters import Counter, counters
 from forgekit.lessons.gates.economy import economical
 from forgekit.lessons.gates.gate import (
+    FINITE_START,
     Evidence,
     GateError,
     Misconception,
@@ -27,7 +28,8 @@ from forgekit.lessons.gates.submission import Case, Group, Submission
 from forgekit.lessons.gates.values import values
 
 __all__ = [
-    "Case", "Counter", "Evidence", "GateError", "Group", "Misconception", "Pair", "Submission",
+    "FINITE_START", "Case", "Counter", "Evidence", "GateError", "Group", "Misconception", "Pair",
+    "Submission",
     "answer", "answers", "choices", "clean", "counted", "counters", "economical",
     "faster_than_given", "found", "hinted", "key_of", "keys", "looks_like", "one_of",
     "python_function", "values",

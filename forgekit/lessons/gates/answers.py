@@ -50,7 +50,7 @@ def answers(
     """A group of several questions; a dict of answers is handed in.
 
     Args:
-        right: question -> the answer; compared with `==`, numbers within 0.5 %.
+        right: question -> the answer; compared with `==`, a float within 0.5 %.
         misconceptions: (question, wrong answer) -> what leads to that answer.
     """
     known = dict(misconceptions or {})
@@ -92,7 +92,7 @@ def _equal(got: Any, want: Any) -> bool:
         return got is want
     if isinstance(want, int | float) and isinstance(got, Real):
         number = float.__float__(got) if isinstance(got, float) else float(got)  # not its own
-        return abs(number - want) <= 0.005 * abs(want)
+        return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
     if isinstance(want, str) and isinstance(got, str):
         return got.strip().lower() == want.strip().lower()
     if isinstance(want, tuple | list) and isinstance(got, tuple | list):

@@ -124,3 +124,20 @@ def looks_like(
         return compare(got, alternative(*e.case.args), **allowed).ok
 
     return Misconception(says, when)
+
+
+def _one_number_above(e: Evidence) -> bool:
+    """True if all wrong elements of the first wrong result are one number, and too large."""
+    for position, got in (e.got or {}).items():
+        want = e.case.expected[position]
+        wrong = got != want
+        if wrong.any():
+            return len(got[wrong].unique()) == 1 and bool((want[wrong] < got[wrong]).all())
+    return False
+
+
+FINITE_START = Misconception(
+    "every wrong element is the same number, and no element of its row is as large: that number "
+    "takes part as if it were an element. A maximum begins with −∞.",
+    _one_number_above,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from forgekit.lessons.gates.overrun import overrun_diagnosis
 from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission
 from forgekit.text import plural
 
+_SECRET = secrets.randbits(60)  # of this process; the text of a submission cannot know it
+_LONG = 20_000  # a longer size of `beyond` is not exceeded: its call alone takes long enough
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
 
@@ -25,6 +28,7 @@ def values(
     look_at: str = SHOW,
     drawn: int = 0,
     legal: Callable[..., tuple[int, ...]] | None = None,
+    beyond: Sequence[tuple[int, ...]] = (),
     **tolerances: float,
 ) -> Group:
     """A group that runs all sizes, each in one of the types, and compares every result.
@@ -40,7 +44,8 @@ def values(
             first, for the first that fails is the one explained. dtypes: names such as "float16".
         misconceptions: misconceptions to recognise. look_at: what to look at where none is.
         drawn: how many more sizes, up to the largest given, are drawn from a seed that the text of
-            the submission decides. legal: makes a size that may be of one that was drawn.
+            the submission decides; if any, one `secret_size` per mode joins them. legal: makes a
+            size that may be of one that was drawn. beyond: as in `secret_size`.
         tolerances: rtol and atol of `fk.check`.
     """
 
@@ -61,6 +66,8 @@ def values(
 
         devices = ["virtual"] + (["gpu"] if current_target().kind == "gpu" else [])
         more = drawn_sizes(sizes, drawn, submission.seed, legal)
+        if drawn:
+            more += [secret_size(sizes, legal, mode, beyond) for mode in range(len(sizes[0]))]
         every = list(dict.fromkeys([*sizes, *more]))  # one that was drawn may be known
         ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
         for dtype, size in shared_out(every, dtypes, ordered):
@@ -99,6 +106,29 @@ def drawn_sizes(
     draw, largest = random.Random(seed), [max(mode) for mode in zip(*sizes, strict=True)]
     found = [tuple(max(1, round(m ** draw.random())) for m in largest) for _ in range(count)]
     return [legal(*size) for size in found] if legal else found
+
+
+def secret_size(
+    sizes: Sequence[tuple[int, ...]],
+    legal: Callable[..., tuple[int, ...]] | None = None,
+    mode: int = -1,
+    beyond: Sequence[tuple[int, ...]] = (),
+) -> tuple[int, ...]:
+    """Return the listed size that is largest in a mode, enlarged there by 25 to 50 %.
+
+    A secret decides by how much: in a class the judge's, elsewhere one that each process draws.
+
+    beyond: sizes listed elsewhere, which the result exceeds as well.
+    """
+    from forgekit.tensors import shifted
+
+    draw = random.Random(shifted(0) or _SECRET)
+    size = [*max(sizes, key=lambda s: s[mode])]
+    if mode % len(size):  # enough rows for every kind that `Draw` makes
+        size[0] = max(size[0], 8)
+    size[mode] = max(s[mode] for s in (*sizes, *beyond) if s[mode] <= max(_LONG, size[mode]))
+    size[mode] += draw.randint(size[mode] // 4 + 1, size[mode] // 2 + 8)
+    return legal(*size) if legal else tuple(size)
 
 
 def right_in_other_orders(

@@ -156,7 +156,7 @@ side. The reversal itself happens in shared memory, which does not mind.
         values(
             _case,
             sizes=[(2, 512), (1, 8), (3, 104), (2, 504)],
-            drawn=2, legal=lambda m, n: (m, -(-n // 8) * 8),
+            drawn=2, legal=lambda m, n: (m, min(512, -(-n // 8) * 8)),
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied, and not reversed."),

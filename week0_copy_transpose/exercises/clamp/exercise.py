@@ -11,7 +11,6 @@ from forgekit.lessons.puzzle import Draw, puzzle
 
 from ..practice import picture
 
-LOW, HIGH = -0.7, 0.3  # neither is a bfloat16
 PICTURE = picture(
     "low = -1, high = 2",
     {
@@ -23,7 +22,7 @@ PICTURE = picture(
 
 
 def _inputs(draw: Draw, n: int) -> tuple[Any, ...]:
-    return draw(n), LOW, HIGH
+    return draw(n), draw.number(-1.0, -0.4), draw.number(0.2, 0.6)
 
 
 def _clamped(x: torch.Tensor, low: float, high: float) -> torch.Tensor:

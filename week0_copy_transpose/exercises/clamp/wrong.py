@@ -26,4 +26,9 @@ WRONG = (
         },
         "has to grow with the length",
     ),
+    Wrong(
+        "bounds typed",
+        {"max(mX[i], low), high": "max(mX[i], cutlass.Float32(-0.7)), cutlass.Float32(0.3)"},
+        "4 of 8 elements differ",
+    ),
 )

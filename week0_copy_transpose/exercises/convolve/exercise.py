@@ -47,10 +47,11 @@ a thread, from registers, are the next step.
 """,
     entry="convolve",
     given=PICTURE,
-    inputs=lambda draw, n, taps: (draw.integers(-9, 10, n), draw.integers(-9, 10, taps)),
+    inputs=lambda draw, n, taps: (draw.fractions(n), draw.integers(-9, 10, taps)),
     result=_filtered,
     sizes=[(8, 3), (1, 1), (1000, 5), (128, 2), (300, 32), (5, 9), (129, 4), (259, 32)],
     count=[(1000, 9), (10_001, 32)],
+    legal=lambda n, taps: (n, min(32, taps)),
     misconceptions=[
         looks_like(
             lambda x, w, y: _filtered(x, w.flip(0)),

@@ -22,4 +22,11 @@ WRONG = (
         "total += mW[k] *",
     ),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
+    Wrong(
+        "adds in float16",
+        {
+            "total += sW[k] * sX[tidx + k]": "total = (total + sW[k] * sX[tidx + k]).to(cutlass.Float16).to(cutlass.Float32)"
+        },
+        "float32 the result is wrong",
+    ),
 )

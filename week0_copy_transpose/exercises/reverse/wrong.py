@@ -12,6 +12,6 @@ WRONG = (
     Wrong("of eight", {INDEX: "mX[7 - i]"}, "With n = 1, float32 the kernel was stopped"),
     Wrong("each block by itself", {INDEX: "mX[bidx * 128 + 127 - tidx]"},
           "of block (0, 0, 0) reads mX[127]"),
-    Wrong("twenty blocks always", {"grid=(blocks, 1, 1)": "grid=(20, 1, 1)"},
-          "Threads launched: 2,560"),
+    Wrong("forty blocks always", {"grid=(blocks, 1, 1)": "grid=(40, 1, 1)"},
+          "Threads launched: 5,120"),
 )  # fmt: skip

@@ -35,7 +35,7 @@ kernel is compiled, so the rounds are unrolled and their bounds are constants. B
 two often enough; what is left of a row or of a grid hardly ever is.
 """,
     entry="any_block",
-    inputs=lambda draw, m, n: (draw.integers(1, 9, m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x.sum(1),
     sizes=[(2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],

@@ -33,7 +33,7 @@ Five steps of 32 additions in place of 31 of one: more additions, far fewer step
 for every thread to add up those before its own warp; with 32 warps, one warp would scan them by shuffles.
 """,
     entry="block_prefix",
-    inputs=lambda draw, m: (draw.integers(-8, 9, m, 256),),
+    inputs=lambda draw, m: (draw.fractions(m, 256),),
     result=lambda x: x.cumsum(1),
     sizes=[(1,), (2,), (5,), (3,), (4,)],
     count=[(2,), (200,)],

@@ -29,4 +29,9 @@ WRONG = (
         {"    mY[row, tidx] = value": "    cute.arch.sync_threads()\n    mY[row, tidx] = value"},
         "the solution gets by with fewer",
     ),
+    Wrong(
+        "adds in float16",
+        {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
+        "float32 the result is wrong",
+    ),
 )

@@ -32,6 +32,8 @@ CASES = (
     ((1, 8_192, F32), "two parts of 1,024 vectors are less than four: the row stays whole."),
     ((100, 1_048_576, F32), "264 blocks for 100 rows are 2 parts a row, less than four."),
     ((64, 500, F32), "there are few blocks, but 125 vectors are less than 256: no more threads."),
+    ((2104, 1024, F32), "263 blocks are too few, and 256 vectors are a vector for each thread."),
+    ((8, 1020, F32), "there are few blocks, but 255 vectors are less than 256: no more threads."),
 )  # fmt: skip
 
 

@@ -22,4 +22,7 @@ WRONG = (
           "264 rows with a block each"),
     Wrong("no parts at all", {PARTS: "1"}, "4 parts a row"),
     Wrong("0 parts", {"max(parts, 1)": "parts"}, "gives (8, 0)"),
+    Wrong("one block fewer", {"blocks < 264 and": "blocks < 263 and"}, "263 blocks are too few"),
+    Wrong("one vector fewer", {
+        "and vectors >= 256": "and vectors >= 255"}, "but 255 vectors are less"),
 )  # fmt: skip

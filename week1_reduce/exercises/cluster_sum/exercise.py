@@ -35,7 +35,7 @@ itself. No block but the first touches memory of another that may have ended, si
 them to leave is the first.
 """,
     entry="cluster_sum",
-    inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
     sizes=[(1, 512), (1, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],

@@ -16,4 +16,7 @@ WRONG = (
                                       "range(tidx, mX.shape[1], 128)"}, "the whole row"),
     Wrong("no barrier of the block", {"    cute.arch.sync_threads()\n" + WAIT: WAIT},
           "Race in shared memory"),
+    Wrong("adds in float16", {
+        "total += mX[row, n]": "total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
+        "float32 the result is wrong"),
 )  # fmt: skip

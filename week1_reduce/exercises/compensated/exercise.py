@@ -15,7 +15,7 @@ def _plain(x: torch.Tensor) -> torch.Tensor:
 
 def _inputs(draw, m, n):
     x = draw(m, n).abs() + 0.1
-    x[:, 0] = 30_000.0  # every number after it loses digits
+    x[::2, 0] = 30_000.0  # every number after it loses digits
     return (x,)
 
 

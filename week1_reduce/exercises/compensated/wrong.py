@@ -9,5 +9,14 @@ WRONG = (
         {"lost = value - (s - total)": "lost = (s - total) - value"},
         "worst relative difference",
     ),
-    Wrong("one block", {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)"}, "With m = 300, n = 200"),
+    Wrong(
+        "one block",
+        {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)"},
+        "n = 100, float32 the result is wrong",
+    ),
+    Wrong(
+        "begins at 0.001",
+        {"total, lost = Float32(0.0)": "total, lost = Float32(0.001)"},
+        "With m = 2, n = 3",
+    ),
 )

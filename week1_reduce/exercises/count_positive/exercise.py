@@ -5,6 +5,15 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
+
+def _inputs(draw, m, n):
+    """Numbers, zeros, and numbers that float16 would take for zeros."""
+    x = draw(m, n)
+    x[:, 1::3] = 0
+    x[:, 2::3] *= 1e-30
+    return (x,)
+
+
 EXERCISE = puzzle(
     title="count with one atomic a block",
     task="""
@@ -26,9 +35,9 @@ atomics are deterministic here. One addition a block also keeps them rare: addit
 address are done one after the other.
 """,
     entry="count_positive",
-    inputs=lambda draw, m, n: (draw(m, n),),
+    inputs=_inputs,
     result=lambda x: (x > 0).sum(1).to(torch.int32),
-    sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (300, 33), (1, 7000), (3, 4097)],
+    sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (257, 33), (1, 7000), (3, 4097)],
     count=[(1, 2050), (4, 9_000)],
     misconceptions=[
         looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative ones are counted."),

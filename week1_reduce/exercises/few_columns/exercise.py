@@ -42,6 +42,7 @@ thread; in the loop only the row goes on, by `used // N`.
     result=parts_of,
     sizes=[(4, 3), (1, 1), (256, 2), (300, 7), (1000, 3), (257, 32), (31, 31), (600, 5)],
     count=[(300, 3), (3000, 7)],
+    legal=lambda m, n: (m, min(32, n)),
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(

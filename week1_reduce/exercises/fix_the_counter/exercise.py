@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..across_blocks import fenced
@@ -35,14 +35,13 @@ only after I have counted. Many kernels work for months without them, on the GPU
 on.
 """,
     entry="fix_the_counter",
-    inputs=lambda draw, n: (draw(n) - 10, torch.zeros(1, dtype=torch.int32)),
+    inputs=lambda draw, n: (draw.extremes(1, n)[0], torch.zeros(1, dtype=torch.int32)),
     result=_largest,
     sizes=[(256,), (1,), (1000,), (33,), (5000,), (1025,)],
     count=[(100,), (20_000,)],
     exact=True,
     misconceptions=[
-        looks_like(lambda x, count, part, y: _largest(x, count)[0].clamp(min=0),
-                   "a part is never below 0, and all elements are."),
+        FINITE_START,
     ],
     more=lambda make: (fenced(make, (1000,)),),
     praise="Right the second time, too.",

@@ -14,4 +14,6 @@ WRONG = (
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":
                                      "    if lane == 0:\n        mCount[0] = 0\n"
                                      "    if ticket == pieces - 1:\n"}, "Race in global memory"),
+    Wrong("the last block begins with -1e9", {
+        "        best = -Float32.inf": "        best = Float32(-1e9)"}, "A maximum begins with −∞"),
 )  # fmt: skip

@@ -34,7 +34,7 @@ loads. Only a partial tile behind a full one shows it: the lanes that have no ve
 their last one once more. Four moves a vector are the price of the right answer.
 """,
     entry="fix_the_tail",
-    inputs=lambda draw, m, n: (draw.integers(1, 9, m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x.sum(1),
     sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (5, 4), (33, 252), (7, 1024)],
     count=[(5, 64), (64, 1000)],

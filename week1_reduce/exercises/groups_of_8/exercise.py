@@ -1,7 +1,5 @@
 """Puzzle week1/groups_of_8: sums of eight neighbours, by shuffles."""
 
-import torch
-
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
@@ -10,13 +8,6 @@ def _groups(x):
     import torch
 
     return torch.nn.functional.pad(x, (0, -len(x) % 8)).reshape(-1, 8)
-
-
-def _inputs(draw, n):
-    x = draw.integers(-8, 9, n)
-    if n >= 1000:  # in float16 the 1 would be lost beside 2,048
-        x[:8] = torch.tensor([2048.0, 0, 0, 0, 1, 0, 0, -2048])
-    return (x,)
 
 
 EXERCISE = puzzle(
@@ -40,7 +31,7 @@ price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)
 lines. Short rows are served this way: a warp for four rows of 8.
 """,
     entry="groups_of_8",
-    inputs=_inputs,
+    inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: _groups(x).sum(1),
     sizes=[(16,), (1,), (8,), (1000,), (33,), (1025,), (2500,), (127,)],
     count=[(100,), (20_000,)],

@@ -1,6 +1,6 @@
 """Puzzle week1/max_subarray: an operator that is associative and not commutative."""
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.pictures import coloured, picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -11,6 +11,12 @@ def _kadane(x):
         here = x[:, n] + here.clamp(min=0)
         best = best.maximum(here)
     return best
+
+
+def _inputs(draw, m, n):
+    x = draw.fractions(m, n)
+    x[2::3] -= 4e9  # far below what often passes for -inf
+    return (x,)
 
 
 EXERCISE = puzzle(
@@ -33,13 +39,14 @@ Anything with an associative merge and an identity goes through the same tree; i
 tree has to keep neighbours together. Regular expressions, parentheses and polynomials are merged like this, too.
 """,
     entry="max_subarray",
-    inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
+    inputs=_inputs,
     result=_kadane,
     sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 500), (9, 65), (3, 100)],
     count=[(5, 100), (60, 300)],
     misconceptions=[
         looks_like(lambda x, y: x.max(1).values, "only single elements are compared: ends and beginnings are not joined."),
         looks_like(lambda x, y: _kadane(x).clamp(min=0), "the empty piece counts, with the sum 0: the identity of a maximum is −∞."),
+        FINITE_START,
         looks_like(lambda x, y: x.double().sum(1), "the whole row is added up."),
     ],
     given=picture(

@@ -19,6 +19,11 @@ WRONG = (
         {
             "merged((total, head, tail, best), (s, h, t, b))": "merged((s, h, t, b), (total, head, tail, best))"
         },
-        "got 145, expected 124",
+        "got 74.77637",
+    ),
+    Wrong(
+        "begins with -1e9",
+        {"least = -Float32.inf": "least = Float32(-1e9)"},
+        "A maximum begins with −∞",
     ),
 )

@@ -6,7 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    return (draw(m, n) + 1000.0,)
+    return (draw(m, n) + draw.integers(1, 4, m, 1) * 700.0,)
 
 
 EXERCISE = puzzle(

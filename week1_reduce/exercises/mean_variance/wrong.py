@@ -6,7 +6,7 @@ WRONG = (
     Wrong(
         "old difference twice",
         {"m2 += d * (mX[row, n] - mean)": "m2 += d * d"},
-        "got 1000806",
+        "got 490564.2",
     ),
     Wrong(
         "merge forgets the distance",
@@ -16,5 +16,15 @@ WRONG = (
     Wrong("divided by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "mVar: 2 of 2"),
     Wrong(
         "sum for mean", {"mMean[row] = mean": "mMean[row] = mean * count"}, "it is not divided by n"
+    ),
+    Wrong(
+        "squares of x - 1000",
+        {
+            "            d = mX[row, n] - mean\n            mean += d / count\n            m2 += d * (mX[row, n] - mean)\n": "            d = mX[row, n] - 1000.0\n            mean += d\n            m2 += d * d\n",
+            "        both = count + count_b\n        share = Float32(0.0)\n        if both > 0.0:\n            share = count_b / both\n        d = mean_b - mean\n        mean += d * share\n        m2 += m2_b + d * d * count * share\n        count = both\n": "        mean += mean_b\n        m2 += m2_b\n        count += count_b\n",
+            "mMean[row] = mean": "mMean[row] = mean / count + 1000.0",
+            "mVar[row] = m2 / count": "mVar[row] = m2 / count - (mean / count) * (mean / count)",
+        },
+        "got 0.4921875",
     ),
 )

@@ -9,9 +9,11 @@ from ..shares import of_lanes
 
 
 def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Whole numbers; the first two products of a row are ±90,000, which float16 has not."""
-    a, b = draw.integers(-8, 9, m, n), draw.integers(-8, 9, m, n)
-    a[:, :2], b[:, 0], b[:, 1] = 300, 300, -300
+    """Of 14 bits and of 4, with sums that are exact; the first and the last product of every second
+    row, of 8 bits and 4, are ±90,000, which float16 has not."""
+    a, b = draw.fractions(m, n), draw.integers(-8, 9, m, n)
+    a[::2] = (a[::2] * 32).round() / 32
+    a[::2, [0, -1]], b[::2, 0], b[::2, -1] = 300, 300, -300
     return a, b
 
 

@@ -22,6 +22,9 @@ WRONG = (
     Wrong("half a warp", {"(total, operator.add)": "(total, operator.add, threads_in_group=16)"},
           "half of the lanes"),
     Wrong("16-bit products", {PRODUCT: "product = (gA[(None, i)].load() * gB[(None, i)].load())"
-                                       ".to(Float32)"}, "n = 1,000, float16"),
+                                       ".to(Float32)"}, "float16 the result is wrong"),
     Wrong("one element a load", {LOOP: SCALAR}, "Load requests"),
+    Wrong("adds in float16", {
+        "total += product.reduce(cute.ReductionOp.ADD, 0.0, 0)": "total = (total + product.reduce(cute.ReductionOp.ADD, 0.0, 0)).to(cutlass.Float16).to(Float32)"},
+        "float32 the result is wrong"),
 )  # fmt: skip

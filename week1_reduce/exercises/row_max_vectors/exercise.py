@@ -1,6 +1,6 @@
 """Puzzle week1/row_max_vectors: the largest element of each row, 16 bytes at a time."""
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
@@ -25,7 +25,7 @@ of both signs would show it. The maximum does not depend on the order, and no ro
 involved: the result is the same bits in every kernel.
 """,
     entry="row_max_vectors",
-    inputs=lambda draw, m, n: (draw(m, n) - 10,),
+    inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
     sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
     count=[(5, 64), (70, 1000)],
@@ -35,8 +35,7 @@ involved: the result is the same bits in every kernel.
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}},
     misconceptions=[
-        looks_like(lambda x, y: x.amax(1).clamp(min=0), "the largest element is never below 0: what "
-                   "a lane begins with takes part as if it were an element."),
+        FINITE_START,
         looks_like(lambda x, y: x[:, :1].amax(1), "only the first element is in the result."),
         looks_like(lambda x, y: x.amin(1), "it is the smallest element."),
     ],

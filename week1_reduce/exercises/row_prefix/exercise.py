@@ -28,7 +28,7 @@ A row is read once and written once, and pieces follow one another: few long row
 Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and still moves every byte once.
 """,
     entry="row_prefix",
-    inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.cumsum(1),
     sizes=[(1, 5), (1, 1), (3, 33), (2, 64), (5, 1000), (9, 31), (3, 100)],
     count=[(5, 100), (101, 300)],

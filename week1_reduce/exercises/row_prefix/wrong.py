@@ -16,4 +16,9 @@ WRONG = (
         {"            mY[row, n] = value": "            mY[row, n] = value - mX[row, n]"},
         "*exclusive* prefix sum",
     ),
+    Wrong(
+        "adds in float16",
+        {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
+        "float32 the result is wrong",
+    ),
 )

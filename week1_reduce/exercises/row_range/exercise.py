@@ -23,7 +23,7 @@ Two values, one barrier: what waits is the block, and it waits once, whatever it
 two reductions over a row also reads the row once in place of twice, which is where the time goes.
 """,
     entry="row_range",
-    inputs=lambda draw, m, n: (draw.integers(1, 100, m, n),),
+    inputs=lambda draw, m, n: (draw.extremes(m, n, finite=True),),
     result=lambda x: x.amax(1) - x.amin(1),
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
@@ -31,6 +31,8 @@ two reductions over a row also reads the row once in place of twice, which is wh
     misconceptions=[
         looks_like(lambda x, y: x.amax(1), "this is the largest element alone: the smallest one "
                    "comes out as 0."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "both begin "
+                   "at 0, which takes part as if it were an element."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "the largest is subtracted from the "
                    "smallest."),
         looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "largest and smallest are the same."),

@@ -6,12 +6,18 @@ FIRST = "    high, low = -Float32.inf, Float32.inf\n    for"
 
 WRONG = (
     Wrong("both begin at 0", {FIRST: "    high, low = Float32(0.0), Float32(0.0)\n    for"},
-          "comes out as 0"),
+          "both begin at 0, which"),
     Wrong("exchanged", {"(high - low)": "(low - high)"}, "subtracted from the smallest"),
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "are the same"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("two barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 2},
           "Barriers that a warp arrives at"),
+    Wrong("six warps of eight", {
+        "if tidx < 8:\n            high": "if tidx < 6:\n            high"},
+        "n = 1,000, float32 the result"),
+    Wrong("read through bfloat16", {
+        "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
+        "With m = 2, n = 5, float32"),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -7,8 +7,8 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    x = draw.integers(-8, 9, m, n)
-    x[:, 0] = 300  # whose square float16 does not have
+    x = draw.fractions(m, n)
+    x[::2, 0] = x[1::2, -1] = 301.3  # whose square float16 does not have
     return (x,)
 
 
@@ -33,7 +33,7 @@ first a *prologue* and the second an *epilogue*.
     entry="row_rms",
     inputs=_inputs,
     result=lambda x: x.square().mean(1).sqrt(),
-    sizes=[(2, 4), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
+    sizes=[(2, 4), (1, 1), (3, 31), (2, 1000), (7, 33), (2, 1025), (3, 129), (3, 300)],
     count=[(3, 200), (40, 1000)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
@@ -48,7 +48,7 @@ first a *prologue* and the second an *epilogue*.
         looks_like(lambda x, y: x[:, :256].double().square().sum(1).div(x.shape[1]).sqrt(), "only the "
                    "first 256 elements of a row are added up."),
         looks_like(lambda x, y: torch.full_like(y, torch.inf) if x.dtype == torch.float16 else None,
-                   "∞: the square of 300 is 90,000, and the largest float16 is 65,504."),
+                   "∞: the square of 301 is 90,601, and the largest float16 is 65,504."),
     ],
     praise="RMSNorm is half done.",
 )  # fmt: skip

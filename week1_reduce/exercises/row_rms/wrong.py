@@ -21,4 +21,7 @@ WRONG = (
     Wrong("no barrier", {ROUND: ""}, "Race in shared memory"),
     Wrong("a barrier too many", {"    if tidx == 0:": "    cute.arch.sync_threads()\n    if tidx == 0:"},
           "Barriers that a warp arrives at"),
+    Wrong("read through bfloat16", {
+        "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
+        "With m = 2, n = 4, float32"),
 )  # fmt: skip

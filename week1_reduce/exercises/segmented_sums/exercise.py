@@ -12,7 +12,7 @@ def _inputs(draw, segments, longest):
     lengths = draw.integers(0, longest + 1, segments, dtype=torch.int32)
     starts = torch.zeros(segments + 1, dtype=torch.int32)
     starts[1:] = lengths.cumsum(0)
-    return (draw.integers(-8, 9, max(int(starts[-1]), 1)), starts)
+    return (draw.fractions(max(int(starts[-1]), 1)), starts)
 
 
 def _sums(x, starts):

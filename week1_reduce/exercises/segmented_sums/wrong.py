@@ -20,4 +20,9 @@ WRONG = (
         },
         "Nothing wasted",
     ),
+    Wrong(
+        "adds in float16",
+        {"total += mX[n]": "total = (total + mX[n]).to(cutlass.Float16).to(Float32)"},
+        "float32 the result is wrong",
+    ),
 )

@@ -24,7 +24,7 @@ one row. Here all lanes load, and three shuffles serve four rows: `eight_lanes` 
 takes less than half the time of `vectors` for a million rows of 64 float32.
 """,
     entry="short_rows",
-    inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
     sizes=[(4, 8), (16, 64), (1, 8), (3, 64), (33, 40), (7, 128), (129, 24), (31, 1000)],
     count=[(5, 64), (600, 64)],

@@ -13,4 +13,9 @@ WRONG = (
                            "size(gX, mode=[1]), 8)": "size(gX, mode=[1]), 32)",
                            ", threads_in_group=8": "", "(mX.shape[0], 16)": "(mX.shape[0], 4)"},
           "Sectors stored"),
+    Wrong("adds in float16", {
+        "total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)": "total = (total + gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)).to(cutlass.Float16).to(Float32)"},
+        "float32 the result is wrong"),
+    Wrong("read through bfloat16", {
+        ".load().to(Float32)": ".load().to(cutlass.BFloat16).to(Float32)"}, "mY: 4 of 4 elements"),
 )  # fmt: skip

@@ -16,4 +16,5 @@ WRONG = (
         {'"float16, ones": 2048': '"float16, ones": 4096'},
         "only even numbers exist",
     ),
+    Wrong("one less", {'"float16, ones": 2048': '"float16, ones": 2047'}, "2047 is not right"),
 )

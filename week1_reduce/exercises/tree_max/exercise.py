@@ -1,15 +1,7 @@
 """Puzzle week1/tree_max: the largest element of each row, by a tree in shared memory."""
 
-import torch
-
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
-
-
-def _inputs(draw, m, n):
-    x = -draw(m, n).abs() - 1
-    return (x * 1e30 if n > 1000 and x.dtype == torch.float32 else x,)
-
 
 EXERCISE = puzzle(
     title="the largest of each row",
@@ -31,14 +23,13 @@ elements are put into pairs (*associative*), and which has a value that changes 
 *identity*: 0 for a sum, 1 for a product, −∞ for a maximum. A thread without elements holds it.
 """,
     entry="tree_max",
-    inputs=_inputs,
+    inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x.amax(1) * 0, "threads without elements put a 0 into the tree, and "
-                   "0 is larger than any of these."),
+        FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
         looks_like(lambda x, y: x.double().sum(1), "this is the sum."),
         looks_like(lambda x, y: x[:, ::128].amax(1), "only what thread 0 has found is in the result: "

@@ -15,11 +15,23 @@ WRONG = (
         {
             f"        second = {MERGE}\n        first = cutlass.max(first, first_b)": f"        first = cutlass.max(first, first_b)\n        second = {MERGE}"
         },
-        "got 0.3816839",
+        "merged with itself",
     ),
     Wrong(
         "in the loop, too",
         {"            second = cutlass.max(second, cutlass.min(first, value))\n": ""},
         "mismatches",
+    ),
+    Wrong(
+        "begins with -1e9",
+        {
+            "first, second = -Float32.inf, -Float32.inf": "first, second = Float32(-1e9), Float32(-1e9)"
+        },
+        "every wrong element is -1e+09",
+    ),
+    Wrong(
+        "without the last in a thousand",
+        {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1] - mX.shape[1] // 1000, 32)"},
+        "n = 1,001, float32 the result",
     ),
 )

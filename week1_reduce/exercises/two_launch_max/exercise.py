@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -35,16 +35,13 @@ may read all that the first has written. What it costs is the start of one more 
 as each part and the order of the parts are fixed.
 """,
     entry="two_launch_max",
-    inputs=lambda draw, m, n: (draw(m, n) - 10,),
+    inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=_maxima,
     sizes=[(1, 1024), (1, 1025), (3, 1), (2, 1000), (7, 33), (1, 5000), (3, 2049)],
-    count=[(1, 1025), (4, 12_000)],
+    count=[(1, 1025), (1, 264_000), (4, 12_000)],
     exact=True,
     misconceptions=[
-        looks_like(lambda x, part, y: torch.stack([p.amax(1).clamp(min=0) for p in
-                                                   x.split(1024, dim=1)], 1),
-                   "a part is never below 0: what a thread begins with takes part as if it were an "
-                   "element."),
+        FINITE_START,
         looks_like(lambda x, part, y: torch.stack([p[:, :256].amax(1) for p in
                                                    x.split(1024, dim=1)], 1),
                    "only the first 256 columns of a piece are in its maximum."),

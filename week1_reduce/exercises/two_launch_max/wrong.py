@@ -7,7 +7,7 @@ PART = "    best = -Float32.inf\n    for k in range"
 
 WRONG = (
     Wrong("a piece begins at 0", {PIECE: PIECE.replace("-Float32.inf", "Float32(0.0)")},
-          "never below 0"),
+          "no element of its row is as large"),
     Wrong("the parts begin at 0", {PART: PART.replace("-Float32.inf", "Float32(0.0)")},
           "got 0, expected"),
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
@@ -16,4 +16,10 @@ WRONG = (
     Wrong("a barrier more", {"    best = max_of_block(best)\n    if tidx == 0:\n        mY":
                              "    cute.arch.sync_threads()\n    best = max_of_block(best)\n"
                              "    if tidx == 0:\n        mY"}, "the solution gets by with fewer"),
+    Wrong("at most twelve pieces", {
+        "range(tidx, mPart.shape[1], 256)": "range(tidx, cutlass.min(mPart.shape[1], 12), 256)"},
+        "With m = 8, n = "),
+    Wrong("at most 256 pieces", {
+        "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
+        "n = 264,000, float32 the result"),
 )  # fmt: skip

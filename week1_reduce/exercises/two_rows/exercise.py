@@ -24,7 +24,7 @@ others, which costs nothing: their warps would wait otherwise. Rows that are sho
 served better by several in a block than by a block each.
 """,
     entry="two_rows",
-    inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
     sizes=[(2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (5, 300)],
     count=[(25, 100), (41, 1000)],

@@ -1,6 +1,6 @@
 """Puzzle week1/warp_max: the largest element of each row, a warp a row."""
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
@@ -22,14 +22,13 @@ In a maximum by butterfly every lane ends with the same value whatever the order
 a maximum does not round. That is not so for sums.
 """,
     entry="warp_max",
-    inputs=lambda draw, m, n: (-draw(m, n).abs() - 1,),
+    inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (100, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x.amax(1) * 0, "lanes without elements bring a 0 along, and 0 is "
-                   "larger than any of these."),
+        FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
         looks_like(lambda x, y: x[:, ::32].amax(1), "only what lane 0 has found is in the result: "
                    "nothing reaches it from the other lanes."),

@@ -14,7 +14,7 @@ INSIDE = """        if lane < mX.shape[1]:
 """
 
 WRONG = (
-    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "0 is larger than any of these"),
+    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "A maximum begins with −∞"),
     Wrong("smallest", {"-Float32.inf": "Float32.inf", "cutlass.max(largest, mX": "cutlass.min(largest, mX",
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),
@@ -24,4 +24,7 @@ WRONG = (
           "only the first 32 elements"),
     Wrong("part of a mask", {"offset=16 >> k)": "offset=16 >> k, mask=0xFFFF)"}, "is not in the member mask"),
     Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Threads launched"),
+    Wrong("1,280 columns", {
+        "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 1280), 32)"},
+        "With m = 8, n = 1,"),
 )  # fmt: skip

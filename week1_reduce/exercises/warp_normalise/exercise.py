@@ -23,7 +23,7 @@ one lane costs. Softmax and the normalisations are of this form: reduce a row, t
 again with the result. The second reading is week 2's story.
 """,
     entry="warp_normalise",
-    inputs=lambda draw, m, n: (draw.integers(1, 9, m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x / x.sum(1, keepdim=True),
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (60, 500)],

@@ -14,4 +14,10 @@ WRONG = (
     Wrong("every lane reads the row", {
         "range(lane, mX.shape[1], 32):\n            total": "range(mX.shape[1]):\n            total",
         STEPS: ""}, "are allowed"),
+    Wrong("adds in float16", {
+        "total += mX[row, n].to(Float32)": "total = (total + mX[row, n].to(Float32)).to(cutlass.Float16).to(Float32)"},
+        "tolerance: rtol 1e-05"),
+    Wrong("the sum rounded to the input's type", {
+        "(mX[row, n].to(Float32) / total)": "(mX[row, n].to(Float32) / total.to(mX.element_type).to(Float32))"},
+        "float16 the result is wrong"),
 )  # fmt: skip

@@ -46,7 +46,7 @@ Lanes add anyway whether their sum is of use or not, so in a warp the additional
 Whole blocks and arrays follow in `06_practice`.
 """,
     entry="warp_prefix",
-    inputs=lambda draw, n: (draw.integers(-8, 9, n),),
+    inputs=lambda draw, n: (draw.fractions(n),),
     result=_prefix,
     sizes=[(5,), (1,), (32,), (1000,), (33,), (1025,), (2500,), (127,)],
     count=[(100,), (20_000,)],

@@ -6,4 +6,5 @@ WRONG = (
     Wrong("down for up", {'lane 20": 28': 'lane 20": 12'}, "down brings values down"),
     Wrong("a lane 38", {'lane 30": 30': 'lane 30": 38'}, "no lane 38. "),
     Wrong("in a circle", {'lane 30": 30': 'lane 30": 6'}, "not counted in a circle: there"),
+    Wrong("one more", {'lane 31": 496': 'lane 31": 497'}, "497 is not right"),
 )

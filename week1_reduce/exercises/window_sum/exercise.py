@@ -22,7 +22,7 @@ Eight reads of shared memory a window. A prefix sum would do with two, `p[i+8] â
 differences of large sums lose digits that a short sum keeps.
 """,
     entry="window_sum",
-    inputs=lambda draw, n: (draw.integers(-8, 9, n),),
+    inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: x.unfold(0, 8, 1).sum(1),
     sizes=[(10,), (8,), (135,), (136,), (1000,), (9,), (263,)],
     count=[(100,), (20_000,)],

@@ -65,6 +65,15 @@ WRONG = (
           "    if tidx < dim:\n": "", f"        {LARGEST}\n        s, o = Float32(0.0), Float32(0.0)\n{MERGE}        mO[head, tidx] = {QUOTIENT}":
           """    for d in cutlass.range_constexpr(each):
         mO[head, lane + 32 * d] = (rO[d] / s).to(mO.element_type)"""}, "1 warp a head is launched"),
+    Wrong("257 keys", {
+        "range(warp, mK.shape[1], 4)": "range(warp, cutlass.min(mK.shape[1], 257), 4)"},
+        "With heads = 8, length = "),
+    Wrong("a scale of its own", {
+        "scale_log2 = scale * 1.44": "scale_log2 = 0.75 / dim**0.5 * 1.44"},
+        "length = 6, dim = 32, float32 the result"),
+    Wrong("the maximum begins at -1e9", {
+        "m, s = -Float32.inf": "m, s = Float32(-1e9)"},
+        "length = 31, dim = 64, float32 the result"),
 )  # fmt: skip
 
 EQUIVALENT = {

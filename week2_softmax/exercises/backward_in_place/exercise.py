@@ -47,7 +47,7 @@ same tensor. Two reads and one write, as with a matrix of its own, but one matri
     dtypes=("float32", "float16", "bfloat16"),
     atol=1e-6,
     waste={"load_requests": 1.5},
-    legal=lambda m, n: (m, max(8, n // 8 * 8)),
+    legal=lambda m, n: (m, min(1024, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
         looks_like(lambda dy, y: dy.double() * y.double(), "dx is dy·y: Σ dy·y is missing, or 0."),

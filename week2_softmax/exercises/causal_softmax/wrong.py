@@ -35,4 +35,9 @@ WRONG = (
                 value = {LOAD}
                 if col <= row + N - M:
                     rX[k] = value"""}, "are loaded that the result does not need"),
+    Wrong("read through bfloat16", {
+        "mX[row, col].to(Float32) * scale": "mX[row, col].to(cutlass.BFloat16).to(Float32) * scale"},
+        "float32 the result is wrong"),
+    Wrong("a fill of -65,504", {
+        "rX.fill(-Float32.inf)": "rX.fill(-65504.0)"}, "every wrong element is 0"),
 )  # fmt: skip

@@ -22,4 +22,6 @@ WRONG = (
     Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no element"),
     Wrong("no logarithm", {"m_row + cute.math.log(s, fastmath=True)": "s"}, "plus its logarithm"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added again"),
+    Wrong("the maximum begins at -65,504", {
+        "m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "float32 the result is wrong"),
 )  # fmt: skip

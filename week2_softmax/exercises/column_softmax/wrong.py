@@ -20,4 +20,6 @@ WRONG = (
     Wrong("one row short", {MAXIMUM: MAXIMUM.replace("mX.shape[0]", "mX.shape[0] - 1")},
           "With m = 1, n = 1"),
     Wrong("a fixed grid", {LAUNCH: LAUNCH.replace("blocks, 1", "64, 1")}, "Threads launched"),
+    Wrong("the maximum begins at -65,504", {
+        "m, s = -Float32.inf,": "m, s = Float32(-65504.0),"}, "float32 the result is wrong"),
 )  # fmt: skip

@@ -38,12 +38,12 @@ Where m is large, that is nothing, so scores around +1000 hide it; where all sco
 that have something above it.
 """,
     entry="fix_the_fill",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True) * (1 + 19 * (m % 2)),),
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.softmax(1),
     sizes=[(2, 4), (1, 8), (5, 512), (10, 200), (7, 132), (9, 508)],
     count=[(5, 64), (50, 500)],
     waste={"load_requests": 1.25},
-    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
         looks_like(lambda x, y: _in_tile(x, 0.0), "elements that are not there take part as if they "

@@ -35,7 +35,7 @@ it.) And the last wait has to be 0: after it a thread has all of its own copies,
     result=lambda x: (x - x.amax(1, keepdim=True)).flip(1),
     sizes=[(1, 512), (2, 128), (3, 4), (5, 132), (2, 500), (7, 260), (6, 384)],
     count=[(3, 256), (60, 500)],
-    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}},
     misconceptions=[
         Misconception("a vector is read before its copy has come, and every lane has committed four groups "

@@ -76,6 +76,7 @@ three shuffles for one make it 63,200 instructions where two passes are 50,100.
     result=_norm,
     sizes=[(2, 4), (3, 31), (2, 1000), (1, 1), (5, 33), (2, 1024), (3, 257), (7, 129)],
     count=[(5, 100), (20, 700)],
+    legal=lambda m, n: (m, min(1024, n)),
     dtypes=("float32", "float16"),
     atol=2e-4,
     misconceptions=[

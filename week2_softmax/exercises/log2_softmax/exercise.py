@@ -39,6 +39,11 @@ def _own_sums(x, y):
     return t - sums[:, lane].log2()
 
 
+def _inputs(draw, m, n):
+    x = hard_rows(draw, m, n, masked=True)
+    return (torch.where(x < -1e6, x, x * (1 + 19 * (m % 2))),)
+
+
 EXERCISE = puzzle(
     title="write weights in bits",
     task="""
@@ -62,10 +67,11 @@ same in every t *and* in log₂ s, so it cancels here as well. For natural logar
 multiplication an element is needed, by ln 2; a loss that is reported in bits saves it.
 """,
     entry="log2_softmax",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True) * (1 + 19 * (m % 2)),),
+    inputs=_inputs,
     result=_log2_softmax,
     sizes=[(2, 4), (1, 1), (5, 33), (3, 1024), (10, 127), (9, 31)],
     count=[(4, 100), (40, 1000)],
+    legal=lambda m, n: (m, min(1024, n)),
     dtypes=("float32", "float16"),
     waste={"instructions": 2},
     misconceptions=[

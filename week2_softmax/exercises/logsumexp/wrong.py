@@ -22,4 +22,6 @@ WRONG = (
           "only what lane 0 has added up"),
     Wrong("every lane reads the row", {LOOP: LOOP.replace("lane, mX.shape[1], 32", "mX.shape[1]")},
           "are allowed"),
+    Wrong("the maximum begins at -65,504", {
+        "m, s = -Float32.inf,": "m, s = Float32(-65504.0),"}, "float32 the result is wrong"),
 )  # fmt: skip

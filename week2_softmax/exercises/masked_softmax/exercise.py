@@ -15,8 +15,9 @@ from ..unscaled import FINITE, not_in_loop, not_in_merge
 def _inputs(draw, m, n):
     x, mask = hard_rows(draw, m, n), draw.integers(0, 2, m, n, dtype=torch.uint8)
     mask[3::4] = 0  # rows without any element
-    mask[0, 0] = 1
-    x[2::4] -= far_below(x)
+    mask[0, 0] = mask[0, -1] = 1
+    t = (0.5, 2.0, 1.0)[(m + n) % 3]
+    x[2::4] -= far_below(x) * min(t, 1)
     if n > 4:  # else 0 or 1
         mask[0, 1] = 0
         mask *= torch.tensor([1, 2, 255], dtype=torch.uint8)[torch.arange(n) % 3]
@@ -25,7 +26,7 @@ def _inputs(draw, m, n):
         left_out = torch.arange(m * n).reshape(m, n) % 3 * (mask == 0)
         left_out[0] = 0
         x[left_out == 1], x[left_out == 2] = torch.nan, torch.inf
-    return x, mask, (0.5, 2.0, 1.0)[(m + n) % 3]
+    return x, mask, t
 
 
 def _softmax(x, mask, t):
@@ -124,7 +125,7 @@ equal.
     entry="masked_softmax",
     inputs=_inputs,
     result=_softmax,
-    sizes=[(2, 4), (4, 5), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (6, 100)],
+    sizes=[(2, 4), (4, 5), (1, 1), (5, 31), (3, 33), (2, 1003), (9, 65), (6, 100)],
     count=[(5, 100), (103, 300)],
     dtypes=("float32", "bfloat16"),
     misconceptions=[

@@ -58,4 +58,6 @@ WRONG = (
     Wrong("no rescaling in the loop", {"                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n": ""}, "relative to an older maximum"),
     Wrong("every lane reads the row", {"range(lane, mX.shape[1], 32):\n            if": "range(mX.shape[1]):\n            if",
           f"cute.arch.warp_reduction_sum({MERGE})": "s"}, "Bytes that threads ask for"),
+    Wrong("the maximum begins at -1e9", {
+        "m, s = -Float32.inf": "m, s = Float32(-1e9)"}, "float32 the result is wrong"),
 )  # fmt: skip

@@ -63,6 +63,7 @@ has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0
     result=_norm,
     sizes=[(2, 4), (1, 1), (3, 31), (4, 500), (5, 33), (3, 512), (9, 257), (7, 129)],
     count=[(5, 100), (40, 400)],
+    legal=lambda m, n: (m, min(512, n)),
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1), eps), "the weight is not multiplied."),

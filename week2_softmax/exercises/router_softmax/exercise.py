@@ -14,16 +14,22 @@ def _inputs(draw, m, n):
     if n > 4:  # an expert that is switched off, though in every third row it scores best
         x[1::3, n // 2] += 300
         bias[n // 2] = -1e9 if draw.dtype == torch.float32 else -60_000
+    x[3::8] -= 60_000 if draw.dtype == torch.float16 else 1.0001e9  # no score is above -1e9
     return x.to(draw.dtype), bias
 
 
+def _scores(x, bias):
+    """As float32 has them."""
+    return (x.double() + bias.double()).float().double()
+
+
 def _softmax(x, bias):
-    return (x.double() + bias.double()).softmax(1)
+    return _scores(x, bias).softmax(1)
 
 
 def _maximum_before_bias(x, bias, y):
     """As float32 has it: every exponential is 0 where the best score's expert is switched off."""
-    scores = x.double() + bias.double()
+    scores = _scores(x, bias)
     e = (scores - x.double().amax(1, keepdim=True)).exp().float()
     return (e / e.sum(1, keepdim=True)).double()
 
@@ -32,7 +38,7 @@ def _of_warps(what):
     """Where the maximum, or the sum, is that of all four rows of a warp."""
 
     def result(x, bias, y):
-        scores = x.double() + bias.double()
+        scores = _scores(x, bias)
         rows = torch.arange(len(x)) // 4
         m = scores.max(1).values
         if what == "m":
@@ -55,7 +61,7 @@ def _by_lanes(x, bias, y):
 
 
 def _filled_with_0(x, bias, y):
-    scores = x.double() + bias.double()
+    scores = _scores(x, bias)
     zeros = torch.zeros(len(x), 64 - x.shape[1], dtype=torch.float64)
     return torch.cat([scores, zeros], 1).softmax(1)[:, : x.shape[1]]
 
@@ -89,13 +95,13 @@ not the first: whatever is elementwise before it belongs into its load.
     sizes=[(4, 3), (2, 4), (1, 1), (5, 8), (3, 31), (17, 64), (33, 9), (15, 33), (65, 16)],
     count=[(20, 16), (600, 64)],
     dtypes=("float32", "float16"),
-    legal=lambda m, n: (m, n),
+    legal=lambda m, n: (m, min(64, n)),
     misconceptions=[
         looks_like(lambda x, bias, y: x.double().softmax(1), "the bias has no effect."),
         looks_like(lambda x, bias, y: _softmax(x, 2 * bias.double()), "the bias is added twice."),
         looks_like(lambda x, bias, y: _softmax(x, -bias.double()), "the bias is subtracted."),
         looks_like(lambda x, bias, y: x.double().softmax(1) + bias.double(), "the bias is added after the softmax."),
-        looks_like(lambda x, bias, y: ((x.double() + bias.double()) * 0.6931471805599453).softmax(1), "exp2(x) is 2 to the power of "
+        looks_like(lambda x, bias, y: (_scores(x, bias) * 0.6931471805599453).softmax(1), "exp2(x) is 2 to the power of "
                    "x, so log₂ e is missing."),
         looks_like(_maximum_before_bias, "the maximum is taken before the bias: where the expert with the largest x is switched "
                    "off by its bias, every exponential is 0."),
@@ -105,7 +111,7 @@ not the first: whatever is elementwise before it belongs into its load.
         looks_like(_by_lanes, "the columns of each lane, every eighth, are a softmax of their own: the eight lanes of a row "
                    "have not been brought together."),
         looks_like(_filled_with_0, "places without an element count as 0 in the sum: exp(0) is not 0."),
-        looks_like(lambda x, bias, y: ((x.double() + bias.double()).exp().float() / (x.double() + bias.double()).exp().float()
+        looks_like(lambda x, bias, y: (_scores(x, bias).exp().float() / _scores(x, bias).exp().float()
                                        .sum(1, keepdim=True)).double(), "exponentials overflow: nothing is subtracted from them."),
     ],
     given=picture(

@@ -100,7 +100,7 @@ single barrier.
     count=[(2, 512), (12, 4000)],
     dtypes=("float32", "bfloat16"),
     waste={"load_requests": 1.25, "shared_bytes": 1, "instructions": 2},
-    legal=lambda m, n: (m, max(8, n // 8 * 8)),
+    legal=lambda m, n: (m, min(4096, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
         looks_like(_each_warp_alone, "each warp's elements have weights that add up to 1: the warps were not merged."),

@@ -32,7 +32,7 @@ attention for one query, and it is where this week ends.
     entry="soft_mean",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(n) + 2),
     result=lambda x, v: x.softmax(1) @ v,
-    sizes=[(3, 5), (6, 31), (1, 1), (2, 1000), (9, 33), (17, 32), (3, 129), (9, 30)],
+    sizes=[(3, 5), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
     count=[(9, 200), (60, 300)],
     dtypes=("float32", "float16"),
     misconceptions=[
@@ -47,8 +47,8 @@ attention for one query, and it is where this week ends.
         looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "it is divided by "
                    "N as well: the weights add up to 1 already."),
         looks_like(lambda x, v, y: v.double().mean().expand(len(x)), "all values weigh the same."),
-        looks_like(lambda x, v, y: v.double()[x.float().argmax(1)], "this is the value beside the "
-                   "largest element alone."),
+        looks_like(lambda x, v, y: (k := (x == x.amax(1, keepdim=True)).double()) @ v.double() / k.sum(1),
+                   "this is the value beside the largest element alone."),
     ],
     praise="Attention, nearly.",
 )  # fmt: skip

@@ -29,4 +29,9 @@ WRONG = (
           "beside the largest element alone"),
     Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only the part of lane 0"),
     Wrong("three passes", {SECOND: THREE}, "Bytes that threads ask for in loads"),
+    Wrong("adds in the input's type", {
+        "s += e\n": "s = (s + e).to(mX.element_type).to(Float32)\n"},
+        "float16 the result is wrong"),
+    Wrong("the maximum begins at -65,504", {
+        "m = -Float32.inf": "m = Float32(-65504.0)"}, "float32 the result is wrong"),
 )  # fmt: skip

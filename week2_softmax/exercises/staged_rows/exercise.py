@@ -59,7 +59,7 @@ has room for blocks, wait there together. No barrier: nobody reads what another 
     result=lambda x: x.softmax(1),
     sizes=[(1, 1024), (2, 128), (2, 1000), (3, 4), (5, 132), (7, 516), (6, 252)],
     count=[(3, 256), (40, 1000)],
-    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    legal=lambda m, n: (m, min(1024, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
         Misconception("a read of shared memory comes before the wait that covers its copy. While the vector of "

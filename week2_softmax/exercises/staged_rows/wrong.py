@@ -25,4 +25,6 @@ WRONG = (
           "the rest of the row is missing"),
     Wrong("through registers", {READ: "            x = gX[None, k * 32 + lane].load()\n"},
           "elements are loaded that the result does not need"),
+    Wrong("the maximum begins at -65,504", {
+        "m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "float32 the result is wrong"),
 )  # fmt: skip

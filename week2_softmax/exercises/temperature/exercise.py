@@ -63,7 +63,7 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
     count=[(4, 256), (40, 1000)],
     dtypes=("float32", "bfloat16"),
     waste={"load_requests": 1.25, "instructions": 2},
-    legal=lambda m, n: (m, max(8, n // 8 * 8)),
+    legal=lambda m, n: (m, min(1024, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 2: {1: 8}},
     misconceptions=[
         looks_like(lambda x, t, y: x.double().softmax(1), "it is the softmax of x: t has no effect."),

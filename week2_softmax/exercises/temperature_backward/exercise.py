@@ -5,12 +5,10 @@ from forgekit.lessons.puzzle import puzzle
 
 from ..gradients import shares, softmax_gradient
 
-T = 0.5
-
 
 def _inputs(draw, m, n):
-    x = draw(m, n)
-    return draw(m, n) + 1, (x / T).softmax(1), x, T
+    x, t = draw(m, n), draw.number(0.4, 2.0)
+    return draw(m, n) + 1, (x / t).softmax(1), x, t
 
 
 def _gradients(dy, y, x, t):

@@ -21,4 +21,7 @@ WRONG = (
     Wrong("dt not added up", {SECOND: ""}, "mdT: 2 of 2"),
     Wrong("every lane stores dt", {"        if lane == 0:": "        if lane >= 0:"},
           "stored more than once"),
+    Wrong("t of its own", {
+        "mY[row, n] / t": "mY[row, n] / Float32(0.5)",
+        "-dt / t": "-dt / Float32(0.5)"}, "mdX: 10 of 10"),
 )  # fmt: skip

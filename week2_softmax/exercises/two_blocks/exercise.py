@@ -41,7 +41,7 @@ like this, with 8 or 16 blocks and more vectors a thread.
     result=lambda x: x.softmax(1),
     sizes=[(1, 512), (2, 500), (3, 4), (5, 132), (7, 256), (6, 388)],
     count=[(3, 256), (40, 500)],
-    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     waste={"shared_wavefronts": 4},  # each thread may read all four pairs: 8 broadcasts, not 2
     misconceptions=[

@@ -23,4 +23,7 @@ WRONG = (
     Wrong("not divided", {" * (1.0 / s)": ""}, "nothing is divided"),
     Wrong("read again", {"rX.store(cute.math.exp(x - m_row": LOAD.strip() + "\n    rX.store(cute.math.exp("
                          "rX.load() - m_row"}, "Bytes that threads ask for in loads"),
+    Wrong("the maximum begins at -65,504", {
+        "m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "m = x.reduce(cute.ReductionOp.MAX, -65504.0, 0)"},
+        "float32 the result is wrong"),
 )  # fmt: skip

@@ -20,4 +20,6 @@ WRONG = (
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added again"),
     Wrong("through registers", {READ: "            x = gX[None, v].load()\n"},
           "Bytes that threads ask for in loads"),
+    Wrong("the maximum begins at -65,504", {
+        "m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "float32 the result is wrong"),
 )  # fmt: skip

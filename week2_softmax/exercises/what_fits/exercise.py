@@ -12,7 +12,7 @@ KB, VECTORS, BLOCKS, STAGED, STREAMED, CLUSTER, EXPECTED = (
     "blocks of a cluster for rows of 524,288 bfloat16",
     "bytes that an mbarrier expects, 8 blocks of 8 warps",
 )
-RIGHT = {KB: 96, VECTORS: 24, BLOCKS: 2, STAGED: 805.3, STREAMED: 1208, CLUSTER: 8, EXPECTED: 512}
+RIGHT = {KB: 96, VECTORS: 24, BLOCKS: 2, STAGED: 805.3, STREAMED: 1208.0, CLUSTER: 8, EXPECTED: 512}
 MISCONCEPTIONS = {
     (KB, 24): "24,576 is the number of elements; each has 4 bytes.",
     (KB, 192): "only x is in shared memory. The result goes from registers to memory.",
@@ -23,9 +23,9 @@ MISCONCEPTIONS = {
     (BLOCKS, 3): "three rows are 288 kB; an SM has 228.",
     (BLOCKS, 1): "two blocks take 2 × 97 = 194 kB of 228.",
     (STAGED, 402.7): "that is one read. The result is written, too.",
-    (STAGED, 1208): "the second look is at shared memory: x is read once from memory.",
+    (STAGED, 1208.0): "the second look is at shared memory: x is read once from memory.",
     (STREAMED, 805.3): "streaming reads x a second time.",
-    (STREAMED, 1611): "it reads x twice and writes y once: three times the matrix.",
+    (STREAMED, 1611.0): "it reads x twice and writes y once: three times the matrix.",
     (CLUSTER, 4): "1 MB in four blocks is 256 kB for each. A block gets 227.",
     (CLUSTER, 5): "five would hold it; a cluster has 1, 2, 4 or 8 blocks here.",
     (CLUSTER, 16): "1 MB in eight blocks is 128 kB for each, which fits.",
