@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from forgekit.lessons.gates.overrun import overrun_diagnosis
 from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission
 from forgekit.text import plural
 
+_SECRET = secrets.randbits(60)  # of this process: no text of a submission can know it
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
 
@@ -99,6 +101,22 @@ def drawn_sizes(
     draw, largest = random.Random(seed), [max(mode) for mode in zip(*sizes, strict=True)]
     found = [tuple(max(1, round(m ** draw.random())) for m in largest) for _ in range(count)]
     return [legal(*size) for size in found] if legal else found
+
+
+def secret_size(
+    sizes: Sequence[tuple[int, ...]],
+    legal: Callable[..., tuple[int, ...]] | None = None,
+    mode: int = -1,
+) -> tuple[int, ...]:
+    """Return the listed size that is largest in a mode, enlarged there by 1 to 25 %.
+
+    The judge's secret decides it in a class, elsewhere one that each process draws afresh.
+    """
+    from forgekit.tensors import shifted
+
+    draw, size = random.Random(shifted(0) or _SECRET), list(max(sizes, key=lambda s: s[mode]))
+    size[mode] += draw.randint(1, max(8, size[mode] // 4))
+    return legal(*size) if legal else tuple(size)
 
 
 def right_in_other_orders(
