@@ -2,7 +2,8 @@
 
 `puzzle` makes an exercise of what is particular to it: texts, how inputs are drawn, the result. The
 usual gates come with it: values at awkward sizes, types and sizes drawn from the submission's text;
-the sanitizer in adversarial schedules; and nothing wasted, beside the solution's own counts.
+the sanitizer in adversarial schedules; what the task asks for; and nothing wasted, beside the
+solution's own counts. Sanitizer and counts see each type, and a size that no submission can know.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates.asked import as_asked, words_of
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.economy import economical
 from forgekit.lessons.gates.submission import Case, Group
-from forgekit.lessons.gates.values import values
+from forgekit.lessons.gates.values import unknown_size, values
 
 if TYPE_CHECKING:
     import torch
 
+    from forgekit.lessons.gates.asked import Asked
     from forgekit.lessons.gates.gate import Misconception
-    from forgekit.lessons.gates.submission import MakeCase
+    from forgekit.lessons.gates.submission import CallKey, MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]
 
@@ -75,6 +78,9 @@ def puzzle(
     *,
     inputs: Callable[..., tuple[Any, ...]],
     result: Callable[..., Any],
+    task: str,
+    asked: Asked | None = None,
+    praise: str = "",
     sizes: Sequence[tuple[int, ...]],
     count: Sequence[tuple[int, ...]],
     dtypes: Sequence[str] = ("float32",),
@@ -96,8 +102,10 @@ def puzzle(
         result: the outputs, of the inputs; one tensor or a tuple of them. It gets floating-point
             tensors in float64 unless `exact`; float64 outputs then have the case's dtype, others
             keep their own.
+        task: of the `Exercise`. asked: the facts that its last line states and a gate checks, as in
+            `words_of`. praise: of the `Exercise`, or else the facts are repeated.
         sizes: for the values, the easiest to read first; the last two of them for the sanitizer.
-        count: a small size and a large one for what is counted.
+        count: a small size for what is counted, and a large one that limits the drawn one.
         dtypes: names. exact: results have to be equal bit for bit.
         in_place: there is no output; the result is written over the first input.
         legal: makes a size that may be of one that was drawn, such as whole tiles.
@@ -106,7 +114,7 @@ def puzzle(
         waste: as in `economical`. misconceptions: shown by values and findings. more: of what makes
             a Case, as `values` wants it, the groups after the usual ones. rtol, atol: as in
             `fk.check`.
-        texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
+        texts: title, hints, analysis, entry, given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
     tolerances |= {k: v for k, v in (("rtol", rtol), ("atol", atol)) if v is not None}
@@ -143,14 +151,30 @@ def puzzle(
         specs = {k: fk.spec(args[k], divisible=dict(d)) for k, d in promised.items()}
         return Case(args, expected, label, specs, tolerances=tolerances)
 
+    def unknown(listed: Sequence[tuple[int, ...]]) -> list[CallKey]:
+        size = unknown_size(listed, legal)
+        return [(make, size, dtype) for dtype in dtypes]
+
+    def ordered() -> list[CallKey]:
+        last = zip(sizes[-2:], (dtypes[0], dtypes[-1]), strict=True)
+        return [*((make, size, dtype) for size, dtype in last), *unknown(sizes)]
+
+    def counted() -> list[CallKey]:
+        return [(make, count[0], dtypes[0]), *unknown(count)]
+
+    facts = words_of(asked or {})
+    praised = f"{facts[0].upper()}{facts[1:]}: as asked." if facts else ""
     return Exercise(
+        task=f"{task.strip()}\n\n**Asked**: {facts}." if facts else task,
+        praise=praise or praised,
         groups=(
             values(
                 make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
                 legal=legal,
             ),
-            clean(make, sizes[-2:], dtypes[0], misconceptions=misconceptions),
-            economical(make, count, dtypes[0], waste=waste),
+            clean(make, [], more=ordered, misconceptions=misconceptions),
+            *([as_asked(counted, asked, names)] if asked else []),
+            economical(make, [], more=counted, waste=waste),
             *(more(make) if more else ()),
         ),
         **texts,

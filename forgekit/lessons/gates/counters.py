@@ -75,7 +75,7 @@ def counters(
             seen.append(f"{gate.called} {_number(value)}")
         return ", ".join(seen)
 
-    return Group(name, run, counts=[(make, size, dtype)])
+    return Group(name, run, counts=lambda: [(make, size, dtype)])
 
 
 def _describe(gate: Counter, value: float, label: str) -> str:

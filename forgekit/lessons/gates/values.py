@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forgekit.errors import KernelError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
 from forgekit.lessons.gates.overrun import overrun_diagnosis
-from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission
+from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission, secret
 from forgekit.text import plural
 
-_SECRET = secrets.randbits(60)  # of this process: no text of a submission can know it
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
 
@@ -41,8 +39,8 @@ def values(
         make: `make(*size, dtype=)` gives a Case; dtype is torch's. sizes: the easiest to read
             first, for the first that fails is the one explained. dtypes: names such as "float16".
         misconceptions: misconceptions to recognise. look_at: what to look at where none is.
-        drawn: how many more sizes, up to the largest given, are drawn from a seed that the text of
-            the submission decides. legal: makes a size that may be of one that was drawn.
+        drawn: how many more sizes, up to the largest given, are drawn from `Submission.seed`.
+            legal: makes a size that may be of one that was drawn.
         tolerances: rtol and atol of `fk.check`.
     """
 
@@ -112,10 +110,20 @@ def secret_size(
 
     The judge's secret decides it in a class, elsewhere one that each process draws afresh.
     """
-    from forgekit.tensors import shifted
-
-    draw, size = random.Random(shifted(0) or _SECRET), list(max(sizes, key=lambda s: s[mode]))
+    largest = max(sizes, key=lambda s: s[mode])
+    draw, size = random.Random(secret()), list(largest)
     size[mode] += draw.randint(1, max(8, size[mode] // 4))
+    return legal(*size) if legal else tuple(size)
+
+
+def unknown_size(
+    sizes: Sequence[tuple[int, ...]], legal: Callable[..., tuple[int, ...]] | None = None
+) -> tuple[int, ...]:
+    """Return a size that the `secret` decides: the first mode is 1 to 25 % larger than any listed,
+    the others, which a task may limit, are at least half as large as the largest listed."""
+    draw, largest = random.Random(secret()), [max(mode) for mode in zip(*sizes, strict=True)]
+    size = [draw.randint(-(-most // 2), most) for most in largest]
+    size[0] = largest[0] + draw.randint(1, max(8, largest[0] // 4))
     return legal(*size) if legal else tuple(size)
 
 

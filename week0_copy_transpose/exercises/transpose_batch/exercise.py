@@ -32,7 +32,7 @@ be B launches: for small matrices a launch takes longer than the work in it.
     count=[(2, 32, 32), (3, 160, 128)],
     dtypes=("float32", "float16"),
     exact=True,
-    waste={"threads": 1, "shared_wavefronts": 1.0},
+    waste={"threads": 1},
     misconceptions=[
         *predicate_mistakes(32, 32),
         *race_mistakes(),

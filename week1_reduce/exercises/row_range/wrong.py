@@ -11,7 +11,7 @@ WRONG = (
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "are the same"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("two barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 2},
-          "Barriers that a warp arrives at"),
+          "at most 1 barrier"),
 )  # fmt: skip
 
 EQUIVALENT = {

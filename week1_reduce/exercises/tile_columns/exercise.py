@@ -51,6 +51,5 @@ over blocks as well, and then it is `04_few_long_rows` once more, with columns.
             "warp here does, and each of them stores.",
         ),
     ],
-    waste={"shared_wavefronts": 1.25},
     praise="Eight times the threads, not one sector more.",
 )  # fmt: skip

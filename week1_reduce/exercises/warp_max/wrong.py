@@ -23,5 +23,5 @@ WRONG = (
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
           "only the first 32 elements"),
     Wrong("part of a mask", {"offset=16 >> k)": "offset=16 >> k, mask=0xFFFF)"}, "is not in the member mask"),
-    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Threads launched"),
+    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "the task asks for one warp per row"),
 )  # fmt: skip

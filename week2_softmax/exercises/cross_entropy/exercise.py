@@ -119,7 +119,6 @@ kept for the gradient, which needs no reduction then: the next exercise.
     sizes=[(2, 4), (1, 1), (5, 31), (3, 131), (2, 1000), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
-    waste={"shared_wavefronts": 4},  # all warps may merge what the four have found
     misconceptions=[
         looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),

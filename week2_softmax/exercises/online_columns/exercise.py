@@ -43,7 +43,6 @@ it goes through a loop, through lanes or through shared memory.
     sizes=[(4, 3), (31, 5), (1, 1), (200, 2), (7, 129), (65, 33), (9, 32), (33, 31)],
     count=[(40, 70), (150, 100)],
     dtypes=("float32", "float16", "bfloat16"),
-    waste={"shared_wavefronts": 1.5},
     misconceptions=[
         looks_like(lambda x, y: x.double().softmax(1), "this is the softmax of rows."),
         looks_like(lambda x, y: _exp(x), "the exponentials are not divided by their sum."),

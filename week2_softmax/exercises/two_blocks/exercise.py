@@ -43,7 +43,6 @@ like this, with 8 or 16 blocks and more vectors a thread.
     count=[(3, 256), (40, 500)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}, 1: {1: 4}},
-    waste={"shared_wavefronts": 4},  # each thread may read all four pairs: 8 broadcasts, not 2
     misconceptions=[
         looks_like(lambda x, y: _alone(x), "each block makes a softmax of its own half: the other's "
                    "pair is missing."),
