@@ -8,12 +8,13 @@ solution's own counts. Sanitizer and counts see each type, and a size that no su
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates.asked import as_asked, words_of
+from forgekit.lessons.gates.asked import as_asked, stated, words_of
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.economy import economical
 from forgekit.lessons.gates.submission import Case, Group
@@ -105,7 +106,7 @@ def puzzle(
         task: of the `Exercise`. asked: the facts that its last line states and a gate checks, as in
             `words_of`. praise: of the `Exercise`, or else the facts are repeated.
         sizes: for the values, the easiest to read first; the last two of them for the sanitizer.
-        count: a small size for what is counted, and a large one that limits the drawn one.
+        count: a small size and a large one for what is counted.
         dtypes: names. exact: results have to be equal bit for bit.
         in_place: there is no output; the result is written over the first input.
         legal: makes a size that may be of one that was drawn, such as whole tiles.
@@ -155,26 +156,23 @@ def puzzle(
         size = unknown_size(listed, legal)
         return [(make, size, dtype) for dtype in dtypes]
 
-    def ordered() -> list[CallKey]:
-        last = zip(sizes[-2:], (dtypes[0], dtypes[-1]), strict=True)
-        return [*((make, size, dtype) for size, dtype in last), *unknown(sizes)]
-
-    def counted() -> list[CallKey]:
-        return [(make, count[0], dtypes[0]), *unknown(count)]
-
+    frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
     facts = words_of(asked or {})
     praised = f"{facts[0].upper()}{facts[1:]}: as asked." if facts else ""
     return Exercise(
-        task=f"{task.strip()}\n\n**Asked**: {facts}." if facts else task,
+        task=task.strip() + stated(asked or {}),
         praise=praise or praised,
         groups=(
             values(
                 make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
                 legal=legal,
             ),
-            clean(make, [], more=ordered, misconceptions=misconceptions),
-            *([as_asked(counted, asked, names)] if asked else []),
-            economical(make, [], more=counted, waste=waste),
+            clean(
+                make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),
+                misconceptions=misconceptions,
+            ),
+            *([as_asked(frugal.counts, asked, names)] if asked else []),
+            frugal,
             *(more(make) if more else ()),
         ),
         **texts,

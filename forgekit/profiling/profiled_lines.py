@@ -151,7 +151,8 @@ def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ..
                          "unique_bytes_written": found.written_bytes})  # fmt: skip
         tensors, shared = {t.name: t for t in found.tensors}, code.shared_bytes(record)
         launches.append(Launch(kernel, record.grid, record.block, whole, lines, tensors, shared,
-                               record.cluster, None if of is None else (of, found), found.sample))  # fmt: skip
+                               record.cluster, None if of is None else (of, found),
+                               found.sample))  # fmt: skip
     return tuple(launches)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import usage_error
+from forgekit.lessons.gates.counters import exact
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import CallKey, Group, Submission
 from forgekit.lessons.gates.values import check_values
@@ -33,7 +34,7 @@ class Fact:
         noun, rest: "thread" and " per block" make "128 threads per block". measure: of a profile.
         most: True where fewer are as good. none: the words for 0, if not "no threads per block".
         ptx: the instructions that are counted, whose lines a failure names. enough: the part of the
-        value that suffices, where more is as good.
+        value that suffices, where more is as good. look_at: a picture of it.
     """
 
     noun: str
@@ -43,6 +44,7 @@ class Fact:
     none: str = ""
     ptx: str = ""
     enough: float = 0
+    look_at: str = "fk.profile(*{failed})"
 
     def words(self, value: int) -> str:
         """`no barriers`, `at most 5 shuffles per warp`, `16 bytes per load`"""
@@ -93,6 +95,7 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
 
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither of a warp nor of a cluster
 _CLUSTER = r"barrier\.cluster\.arrive"
+_SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"  # not that which tells the warp's index
 
 FACTS: dict[str, Fact] = {
     "launches": Fact("launch", "", lambda p: len(p.launches)),
@@ -103,7 +106,7 @@ FACTS: dict[str, Fact] = {
     "cluster_barriers": Fact(
         "barrier", " of the cluster", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
     ),
-    "shuffles": Fact("shuffle", " per warp", _per_warp(r"shfl\."), most=True, ptx=r"shfl\."),
+    "shuffles": Fact("shuffle", " per warp", _per_warp(_SHUFFLE), most=True, ptx=_SHUFFLE),
     "shared_bytes": Fact(
         "byte", " of shared memory per block", lambda p: p.shared_bytes, most=True,
         none="no shared memory",
@@ -111,6 +114,7 @@ FACTS: dict[str, Fact] = {
     "bank_conflicts": Fact(
         "bank conflict", "",
         lambda p: p["shared_load_bank_conflicts"] + p["shared_store_bank_conflicts"], most=True,
+        look_at="fk.banks(*{failed})",
     ),
     "shared_reads": Fact(
         "byte", " read from shared memory", lambda p: p["shared_load_bytes_asked"], enough=1
@@ -125,7 +129,7 @@ FACTS: dict[str, Fact] = {
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
 _WORK = re.compile(r"(\S+) (lane|thread|warp|block|cluster)s? per (?:([\w,]+) )?(\w+?)s?")
-_MODES = {"row": "m", "column": "n", "element": "n", "token": "tokens", "head": "heads"}
+_MODES = {"row": "m", "column": "n", "segment": "m"}  # others are called what they count
 
 
 def words_of(asked: Asked) -> str:
@@ -145,6 +149,11 @@ def words_of(asked: Asked) -> str:
     return ", ".join(found)
 
 
+def stated(asked: Asked) -> str:
+    """Return the line of a task."""
+    return f"\n\n**Asked**: {words_of(asked)}." if asked else ""
+
+
 def as_asked(calls: Callable[[], Sequence[CallKey]], asked: Asked, modes: Sequence[str]) -> Group:
     """A group that counts calls, compares their values and then what was asked with the counts.
 
@@ -152,11 +161,12 @@ def as_asked(calls: Callable[[], Sequence[CallKey]], asked: Asked, modes: Sequen
     """
 
     def run(submission: Submission) -> str:
-        for make, size, dtype in calls():
-            case = submission.case(make, size, dtype)
+        for call in calls():
+            case = submission.case(*call)
             profile, after = submission.counted(case)
             check_values(submission, case, after)
-            known = dict(zip(modes, size, strict=True)) | {"itemsize": case.itemsize}
+            known = dict(zip(modes, call[1], strict=True))
+            known |= {"elements": math.prod(call[1]), "itemsize": case.itemsize}
             for key, value in asked.items():
                 _check(key, value, known, profile, case.label)
         return words_of(asked)
@@ -177,11 +187,11 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     if fact.holds(got, needed):
         return
     called = f"{fact.noun[0].upper()}{fact.noun[1:]}{'' if fact.noun[-1] == 's' else 's'}"
-    asks = f"{words}, which makes {needed:,}" if words else fact.words(value)
+    asks = words + f", which makes {needed:,}" * bool(needed) if words else fact.words(value)
     raise GateError(
-        f"{called}{fact.rest}: {got:,.4g} with {label}; the task asks for {asks}."
+        f"{called}{fact.rest}: {exact(got)} with {label}; the task asks for {asks}."
         + _lines(profile, fact.ptx),
-        look_at="fk.profile(*{failed})",
+        look_at=fact.look_at,
     )
 
 
@@ -191,7 +201,8 @@ def _blocks(work: str, known: dict[str, int], profile: Profile) -> int:
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
     threads = {"warp": 32, "block": known["block"], "cluster": known["block"]}.get(found[2], 1)
-    units = count * -(-known[_MODES[found[4]]] // per)
+    mode = _MODES.get(found[4], "")
+    units = count * -(-known[mode if mode in known else f"{found[4]}s"] // per)
     units *= math.prod(_main(profile).cluster) if found[2] == "cluster" else 1
     return -(-units * threads // known["block"])
 

@@ -106,6 +106,11 @@ QUANTITIES: dict[str, Quantity] = {
         says="many of them have nothing to do, or hardly anything: their number follows from the "
         "length.",
     ),
+    "shared_bytes": Quantity(
+        "bytes of shared memory in all blocks",
+        lambda p: sum(x.shared_bytes * math.prod(x.grid) for x in p.launches), 4, 1 << 20,
+        says="every byte that a block takes is one that another block cannot have.",
+    ),
     "instructions": Quantity(
         "instructions executed, once for each warp", _sum("warp_instructions"), 3, 256,
         "warp_instructions",

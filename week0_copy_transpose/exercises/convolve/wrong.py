@@ -22,4 +22,9 @@ WRONG = (
         "total += mW[k] *",
     ),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
+    Wrong(
+        "a tile of 224",
+        {"make_layout(128 + 31)": "make_layout(224)"},
+        "64 floats more than a block",
+    ),
 )

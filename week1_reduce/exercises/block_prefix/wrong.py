@@ -24,9 +24,4 @@ WRONG = (
         },
         "Deadlock: every thread left waits",
     ),
-    Wrong(
-        "a barrier more",
-        {"    mY[row, tidx] = value": "    cute.arch.sync_threads()\n    mY[row, tidx] = value"},
-        "the solution gets by with fewer",
-    ),
 )

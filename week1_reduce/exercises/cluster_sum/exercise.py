@@ -34,7 +34,7 @@ it has added up its share, so the wait costs next to nothing. The second pair is
 itself. No block but the first touches memory of another that may have ended, since the last of
 them to leave is the first.
 """,
-    asked=dict(work="one cluster per row", cluster=4, block=128, barriers=1, cluster_barriers=2),
+    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2},
     entry="cluster_sum",
     inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
     result=lambda x: x.sum(1),

@@ -14,6 +14,6 @@ WRONG = (
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
           "only the first 256 columns"),
     Wrong("counts rows together", {"mCount.iterator + row": "mCount.iterator"}, "With m = 3"),
-    Wrong("a barrier more", {BARRIER: "    cute.arch.sync_threads()\n" + BARRIER},
-          "the solution gets by with fewer"),
+    Wrong("a fence that is never executed", {FENCE + COUNT: "        if pieces < 0:\n    " + FENCE + COUNT},
+          "before it sees the part: what"),
 )  # fmt: skip

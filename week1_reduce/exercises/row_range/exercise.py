@@ -21,7 +21,7 @@ float16, subtracted in float32. Shuffles within the warps, then shared memory. `
 Two values, one barrier: what waits is the block, and it waits once, whatever it hands over. Fusing
 two reductions over a row also reads the row once in place of twice, which is where the time goes.
 """,
-    asked=dict(work="one block per row", block=256, barriers=1, shared_bytes=128),
+    asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 128},
     entry="row_range",
     inputs=lambda draw, m, n: (draw.integers(1, 100, m, n),),
     result=lambda x: x.amax(1) - x.amin(1),

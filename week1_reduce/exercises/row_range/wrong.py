@@ -12,6 +12,11 @@ WRONG = (
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("two barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 2},
           "at most 1 barrier"),
+    Wrong("256 words", {"sMax = smem.allocate_tensor(Float32, cute.make_layout(8)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(248)"},
+          "at most 128 bytes of shared memory"),
+    Wrong("a warp per row", {"range(tidx, mX.shape[1], 256)": "range(tidx, mX.shape[1], 32)",
+          "    if tidx % 32 == 0:\n        sMax[tidx // 32], sMin[tidx // 32] = high, low\n    cute.arch.sync_threads()\n    if tidx < 32:\n        high, low = -Float32.inf, Float32.inf\n        if tidx < 8:\n            high, low = sMax[tidx], sMin[tidx]\n": "    if tidx < 32:\n",
+          "block=(256, 1, 1)": "block=(32, 1, 1)"}, "asks for 256 threads per block"),
 )  # fmt: skip
 
 EQUIVALENT = {

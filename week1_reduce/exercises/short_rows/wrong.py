@@ -12,5 +12,7 @@ WRONG = (
     Wrong("a warp a row", {"bidx * 16 + tidx // 8, tidx % 8": "bidx * 4 + tidx // 32, tidx % 32",
                            "size(gX, mode=[1]), 8)": "size(gX, mode=[1]), 32)",
                            ", threads_in_group=8": "", "(mX.shape[0], 16)": "(mX.shape[0], 4)"},
-          "Sectors stored"),
+          "asks for eight lanes per row"),
+    Wrong("8 bytes a load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
+          "Bytes per load: 8"),
 )  # fmt: skip

@@ -19,5 +19,5 @@ WRONG = (
     Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 1,000"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),
-    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(200, 1, 1)"}, "Threads launched"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(200, 1, 1)"}, "asks for one thread per element"),
 )  # fmt: skip

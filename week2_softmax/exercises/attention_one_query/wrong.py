@@ -64,7 +64,7 @@ WRONG = (
     Wrong("one warp a head", {"block=(128, 1, 1)": "block=(32, 1, 1)", LOOP: "for i in range(mK.shape[1]):",
           "    if tidx < dim:\n": "", f"        {LARGEST}\n        s, o = Float32(0.0), Float32(0.0)\n{MERGE}        mO[head, tidx] = {QUOTIENT}":
           """    for d in cutlass.range_constexpr(each):
-        mO[head, lane + 32 * d] = (rO[d] / s).to(mO.element_type)"""}, "1 warp a head is launched"),
+        mO[head, lane + 32 * d] = (rO[d] / s).to(mO.element_type)"""}, "asks for 128 threads per block"),
 )  # fmt: skip
 
 EQUIVALENT = {

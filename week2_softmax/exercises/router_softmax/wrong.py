@@ -40,5 +40,5 @@ WRONG = (
     Wrong("a warp a row", {
         PLACES: "bidx * 4 + tidx // 32, tidx % 32", LOAD: _columns(LOAD, 2, "lane + 32 * k"), STORE: _columns(STORE, 2, "lane + 32 * k"),
         "make_rmem_tensor(8, ": "make_rmem_tensor(2, ", "m, threads_in_group=8": "m", "s, threads_in_group=8": "s",
-        "mX.shape[0], 16": "mX.shape[0], 4"}, "Sectors loaded: 80"),
+        "mX.shape[0], 16": "mX.shape[0], 4"}, "asks for eight lanes per row"),
 )  # fmt: skip

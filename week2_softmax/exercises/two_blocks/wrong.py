@@ -23,4 +23,6 @@ WRONG = (
     Wrong("not divided", {" * (1.0 / s)": ""}, "nothing is divided"),
     Wrong("read again", {"rX.store(cute.math.exp(x - m_row": LOAD.strip() + "\n    rX.store(cute.math.exp("
                          "rX.load() - m_row"}, "Bytes that threads ask for in loads"),
+    Wrong("another barrier of the cluster", {"    rX.store(cute.math.exp(x - m_row": ARRIVE + WAIT + "    rX.store(cute.math.exp(x - m_row"},
+          "at most 1 barrier of the cluster"),
 )  # fmt: skip

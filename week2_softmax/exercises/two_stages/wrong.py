@@ -20,4 +20,6 @@ WRONG = (
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added again"),
     Wrong("through registers", {READ: "            x = gX[None, v].load()\n"},
           "Bytes that threads ask for in loads"),
+    Wrong("three tiles", {"make_layout((4, 32, 2))": "make_layout((4, 32, 3))", "(k + 1) % 2": "(k + 1) % 3", "k % 2].load": "k % 3].load"},
+          "at most 1,024 bytes of shared memory"),
 )  # fmt: skip
