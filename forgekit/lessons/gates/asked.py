@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +154,7 @@ def stated(asked: Asked) -> str:
     return f"\n\n**Asked**: {words_of(asked)}." if asked else ""
 
 
-def as_asked(calls: Callable[[], Sequence[CallKey]], asked: Asked, modes: Sequence[str]) -> Group:
+def as_asked(calls: Callable[[], Collection[CallKey]], asked: Asked, modes: Sequence[str]) -> Group:
     """A group that counts calls, compares their values and then what was asked with the counts.
 
     asked: as `words_of` takes it. modes: the names of a size's numbers.
@@ -175,36 +175,35 @@ def as_asked(calls: Callable[[], Sequence[CallKey]], asked: Asked, modes: Sequen
 
 
 def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label: str) -> None:
-    known = known | {"block": math.prod(_main(profile).block)}
-    words, needed, key = "", value, "blocks" if key == "work" else key
-    fact = FACTS[key]
-    if isinstance(value, str):
-        words, needed = value, _blocks(value, known, profile)
+    main = _main(profile)
+    known = known | {"block": math.prod(main.block), "cluster": math.prod(main.cluster)}
+    fact, words, needed = FACTS["blocks" if key == "work" else key], "", value
+    if key == "work":
+        words, needed = value, _blocks(value, known)
     elif isinstance(value, tuple):
         words, of = value
         needed = of(*(known[name] for name in inspect.signature(of).parameters))
     got = fact.measure(profile)
     if fact.holds(got, needed):
         return
-    called = f"{fact.noun[0].upper()}{fact.noun[1:]}{'' if fact.noun[-1] == 's' else 's'}"
+    called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest
     asks = words + f", which makes {needed:,}" * bool(needed) if words else fact.words(value)
     raise GateError(
-        f"{called}{fact.rest}: {exact(got)} with {label}; the task asks for {asks}."
+        f"{called}: {exact(got)} with {label}; the task asks for {asks}."
         + _lines(profile, fact.ptx),
         look_at=fact.look_at,
     )
 
 
-def _blocks(work: str, known: dict[str, int], profile: Profile) -> int:
-    """How many blocks of the size launched `one warp per row` makes."""
+def _blocks(work: str, known: dict[str, int]) -> int:
+    """How many blocks `one warp per row` makes, of the block and the cluster that are launched."""
     found = _WORK.fullmatch(work)
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
-    threads = {"warp": 32, "block": known["block"], "cluster": known["block"]}.get(found[2], 1)
-    mode = _MODES.get(found[4], "")
+    block, mode = known["block"], _MODES.get(found[4], "")
+    threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(found[2], 1)
     units = count * -(-known[mode if mode in known else f"{found[4]}s"] // per)
-    units *= math.prod(_main(profile).cluster) if found[2] == "cluster" else 1
-    return -(-units * threads // known["block"])
+    return -(-units * threads // block)
 
 
 def _lines(profile: Profile, ptx: str) -> str:

@@ -65,7 +65,7 @@ Where to compute with vectors is a question of bytes, and the compiler can answe
     dtypes=("float16", "float32"),
     legal=_legal,
     promise=lambda m, n, k: {0: {1: 8}, 2: {1: max(8 // k, 1)}},
-    waste={"load_requests": 1.5, "threads": 4},
+    waste={"threads": 4},
     misconceptions=[
         looks_like(
             lambda x, k, y: x[:, : y.shape[1]], "the first columns are kept, not every k-th."

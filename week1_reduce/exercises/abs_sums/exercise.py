@@ -47,7 +47,6 @@ of the operator that combines, not that of the mapping.
     result=_sums,
     sizes=[(16,), (1,), (1000,), (1025,), (31,), (5000,), (1023,), (2055,)],
     count=[(100,), (40_003,)],
-    waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),

@@ -39,7 +39,6 @@ their last one once more. Four moves a vector are the price of the right answer.
     result=lambda x: x.sum(1),
     sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (5, 4), (33, 252), (7, 1024)],
     count=[(5, 64), (64, 1000)],
-    waste={"load_requests": 1.5},
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
     misconceptions=[

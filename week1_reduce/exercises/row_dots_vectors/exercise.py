@@ -40,7 +40,6 @@ system more easily than one with a single input.
     result=lambda a, b: (a * b).sum(1),
     sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
     count=[(5, 64), (70, 1000)],
-    waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},

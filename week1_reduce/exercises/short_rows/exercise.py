@@ -28,7 +28,6 @@ takes less than half the time of `vectors` for a million rows of 64 float32.
     result=lambda x: x.sum(1),
     sizes=[(4, 8), (16, 64), (1, 8), (3, 64), (33, 40), (7, 128), (129, 24), (31, 1000)],
     count=[(5, 64), (600, 64)],
-    waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}},

@@ -47,7 +47,6 @@ same tensor. Two reads and one write, as with a matrix of its own, but one matri
     count=[(5, 64), (70, 1000)],
     dtypes=("float32", "float16", "bfloat16"),
     atol=1e-6,
-    waste={"load_requests": 1.5},
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[

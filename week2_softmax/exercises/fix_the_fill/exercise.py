@@ -43,7 +43,6 @@ that have something above it.
     result=lambda x: x.softmax(1),
     sizes=[(2, 4), (1, 8), (5, 512), (10, 200), (7, 132), (9, 508)],
     count=[(5, 64), (50, 500)],
-    waste={"load_requests": 1.25},
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[

@@ -94,7 +94,7 @@ element of `y` differs by a rounding, hardly more.
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}, 2: {0: 8}, 4: {1: 8}, 5: {1: 8}},
-    waste={"load_requests": 1.25, "store_sectors": 1},
+    waste={"store_sectors": 1},
     misconceptions=[
         looks_like(lambda x, r, *_: x, "the first output is x: the residual is not added."),
         looks_like(lambda x, r, *_: x.double() - r.double(), "the residual is subtracted."),

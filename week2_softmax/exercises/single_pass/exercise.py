@@ -104,7 +104,7 @@ single barrier.
     sizes=[(1, 640), (2, 16), (5, 4096), (7, 1000), (1, 8), (6, 1032)],
     count=[(2, 512), (12, 4000)],
     dtypes=("float32", "bfloat16"),
-    waste={"load_requests": 1.25, "instructions": 2},
+    waste={"instructions": 2},
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[

@@ -62,7 +62,7 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
     sizes=[(5, 16), (3, 256), (10, 1024), (7, 1000), (1, 8)],
     count=[(4, 256), (40, 1000)],
     dtypes=("float32", "bfloat16"),
-    waste={"load_requests": 1.25, "instructions": 2},
+    waste={"instructions": 2},
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 2: {1: 8}},
     misconceptions=[
