@@ -41,7 +41,7 @@ One scalar load stands beside the vectors, and only in one warp does it do anyth
 is 0, as for any sum of numbers that are mapped before they are added: what counts is the identity
 of the operator that combines, not that of the mapping.
 """,
-    asked={"work": "one warp per 1,024 elements", "block": 128, "load_bytes": 16},
+    asked={"work": "one warp per 1,024 elements", "load_bytes": 16},
     entry="abs_sums",
     inputs=lambda draw, n: (draw(n),),
     result=_sums,

@@ -43,3 +43,5 @@ WRONG = (
     Wrong("another barrier of the cluster", {"    if rank == 0 and": ARRIVE + WAIT + "    if rank == 0 and"},
           "at most 2 barriers of the cluster"),
 )  # fmt: skip
+
+EQUIVALENT = {"line 17: no predicate": "all threads of a block send the same sum to the same place"}

@@ -38,7 +38,7 @@ A butterfly with offsets below 8 never leaves a group of eight, so a warp adds u
 price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is these three
 lines. Short rows are served this way: a warp for four rows of 8.
 """,
-    asked={"work": "one thread per element", "block": 128, "shuffles": 3, "shared_bytes": 0},
+    asked={"work": "one thread per element", "shuffles": 3, "shared_bytes": 0},
     entry="groups_of_8",
     inputs=_inputs,
     result=lambda x: _groups(x).sum(1),

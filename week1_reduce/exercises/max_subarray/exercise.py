@@ -31,7 +31,7 @@ of an end, and of any piece of it. `max_subarray(x, y)`, float32.
 Anything with an associative merge and an identity goes through the same tree; if it is not commutative, the
 tree has to keep neighbours together. Regular expressions, parentheses and polynomials are merged like this, too.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="max_subarray",
     inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
     result=_kadane,

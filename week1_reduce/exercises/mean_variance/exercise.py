@@ -32,7 +32,7 @@ left. Keep `(count, mean, m2)` a lane (Welford, 1962), and merge two of them (Ch
 The merge is associative up to rounding, so it goes through a tree like a sum; its identity is
 `(0, 0, 0)`. LayerNorm and BatchNorm are this kernel and a map behind it.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="mean_variance",
     inputs=_inputs,
     result=lambda x: (x.mean(1), x.var(1, unbiased=False)),

@@ -34,7 +34,7 @@ Twice the bytes of a sum and one more operation an element. Two loads stand befo
 so a thread has 32 bytes in flight in place of 16: an operator with more inputs fills the memory
 system more easily than one with a single input.
 """,
-    asked={"work": "one warp per row", "block": 128, "load_bytes": 16},
+    asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_dots_vectors",
     inputs=_pair,
     result=lambda a, b: (a * b).sum(1),

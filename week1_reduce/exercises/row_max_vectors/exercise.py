@@ -23,7 +23,7 @@ With 0 as the start, a row of negative numbers would have the maximum 0, and no 
 of both signs would show it. The maximum does not depend on the order, and no rounding is
 involved: the result is the same bits in every kernel.
 """,
-    asked={"work": "one warp per row", "block": 128, "load_bytes": 16},
+    asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_max_vectors",
     inputs=lambda draw, m, n: (draw(m, n) - 10,),
     result=lambda x: x.amax(1),

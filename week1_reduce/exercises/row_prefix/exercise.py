@@ -27,7 +27,7 @@ row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`
 A row is read once and written once, and pieces follow one another: few long rows leave most of a GPU idle.
 Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and still moves every byte once.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="row_prefix",
     inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
     result=lambda x: x.cumsum(1),

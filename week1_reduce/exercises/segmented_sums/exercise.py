@@ -37,7 +37,7 @@ may be empty. `y[s]` is its sum (0 for an empty one).
 This is how rows of a sparse matrix are added up (CSR). Its cost follows the longest segment of a block: one long
 segment beside three short ones keeps a block alive for itself alone.
 """,
-    asked={"work": "one warp per segment", "block": 128},
+    asked={"work": "one warp per segment"},
     entry="segmented_sums",
     inputs=_inputs,
     result=_sums,

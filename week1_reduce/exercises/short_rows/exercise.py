@@ -22,7 +22,7 @@ With a warp a row, rows of 64 float32 keep 16 lanes busy, and each warp computes
 one row. Here all lanes load, and three shuffles serve four rows: `eight_lanes` in the table below
 takes less than half the time of `vectors` for a million rows of 64 float32.
 """,
-    asked={"work": "eight lanes per row", "block": 128, "load_bytes": 16},
+    asked={"work": "eight lanes per row", "load_bytes": 16},
     entry="short_rows",
     inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
     result=lambda x: x.sum(1),

@@ -29,7 +29,7 @@ float32. `two_largest(x, y)`.
 A pair with this merge is associative and commutative, with the identity (−∞, −∞): all that a tree needs.
 Top-k for small k is the same with more numbers a lane.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="two_largest",
     inputs=_inputs,
     result=lambda x: x.topk(2, 1).values,

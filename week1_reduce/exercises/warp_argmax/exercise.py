@@ -34,7 +34,7 @@ An operator on pairs, and it is associative and has an identity, so everything o
 works. Without a rule for ties the result would depend on which lane meets which; with it, any order
 gives the same: a result one can test.
 """,
-    asked={"work": "one warp per row", "block": 256, "shared_bytes": 0},
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_argmax",
     inputs=lambda draw, m, n: (draw.integers(-8, 0, m, n),),
     result=_first,

@@ -20,7 +20,7 @@ elements of a row may be negative. `warp_max(x, y)`.
 In a maximum by butterfly every lane ends with the same value whatever the order, bit for bit, since
 a maximum does not round. That is not so for sums.
 """,
-    asked={"work": "one warp per row", "block": 256, "shared_bytes": 0, "barriers": 0, "shuffles": 5},
+    asked={"work": "one warp per row", "shared_bytes": 0, "barriers": 0, "shuffles": 5},
     entry="warp_max",
     inputs=lambda draw, m, n: (-draw(m, n).abs() - 1,),
     result=lambda x: x.amax(1),

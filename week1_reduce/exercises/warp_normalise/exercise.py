@@ -21,7 +21,7 @@ A reduction whose result everybody gets is an *all-reduce*. By butterfly it cost
 one lane costs. Softmax and the normalisations are of this form: reduce a row, then go through it
 again with the result. The second reading is week 2's story.
 """,
-    asked={"work": "one warp per row", "block": 256, "shared_bytes": 0},
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_normalise",
     inputs=lambda draw, m, n: (draw.integers(1, 9, m, n),),
     result=lambda x: x / x.sum(1, keepdim=True),

@@ -44,7 +44,7 @@ The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n addition
 Lanes add anyway whether their sum is of use or not, so in a warp the additional ones cost nothing.
 Whole blocks and arrays follow in `06_practice`.
 """,
-    asked={"work": "one thread per element", "block": 128, "shuffles": 5, "shared_bytes": 0},
+    asked={"work": "one thread per element", "shuffles": 5, "shared_bytes": 0},
     entry="warp_prefix",
     inputs=lambda draw, n: (draw.integers(-8, 9, n),),
     result=_prefix,

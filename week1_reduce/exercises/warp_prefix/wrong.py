@@ -21,3 +21,7 @@ WRONG = (
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),
     Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(200, 1, 1)"}, "asks for one thread per element"),
 )  # fmt: skip
+
+EQUIVALENT = {
+    "line 6: begins with 1.0": "lanes beyond the end give nothing to the lanes before them"
+}

@@ -38,7 +38,7 @@ nobody else wants these elements. It is the sort of thing that a framework does 
 nobody needs dy any more; autograd does not, since another branch of the graph may have been handed the
 same tensor. Two reads and one write, as with a matrix of its own, but one matrix less has to exist.
 """,
-    asked={"work": "one warp per row", "block": 128, "load_bytes": 16, "store_bytes": 16},
+    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="backward_in_place",
     inputs=dy_and_y,
     result=softmax_gradient,

@@ -87,7 +87,7 @@ once. Three operators after each other (scale, add a mask of 0 and −∞, softm
 and write three. A mask that is a formula of row and column costs a comparison. Flash attention goes
 one step further: it skips whole tiles beyond the diagonal, and does not write the scores at all.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="causal_softmax",
     inputs=_inputs,
     result=_softmax,

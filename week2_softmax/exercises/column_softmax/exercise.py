@@ -33,7 +33,7 @@ Neighbouring threads read neighbouring columns, so each of the three passes is c
 over the last dimension, the usual one, a thread a row would read with strides instead, and lanes have
 to share a row: that is the only reason for shuffles.
 """,
-    asked={"work": "one thread per column", "block": 128},
+    asked={"work": "one thread per column"},
     entry="column_softmax",
     inputs=lambda draw, m, n: (torch.empty(m, n, dtype=draw.dtype).copy_(
         hard_rows(draw, n, m, masked=True).T),),

@@ -63,7 +63,7 @@ Classifiers are asked this all day long, and it needs neither the softmax nor a 
 matrix is read once and two numbers a row are written. Anything that merges may travel along with
 (m, s); with a vector of values in place of the column it is flash attention.
 """,
-    asked={"work": "one warp per row", "block": 256, "shared_bytes": 0},
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="confidence",
     inputs=_inputs,
     result=lambda x: (x.softmax(1).amax(1), _first(x)),

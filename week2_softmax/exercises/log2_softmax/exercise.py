@@ -60,7 +60,7 @@ Five operations an element, as many as the softmax itself has. The rounding of m
 same in every t *and* in log₂ s, so it cancels here as well. For natural logarithms one more
 multiplication an element is needed, by ln 2; a loss that is reported in bits saves it.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="log2_softmax",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True) * (1 + 19 * (m % 2)),),
     result=_log2_softmax,

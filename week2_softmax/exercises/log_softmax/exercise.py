@@ -62,7 +62,7 @@ Float32 numbers near 30,000 are 0.002 apart, so `m + log s` has lost its digits 
 anything; `x − m` is exact for all elements that matter, those near the maximum. Two reads and a write of the
 row: with the row in registers it is one read.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="log_softmax",
     inputs=_inputs,
     result=lambda x: x.log_softmax(1),

@@ -37,7 +37,7 @@ and 0 elsewhere, Σ dy = -1, and dx = p - 1 at that place and p elsewhere: the f
 cross-entropy. The first loop reads one matrix, so three reads and a write in all, where softmax's
 gradient has four and a write.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="log_softmax_backward",
     inputs=lambda draw, m, n: (
         draw(m, n) + 1,

@@ -38,7 +38,7 @@ are hard ones; where all of a row is −∞ the sum is 0, and the result −∞,
 With 0 subtracted from a row of −∞ all its exponentials are 0, and the logarithm of their sum is −∞ by
 itself: one decision a row, nothing an element. Softmax did not need it, since there NaN was asked for.
 """,
-    asked={"work": "one warp per row", "block": 256},
+    asked={"work": "one warp per row"},
     entry="logsumexp",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.logsumexp(1),

@@ -121,7 +121,7 @@ mask an element is a quarter more to read in float32, half more in bfloat16; a c
 from row and column, and costs none. A low temperature makes the largest element win, a high one makes all
 equal.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="masked_softmax",
     inputs=_inputs,
     result=_softmax,

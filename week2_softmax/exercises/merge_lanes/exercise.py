@@ -52,7 +52,7 @@ lanes by five shuffles, then each lane rescales its own sum *once*, then the sum
 shuffles. Production kernels do that; it needs all pairs at the same time, which a loop over a row does
 not have.
 """,
-    asked={"work": "one warp per row", "block": 256, "shared_bytes": 0},
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="merge_lanes",
     inputs=_inputs,
     result=_merged,

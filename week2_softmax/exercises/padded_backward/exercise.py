@@ -65,7 +65,7 @@ gradient is in every weight after the next step. A predicate keeps what is not v
 and its load out of the traffic: on average half of the matrix is not read. A row of length 0 needs no
 case of its own: its sum is empty, and all of its dx are 0.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="padded_backward",
     inputs=_inputs,
     result=_gradient,

@@ -58,7 +58,7 @@ many are stored. `w` is 1,600 bytes, the same for all rows, so after the first r
 a cache: memory sees the row once in each direction. There is no maximum and no `exp2`, and nothing
 has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0 · ∞ = NaN.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="rms_norm",
     inputs=_inputs,
     result=_norm,

@@ -84,7 +84,7 @@ float32 sum, as here, or from the sum as it was rounded and stored, is a matter 
 the model was trained with: in float16 an
 element of `y` differs by a rounding, hardly more.
 """,
-    asked={"work": "one warp per row", "block": 128, "load_bytes": 16, "store_bytes": 16},
+    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="rms_norm_residual",
     given=PICTURE,
     inputs=_inputs,

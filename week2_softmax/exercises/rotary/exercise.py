@@ -81,7 +81,7 @@ elements of a pair belong to one thread, which reads both before it writes eithe
 element would be a race between warps. Turned by such angles, q · k depends on how far apart two
 tokens stand, and on nothing else of their places: that is why attention wants it.
 """,
-    asked={"work": "one warp per token", "block": 128},
+    asked={"work": "one warp per token"},
     entry="rotary",
     given=PICTURE,
     inputs=_inputs,

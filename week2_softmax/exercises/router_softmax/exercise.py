@@ -82,7 +82,7 @@ bias is read once a row by instructions, but it is N numbers, which stay in the 
 its own it would cost another reading and writing of all of x. Softmax is the last step of such a chain and
 not the first: whatever is elementwise before it belongs into its load.
 """,
-    asked={"work": "eight lanes per row", "block": 128, "shared_bytes": 0},
+    asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="router_softmax",
     inputs=_inputs,
     result=_softmax,

@@ -53,7 +53,7 @@ Three shuffles a reduction in place of five, and they serve four rows: six shuff
 rows, where a warp a row has forty. The rows that do not exist compute −∞ − (−∞) = NaN in their
 registers; nobody stores it. One division a row, and one multiplication an element.
 """,
-    asked={"work": "eight lanes per row", "block": 128, "shared_bytes": 0},
+    asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="short_softmax",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.softmax(1),

@@ -28,7 +28,7 @@ One division a row, no weights in memory, and no third pass: a softmax that is u
 than one that is stored. With a vector of values for each element in place of one number this is
 attention for one query, and it is where this week ends.
 """,
-    asked={"work": "one warp per row", "block": 256, "shared_bytes": 0},
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="soft_mean",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(n) + 2),
     result=lambda x, v: x.softmax(1) @ v,

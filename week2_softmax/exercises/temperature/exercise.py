@@ -54,7 +54,7 @@ its 1/√d, takes exactly the instructions of one without. The rounding of m · 
 to the row, and the sum divides it out; with a product of its own for each element, x · log₂ e /
 t would be rounded before the subtraction, and rows around 1,000 show that.
 """,
-    asked={"work": "one warp per row", "block": 128, "load_bytes": 16, "store_bytes": 16},
+    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="temperature",
     # low: x / t, rounded, may be right; at -20,000 its error would be too large.
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True, low=1000), T[(m + n // 8) % 4]),

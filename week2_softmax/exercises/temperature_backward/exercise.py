@@ -54,7 +54,7 @@ loop; but that is a difference of two numbers that may be large and nearly equal
 has a large mean. A gradient by something that many rows share ends in a sum over rows; here that is left to
 a second launch, for instance one of week 1.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="temperature_backward",
     inputs=_inputs,
     result=_gradients,

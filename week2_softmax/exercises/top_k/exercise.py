@@ -71,7 +71,7 @@ Five steps of eight shuffles a row; a whole vocabulary is read once. Sampling fr
 kernel and a softmax over four numbers. For k beyond a few dozen registers run out, and one sorts or selects by digits (radix
 select).
 """,
-    asked={"work": "one warp per row", "block": 128, "shared_bytes": 0},
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="top_k",
     inputs=_inputs,
     result=_top,

@@ -58,7 +58,7 @@ V in place of the number w it is the loop of flash attention, whose accumulator 
 line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices' worth, or 3 with
 rows in registers; one kernel for each of the three would move y twice more, and keep it in memory.
 """,
-    asked={"work": "one warp per row", "block": 128},
+    asked={"work": "one warp per row"},
     entry="value_and_gradient",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(m, n) + 2),
     result=_both,
