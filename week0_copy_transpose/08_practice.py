@@ -27,15 +27,16 @@ import forgekit as fk
 # ## How a kernel is graded
 #
 # A puzzle says what the result is, draws it for a few elements, and names the call. The rest is
-# yours: the index, the predicates, the blocks and the grid. Three gates stand behind each cell
-# with `grade`, and it stops at the first that is closed:
+# yours: the index, the predicates, the blocks and the grid. A cell with `grade` has up to four
+# gates, and it stops at the first that is closed:
 #
 # 1. **Values**: at sizes that are awkward (1, one more than a block, no multiple of anything), and
-#    at sizes drawn from the text of your kernel, so that a failure repeats.
+#    at sizes drawn anew for each kernel whenever Python starts.
 # 2. **Every order of threads**: the sanitizer, in the usual order and in adversarial schedules.
-# 3. **Nothing wasted**: sectors, stores, threads, shared memory, barriers and more, of a small and
-#    of a large call, beside what our solution takes for the same call. A kernel that is written
-#    quite differently passes as long as it wastes nothing.
+# 3. **As asked**: the facts in the last line of the task, and no others, at each type.
+# 4. **Nothing wasted**: sectors, stores, threads, instructions and more, beside what our solution
+#    takes for the same call. A kernel that is written quite differently passes as long as it
+#    wastes nothing.
 #
 # When a gate stays closed, read the line and the thread that it names, then draw the failing call:
 # `fk.exercise("week0/…").failed.show()`. Take a hint only after that; the third names the idea and

@@ -69,9 +69,11 @@ class Exercise(Definition):
         report = grade(self, submission, arch or self.arch, untouched=self.is_skeleton(submission))
         with records.changing(self.name) as known:
             known.tries += not report.untouched
-            if report and not known.passed:
+            again = known.passed
+            if report and not again:
                 known.passed_at_try, known.passed_on = known.tries, date.today().isoformat()
-        return replace(report, standing=_standing(self.week)) if report else report
+        praise = "" if again else report.praise
+        return replace(report, standing=_standing(self.week), praise=praise) if report else report
 
     @property
     def failed(self) -> FailedCall:

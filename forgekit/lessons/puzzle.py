@@ -2,26 +2,30 @@
 
 `puzzle` makes an exercise of what is particular to it: texts, how inputs are drawn, the result. The
 usual gates come with it: values at awkward sizes, types and sizes drawn from the submission's text;
-the sanitizer in adversarial schedules; and nothing wasted, beside the solution's own counts.
+the sanitizer in adversarial schedules; what the task asks for; and nothing wasted, beside the
+solution's own counts. Sanitizer and counts see each type, and a size that no submission can know.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates.asked import as_asked, stated, words_of
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.economy import economical
 from forgekit.lessons.gates.submission import Case, Group
-from forgekit.lessons.gates.values import values
+from forgekit.lessons.gates.values import unknown_size, values
 
 if TYPE_CHECKING:
     import torch
 
+    from forgekit.lessons.gates.asked import Asked
     from forgekit.lessons.gates.gate import Misconception
-    from forgekit.lessons.gates.submission import MakeCase
+    from forgekit.lessons.gates.submission import CallKey, MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]
 
@@ -114,6 +118,9 @@ def puzzle(
     *,
     inputs: Callable[..., tuple[Any, ...]],
     result: Callable[..., Any],
+    task: str,
+    asked: Asked | None = None,
+    praise: str = "",
     sizes: Sequence[tuple[int, ...]],
     count: Sequence[tuple[int, ...]],
     dtypes: Sequence[str] = ("float32",),
@@ -135,6 +142,8 @@ def puzzle(
         result: the outputs, of the inputs; one tensor or a tuple of them. It gets floating-point
             tensors in float64 unless `exact`; float64 outputs then have the case's dtype, others
             keep their own.
+        task: of the `Exercise`. asked: the facts that its last line states and a gate checks, as in
+            `words_of`. praise: of the `Exercise`, or else the facts are repeated.
         sizes: for the values, the easiest to read first; the last two of them for the sanitizer.
         count: a small size and a large one for what is counted.
         dtypes: names. exact: results have to be equal bit for bit.
@@ -145,7 +154,7 @@ def puzzle(
         waste: as in `economical`. misconceptions: shown by values and findings. more: of what makes
             a Case, as `values` wants it, the groups after the usual ones. rtol, atol: as in
             `fk.check`; rtol of results in a narrow type allows for one rounding alone.
-        texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
+        texts: title, hints, analysis, entry, given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
     tolerances |= {k: v for k, v in (("rtol", rtol), ("atol", atol)) if v is not None}
@@ -186,14 +195,27 @@ def puzzle(
             allowed["rtol"] = torch.finfo(*kinds).eps / 2 + 2e-5  # float32, rounded once
         return Case(args, expected, label, specs, tolerances=allowed)
 
+    def unknown(listed: Sequence[tuple[int, ...]]) -> list[CallKey]:
+        size = unknown_size(listed, legal)
+        return [(make, size, dtype) for dtype in dtypes]
+
+    frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
+    facts = words_of(asked or {})
+    praised = f"{facts[0].upper()}{facts[1:]}: as asked." if facts else ""
     return Exercise(
+        task=task.strip() + stated(asked or {}),
+        praise=praise or praised,
         groups=(
             values(
                 make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
                 legal=legal, beyond=count,
             ),
-            clean(make, sizes[-2:], dtypes[0], misconceptions=misconceptions),
-            economical(make, count, dtypes[0], waste=waste),
+            clean(
+                make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),
+                misconceptions=misconceptions,
+            ),
+            *([as_asked(frugal.counts, asked, names)] if asked else []),
+            frugal,
             *(more(make) if more else ()),
         ),
         **texts,

@@ -97,7 +97,7 @@ class Launch(_Counted):
     """One launch of one kernel.
 
     Attributes:
-        kernel: its name as it is written in Python; grid, block: (x, y, z).
+        kernel: its name as it is written in Python; grid, block, cluster: (x, y, z).
         counts: of the whole launch, also as attributes and items; lines: by source line;
         tensors: name -> device memory touched; shared_bytes: shared memory of one block.
         pace: what its time is predicted from, and its counts; None where `Profile.time` runs the
@@ -113,6 +113,7 @@ class Launch(_Counted):
     lines: tuple[ProfiledLine, ...]
     tensors: dict[str, TensorTraffic]
     shared_bytes: int = 0
+    cluster: tuple[int, int, int] = (1, 1, 1)
     pace: tuple[Facts, Any] | None = None
     sample: Any = None
 
@@ -150,7 +151,8 @@ def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ..
                          "unique_bytes_written": found.written_bytes})  # fmt: skip
         tensors, shared = {t.name: t for t in found.tensors}, code.shared_bytes(record)
         launches.append(Launch(kernel, record.grid, record.block, whole, lines, tensors, shared,
-                               None if of is None else (of, found), found.sample))  # fmt: skip
+                               record.cluster, None if of is None else (of, found),
+                               found.sample))  # fmt: skip
     return tuple(launches)
 
 

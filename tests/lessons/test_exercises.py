@@ -11,9 +11,10 @@ import pytest
 
 import forgekit as fk
 from forgekit.lessons.exercise import Exercise, all_exercises
+from forgekit.lessons.gates import submission
 from forgekit.lessons.report import GradeReport
 from forgekit.lessons.skeleton import PLACEHOLDER
-from forgekit.lessons.wrong import wrong_solutions
+from forgekit.lessons.wrong import alternatives, wrong_solutions
 from tests.lessons.submitted import load
 
 EXERCISES = all_exercises()
@@ -47,6 +48,7 @@ def words_of(e: Exercise) -> str:
 @pytest.fixture(autouse=True)
 def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
+    monkeypatch.setattr(submission, "_SECRET", 1)  # the same sizes in every run
 
 
 def polite(report: GradeReport) -> bool:
@@ -104,6 +106,17 @@ def test_wrong_solution_is_told_its_mistake(e, wrong):
     assert not report
     assert wrong.says in " ".join(repr(report).split())
     assert polite(report)
+
+
+OTHERS = [(e, other) for e in EXERCISES for other in alternatives(e)]
+DAILY = {e.week: other for e, other in reversed(OTHERS)}.values()  # one of each week
+OTHERS = [pytest.param(*x, marks=() if x[1] in DAILY else pytest.mark.weekly) for x in OTHERS]
+
+
+@pytest.mark.parametrize(("e", "other"), OTHERS, ids=lambda x: x.name.replace(" ", "-"))
+def test_alternative_passes(e, other):
+    report = e.grade(load(e, other.of(e.source.solution), "other"))
+    assert report, report
 
 
 def answer_table(e: Exercise) -> dict[tuple[str, object], str]:

@@ -29,9 +29,11 @@ from forgekit.lessons.gates import (
     found,
     hinted,
     looks_like,
+    submission,
     values,
 )
-from forgekit.lessons.gates.values import drawn_sizes, shared_out
+from forgekit.lessons.gates.asked import words_of
+from forgekit.lessons.gates.values import drawn_sizes, shared_out, unknown_size
 from forgekit.tracing import recordings
 from tests.lessons.submitted import load
 
@@ -90,6 +92,21 @@ def test_each_size_is_of_one_type_where_there_are_enough():
         *(("float32", (n,)) for n in (2, 3)), *(("float16", (n,)) for n in (1, 4, 5))
     ]  # fmt: skip
     assert len(shared_out(sizes[:3], types, {})) == 6
+
+
+def test_what_no_submission_knows_decides_the_drawn_sizes(monkeypatch):
+    def drawn():
+        return Submission(3).seed, unknown_size([(7, 300), (50, 20)])
+
+    found = [drawn(), drawn()]
+    assert 50 < found[0][1][0] <= 62 and 150 <= found[0][1][1] <= 300
+    monkeypatch.setattr(submission, "_SECRET", submission._SECRET ^ 1)
+    assert found[0] == found[1] != drawn() and drawn()[0] != found[0][0]
+
+
+def test_a_fact_that_nobody_knows_is_refused():
+    with pytest.raises(fk.UsageError, match="asked: got 'barrier'"):
+        words_of({"barrier": 1})
 
 
 # -- values -----------------------------------------------------------------------------------

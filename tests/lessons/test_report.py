@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -154,8 +155,9 @@ def test_no_line_is_longer_than_a_notebook_shows():
 # -- what is kept -----------------------------------------------------------------------------
 def test_tries_count_up_to_the_first_pass_and_on():
     bad, good = made(GateError("no"))[0], made("yes")[0]
-    for e in (bad, bad, good, bad, good):
-        e.grade(1)
+    good = dataclasses.replace(good, praise="Well done.")
+    reports = [e.grade(1) for e in (bad, bad, good, bad, good)]
+    assert [r.closing.startswith("Well done.") for r in reports if r] == [True, False]
     known = records.record(NAME)
     assert (known.tries, known.passed_at_try, known.passed) == (5, 3, True)
     assert repr(exercise(NAME)) == "week0/scale: scale a vector (00_start_here; passed)"

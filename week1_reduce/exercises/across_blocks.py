@@ -22,12 +22,15 @@ _LOAD = re.compile(r"^\s*ld\.(global|acquire\.\w+\.global|relaxed\.\w+\.global)\
 def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
     """A group that wants a release between the store of a part and the counter, and an acquire
     between the counter and the loads of all parts. The sanitizer takes any atomic for an order, so
-    it is the PTX that is read."""
+    the PTX is read, without what no warp executes."""
 
     def run(submission: Submission) -> str:
         import torch
 
-        ptx = submission.compiled(make(*size, dtype=torch.float32)).ptx
+        case = make(*size, dtype=torch.float32)
+        lines, (profile, _) = submission.compiled(case).ptx.splitlines(), submission.counted(case)
+        found = {i.ptx_line for line in profile.all_lines for i in line.instructions}
+        ptx = "\n".join(lines[number - 1] for number in sorted(found))
         counter: Any = _ATOMIC.search(ptx)
         if counter is None:
             raise GateError("No atomic addition to global memory is in the PTX, so nobody counts.")

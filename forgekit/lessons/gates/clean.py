@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from forgekit.errors import UnsupportedPtxError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
-from forgekit.lessons.gates.submission import Group, MakeCase, Submission
+from forgekit.lessons.gates.submission import CallKey, Group, MakeCase, Submission
 from forgekit.lessons.gates.values import right_in_other_orders
 from forgekit.text import plural
 
@@ -21,6 +21,7 @@ def clean(
     sizes: Sequence[tuple[int, ...]],
     dtype: str = "float32",
     *,
+    more: Callable[[], Sequence[CallKey]] = list,
     seeds: int = 2,
     misconceptions: Sequence[Misconception] = (),
     look_at: str = WATCH,
@@ -30,16 +31,22 @@ def clean(
     A run that is right, without a finding, serves `values` as well. Else the size runs in the usual
     order and in all of the adversarial ones, for the report.
 
-    make, sizes, misconceptions, look_at: as in `values`. seeds: how many orders for all sizes; each
-    size has at least one.
+    make, sizes, misconceptions, look_at: as in `values`. more: gives further calls. seeds: how many
+    orders for all of them; each has at least one.
     """
-    count = max(seeds, len(sizes))
+
+    def orders() -> dict[CallKey, range]:
+        calls = [*((make, size, dtype) for size in sizes), *more()]
+        count = max(seeds, len(calls))
+        return {call: range(k, count, len(calls)) for k, call in enumerate(calls)}
 
     def run(submission: Submission) -> str:
         from forgekit.checking.sanitize import sanitize
 
-        for size in sizes:
-            case = submission.case(make, size, dtype)
+        wanted = orders()
+        count = sum(map(len, wanted.values()))
+        for call in wanted:
+            case = submission.case(*call)
             if right_in_other_orders(submission, case):
                 continue
             args = submission.arguments(case)
@@ -56,8 +63,6 @@ def clean(
                 raise GateError(happened, explained(misconceptions, evidence), look_at)
         return f"no finding in {plural(count, 'order')}"
 
-    calls = [(make, size, dtype) for size in sizes]
-    orders = {call: range(k, count, len(sizes)) for k, call in enumerate(calls)}
     return Group("Every order of threads", run, orders=orders)
 
 

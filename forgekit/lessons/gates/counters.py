@@ -75,7 +75,7 @@ def counters(
             seen.append(f"{gate.called} {_number(value)}")
         return ", ".join(seen)
 
-    return Group(name, run, counts=[(make, size, dtype)])
+    return Group(name, run, counts=lambda: [(make, size, dtype)])
 
 
 def _describe(gate: Counter, value: float, label: str) -> str:
@@ -83,7 +83,7 @@ def _describe(gate: Counter, value: float, label: str) -> str:
         bound is not None and bound != value and _number(bound) == _number(value)
         for bound in (gate.at_least, gate.at_most)
     )
-    number = _exact if close else _number
+    number = exact if close else _number
     bounds = [
         f"{word} {number(bound)}"
         for word, bound in (("at least", gate.at_least), ("at most", gate.at_most))
@@ -117,7 +117,7 @@ def line_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
     return f"\n{part} of it at {line.where}: {line.text}{why}"
 
 
-def _exact(value: float) -> str:
+def exact(value: float) -> str:
     """So that a number just beyond its limit does not look equal to it."""
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 

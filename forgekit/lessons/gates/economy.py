@@ -17,7 +17,14 @@ import numpy as np
 from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import line_of_most
 from forgekit.lessons.gates.gate import GateError
-from forgekit.lessons.gates.submission import Group, MakeCase, Submission, case_of
+from forgekit.lessons.gates.submission import (
+    CallKey,
+    Group,
+    MakeCase,
+    Submission,
+    case_of,
+    secret,
+)
 from forgekit.lessons.gates.values import check_values
 from forgekit.vgpu import Listener
 
@@ -37,7 +44,6 @@ class Quantity:
         called: in words that stand before "are 12". measure: of a profile. factor: how many times
         the solution's are allowed, and slack how many more. line: the metric whose line is named.
         says: what more than that means, true whatever the kernel. look_at: a picture of it.
-    A factor of infinity is no limit until `waste` sets one.
     """
 
     called: str
@@ -56,18 +62,6 @@ def _sum(*metrics: str) -> Callable[[Profile], float]:
 def launched_threads(p: Profile) -> int:
     """Threads of all launches."""
     return sum(math.prod(x.grid) * math.prod(x.block) for x in p.launches)
-
-
-def barriers(p: Profile) -> float:
-    """Barriers of a block that a warp arrives at, on average: whatever the size of a block."""
-    warps = sum(math.prod(x.grid) * -(-math.prod(x.block) // 32) for x in p.launches)
-    arrivals = sum(
-        i["warp_instructions"]
-        for line in p.all_lines
-        for i in line.instructions
-        if i.text.startswith(("bar.", "barrier.sync", "barrier.arrive"))
-    )
-    return arrivals / max(warps, 1)
 
 
 QUANTITIES: dict[str, Quantity] = {
@@ -96,37 +90,20 @@ QUANTITIES: dict[str, Quantity] = {
         "sectors stored", _sum("global_store_sectors"), 1.25, 8, "global_store_sectors",
         look_at="fk.coalescing(*{failed}, kind='store')",
     ),
-    "load_requests": Quantity(
-        "load requests", _sum("global_load_requests"), math.inf, 0, "global_load_requests",
-        "each is an instruction of a warp: where a thread wants neighbours, one vector has them.",
-        "fk.coalescing(*{failed}, kind='load')",
-    ),
     "atomics": Quantity(
         "atomic requests", _sum("global_atomic_requests", "global_reduction_requests",
                                 "shared_atomic_requests"), 1.25, 2,
     ),
     "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "threads": Quantity(
-        "threads launched", launched_threads, 2, 1024,
+        "threads launched", launched_threads, 1.5, 1024,
         says="many of them have nothing to do, or hardly anything: their number follows from the "
         "length.",
     ),
     "shared_bytes": Quantity(
-        "bytes of shared memory a block", lambda p: p.shared_bytes, 1.25, 1024,
+        "bytes of shared memory in all blocks",
+        lambda p: sum(x.shared_bytes * math.prod(x.grid) for x in p.launches), 4, 1 << 18,
         says="every byte that a block takes is one that another block cannot have.",
-    ),
-    "shared_wavefronts": Quantity(
-        "wavefronts of shared memory",
-        _sum("shared_load_wavefronts", "shared_store_wavefronts", "shared_atomic_wavefronts",
-             "shared_async_wavefronts"),
-        1.5, 32,
-        says="an access of a warp takes more than one where its lanes want different words of one "
-        "bank.",
-        look_at="fk.banks(*{failed})",
-    ),
-    "barriers": Quantity(
-        "barriers that a warp arrives at", barriers, 1,
-        says="a barrier makes a whole block wait, and the solution gets by with fewer.",
     ),
     "instructions": Quantity(
         "instructions executed, once for each warp", _sum("warp_instructions"), 3, 256,
@@ -168,13 +145,14 @@ def economical(
     sizes: Sequence[tuple[int, ...]],
     dtype: str = "float32",
     *,
+    more: Callable[[], Sequence[CallKey]] = list,
     waste: Mapping[str, float | None] | None = None,
 ) -> Group:
-    """A group that counts a call and compares it with the solution's, after its values.
+    """A group that counts calls and compares them with the solution's, after their values.
 
     Args:
         make: as in `values`. sizes: a small one and a large one, so that a grid has to follow. One
-            whose values are compared before costs no further run.
+            whose values are compared before costs no further run. more: gives further calls.
         waste: quantity of `QUANTITIES` -> the factor allowed in place of its own; None leaves it
             out.
 
@@ -187,21 +165,25 @@ def economical(
             needed = f"one of {', '.join(QUANTITIES)}"
             raise usage_error("waste", repr(key), needed, "check the name")
 
+    def calls() -> list[CallKey]:
+        return [*((make, size, dtype) for size in sizes), *more()]
+
     def run(submission: Submission) -> str:
         seen = ""
-        for size in sizes:
-            case = submission.case(make, size, dtype)
+        every = calls()
+        for call in every:
+            case = submission.case(*call)
             shares = WarpShares()
             profile, after = submission.counted(case, shares)
             check_values(submission, case, after)
             assert submission.solution is not None
-            ideal = _ideal(submission.solution, make, size, dtype, submission.arch)
+            ideal = _ideal(submission.solution, call, submission.arch, secret())
             for key in QUANTITIES:
                 factor = changed.get(key, QUANTITIES[key].factor)
-                if factor is not None and factor != math.inf:
+                if factor is not None:
                     _compare(key, factor, profile, ideal, case.label)
             _enough_threads(launched_threads(profile), ideal["threads"], case.label)
-            if size == sizes[-1]:
+            if call in every[1:] or len(every) == 1:
                 _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
             seen = f"{case.label}: " + ", ".join(
                 f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
@@ -209,7 +191,7 @@ def economical(
             )
         return seen
 
-    return Group("Nothing wasted", run, counts=[(make, size, dtype) for size in sizes])
+    return Group("Nothing wasted", run, counts=calls)
 
 
 def _compare(
@@ -254,14 +236,10 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
 
 @functools.lru_cache(maxsize=512)
 def _ideal(
-    solution: Callable[[], Any],
-    make: MakeCase,
-    size: tuple[int, ...],
-    dtype: str,
-    arch: str | None,
+    solution: Callable[[], Any], call: CallKey, arch: str | None, secret: int
 ) -> dict[str, Any]:
-    """The solution's quantities for a call."""
-    case = case_of(make, size, dtype)
+    """The solution's quantities for a call, whose inputs the secret may decide."""
+    case = case_of(*call)
     shares = WarpShares()
     profile, _ = Submission(solution(), arch).counted(case, shares)
     found = {key: quantity.measure(profile) for key, quantity in QUANTITIES.items()}

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 import linecache
+import secrets
 import sys
 import threading
 from abc import ABC, abstractmethod
@@ -42,6 +43,11 @@ class Case:
     tile: tuple[int, ...] | None = None
     tolerances: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element of the first tensor."""
+        return next(x.element_size() for x in self.args if hasattr(x, "element_size"))
+
     def arguments(self, kernel: CompiledKernel) -> dict[int, Any]:
         """Copies of what a call of the kernel takes at run time, by position in `args`."""
         from forgekit.compiling.replay import copied
@@ -51,8 +57,16 @@ class Case:
         return {k: v for k, (kind, v) in enumerate(pairs) if kind in ("tensor", "scalar")}
 
 
+_SECRET = secrets.randbits(60)  # of this process: no submission can know it
 MakeCase = Callable[..., Case]  # of sizes and of dtype=
 CallKey = tuple[MakeCase, tuple[int, ...], str]
+
+
+def secret() -> int:
+    """Return what decides the drawn sizes: in a class the judge's secret, else this process's."""
+    from forgekit.tensors import shifted
+
+    return shifted(0) or _SECRET
 
 
 def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
@@ -101,12 +115,9 @@ class Submission:
 
     @functools.cached_property
     def seed(self) -> int:
-        """A number that the text of the function's cell or file decides; in a class also the
-        judge's secret."""
-        from forgekit.tensors import shifted
-
+        """A number that the text of the function's cell or file and the `secret` decide."""
         text = file_text(self.value).encode(errors="replace")
-        return shifted(int.from_bytes(hashlib.sha256(text).digest()[:4], "little"))
+        return int.from_bytes(hashlib.sha256(text).digest()[:4], "little") ^ secret()
 
     def case(self, make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
         """Return `case_of`, the same one for every gate."""
@@ -119,7 +130,11 @@ class Submission:
     @functools.cached_property
     def orders(self) -> dict[CallKey, Sequence[int]]:
         """The adversarial orders, by their seeds, that groups want of calls."""
-        return {call: seeds for group in self.groups for call, seeds in group.orders.items()}
+        return {call: seeds for group in self.groups for call, seeds in group.orders().items()}
+
+    @functools.cached_property
+    def _counts(self) -> set[CallKey]:
+        return {call for group in self.groups for call in group.counts()}
 
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
         """One call on the virtual GPU: its profile, and the arguments as they are after it.
@@ -244,7 +259,7 @@ class Submission:
                 run(*given)
                 return args
             key = self._keys.get(id(case))
-            if key in self.orders or any(key in group.counts for group in self.groups):
+            if key in self.orders or key in self._counts:
                 after = recorded(run, given, findings=key in self.orders).result()
             else:  # nothing looks at it again
                 after = run_again(run, given)
@@ -286,16 +301,16 @@ class Group:
 
     name: the one idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns what
     is worth telling of the pass, such as "8 shapes in 3 types"; separate: True if it is judged even
-    where a group before it was not passed, as one of several answers is. orders: the calls that it
-    runs in adversarial orders, with their seeds; counts: those that it counts. A group before it
-    compares the results of the same runs.
+    where a group before it was not passed, as one of several answers is. orders: gives the calls
+    that it runs in adversarial orders, with their seeds; counts: those that it counts. A group
+    before it compares the results of the same runs.
     """
 
     name: str
     run: Callable[[Submission], str]
     separate: bool = False
-    orders: Mapping[CallKey, Sequence[int]] = field(default_factory=dict)
-    counts: Collection[CallKey] = ()
+    orders: Callable[[], Mapping[CallKey, Sequence[int]]] = dict
+    counts: Callable[[], Collection[CallKey]] = tuple
 
 
 def file_text(function: Any) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forgekit.errors import KernelError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
 from forgekit.lessons.gates.overrun import overrun_diagnosis
-from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission
+from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission, secret
 from forgekit.text import plural
 
-_SECRET = secrets.randbits(60)  # of this process; the text of a submission cannot know it
 _LONG = 20_000  # a longer size of `beyond` is not exceeded: its call alone takes long enough
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
@@ -43,8 +41,8 @@ def values(
         make: `make(*size, dtype=)` gives a Case; dtype is torch's. sizes: the easiest to read
             first, for the first that fails is the one explained. dtypes: names such as "float16".
         misconceptions: misconceptions to recognise. look_at: what to look at where none is.
-        drawn: how many more sizes, up to the largest given, are drawn from a seed that the text of
-            the submission decides; if any, one `secret_size` per mode joins them. legal: makes a
+        drawn: how many more sizes, up to the largest given, are drawn from
+            `Submission.seed`; if any, one `secret_size` per mode joins them. legal: makes a
             size that may be of one that was drawn. beyond: as in `secret_size`.
         tolerances: rtol and atol of `fk.check`.
     """
@@ -120,14 +118,23 @@ def secret_size(
 
     beyond: sizes listed elsewhere, which the result exceeds as well.
     """
-    from forgekit.tensors import shifted
-
-    draw = random.Random(shifted(0) or _SECRET)
+    draw = random.Random(secret())
     size = [*max(sizes, key=lambda s: s[mode])]
     if mode % len(size):  # enough rows for every kind that `Draw` makes
         size[0] = max(size[0], 8)
     size[mode] = max(s[mode] for s in (*sizes, *beyond) if s[mode] <= max(_LONG, size[mode]))
     size[mode] += draw.randint(size[mode] // 4 + 1, size[mode] // 2 + 8)
+    return legal(*size) if legal else tuple(size)
+
+
+def unknown_size(
+    sizes: Sequence[tuple[int, ...]], legal: Callable[..., tuple[int, ...]] | None = None
+) -> tuple[int, ...]:
+    """Return a size that the `secret` decides: the first mode is 1 to 25 % larger than any listed,
+    the others, which a task may limit, are at least half as large as the largest listed."""
+    draw, largest = random.Random(secret()), [max(mode) for mode in zip(*sizes, strict=True)]
+    size = [draw.randint(-(-most // 2), most) for most in largest]
+    size[0] = largest[0] + draw.randint(1, max(8, largest[0] // 4))
     return legal(*size) if legal else tuple(size)
 
 

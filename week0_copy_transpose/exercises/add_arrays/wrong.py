@@ -8,4 +8,5 @@ WRONG = (
     Wrong("b forgotten", {"mA[i] + mB[i]": "mA[i]"}, "b is not added"),
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "what is missing begins where they end"),
     Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "their number follows from the length"),
+    Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched"),
 )  # fmt: skip

@@ -24,6 +24,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.lessons.gates.asked import as_asked, stated
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
@@ -123,6 +124,9 @@ def _plain_loads(p: Profile) -> float:
     return p["global_load_requests"] - p["global_async_requests"]
 
 
+_ASKED = {"barriers": 1}
+_FRUGAL = economical(_case, [(2, 104), (40, 512)], waste={"threads": 1})
+
 EXERCISE = Exercise(
     title="reverse rows with asynchronous copies",
     task="""
@@ -130,8 +134,8 @@ One block reverses one row of up to 128 vectors. Bring the row into shared memor
 one vector a thread, and make sure that it is there before the loop below reads it. Remember that a
 thread now reads what *other* threads have copied. Rows are whole vectors, but need not be 128.
 
-**Predict** first: which of your lines belong in an `if`, and which must not stand in one?
-""",
+**Predict** first: which of your lines belong in an `if`, and which must not stand in one?"""
+    + stated(_ASKED),
     hints=(
         "Four things in a row: copy, commit, wait, and one more, because other threads have copied "
         "the elements that a thread reads.",
@@ -207,7 +211,8 @@ side. The reversal itself happens in shared memory, which does not mind.
             ],
             name="Through shared memory, and coalesced",
         ),
-        economical(_case, [(2, 104), (40, 512)], waste={"threads": 1}),
+        as_asked(_FRUGAL.counts, _ASKED, ("m", "n")),
+        _FRUGAL,
     ),
     praise="Two kinds of waiting, and you know which is which.",
 )  # fmt: skip

@@ -51,6 +51,6 @@ WRONG = (
     Wrong(
         "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"
     ),
-    Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "the solution gets by with fewer"),
+    Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "asks for at most 1 barrier"),
     Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "not reversed"),
 )

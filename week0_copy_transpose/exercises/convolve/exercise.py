@@ -45,6 +45,13 @@ neighbours, whatever k is: one wavefront, too. So each product costs two accesse
 and one multiply-add. That is what limits this kernel once the filter is long; then several results
 a thread, from registers, are the next step.
 """,
+    asked={
+        "barriers": 1,
+        "shared_bytes": (
+            "shared memory for at most 64 floats more than a block has threads",
+            lambda block: 4 * (block + 64),
+        ),
+    },
     entry="convolve",
     given=PICTURE,
     inputs=lambda draw, n, taps: (draw.fractions(n), draw.integers(-9, 10, taps)),

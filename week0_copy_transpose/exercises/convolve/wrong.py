@@ -29,4 +29,9 @@ WRONG = (
         },
         "float32 the result is wrong",
     ),
+    Wrong(
+        "a tile of 224",
+        {"make_layout(128 + 31)": "make_layout(224)"},
+        "64 floats more than a block",
+    ),
 )

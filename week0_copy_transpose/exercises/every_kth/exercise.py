@@ -31,8 +31,7 @@ EXERCISE = puzzle(
     title="keep every k-th column",
     task="""
 `y[i, c] = x[i, c * k]`: `x` has M rows of N, `y` has N / k columns. `k` is a power of two from 2
-on, known when the kernel is compiled; N is a multiple of k and of 8. Where 16 bytes of `x` hold
-more than one element that is kept, load them as *one* vector. The host function is called as
+on, known when the kernel is compiled; N is a multiple of k and of 8. The host function is called as
 `every_kth(x, k, y)`, with float16 and float32.
 """,
     hints=(
@@ -50,6 +49,12 @@ a vector saves are requests, four times as many elements at once for float16 and
 on it saves nothing, and once k is larger than a sector, loading whole rows would double the bytes.
 Where to compute with vectors is a question of bytes, and the compiler can answer it per type.
 """,
+    asked={
+        "load_bytes": (
+            "16 bytes per load where they hold more than one element that is kept",
+            lambda k, itemsize: 16 if k * itemsize < 16 else 0,
+        ),
+    },
     entry="every_kth",
     given=PICTURE,
     inputs=lambda draw, m, n, k: (draw.places(m, n), k),
@@ -60,7 +65,7 @@ Where to compute with vectors is a question of bytes, and the compiler can answe
     dtypes=("float16", "float32"),
     legal=_legal,
     promise=lambda m, n, k: {0: {1: 8}, 2: {1: max(8 // k, 1)}},
-    waste={"load_requests": 1.5},
+    waste={"threads": 4},
     misconceptions=[
         looks_like(
             lambda x, k, y: x[:, : y.shape[1]], "the first columns are kept, not every k-th."

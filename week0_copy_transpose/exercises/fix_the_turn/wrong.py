@@ -60,5 +60,5 @@ WRONG = (
     Wrong("barrier in the if", {_LOADED: _LOADED.replace("    cute.arch", "        cute.arch")},
           "outside of every `if`"),
     Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
-          "a block: 197,996"),
+          "memory in all blocks: 15,839,680"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ EXERCISE = puzzle(
     title="fold a vector in the middle",
     task="""
 `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-multiple of 8. In float32 and float16, 16 bytes a thread at once; what has to be promised of the
+multiple of 8. In float32 and float16; what has to be promised of the
 lengths is promised. Write the whole kernel and its launch, `fold_halves(x, y)`.
 """,
     hints=(
@@ -21,6 +21,7 @@ lengths is promised. Write the whole kernel and its launch, `fold_halves(x, y)`.
 Both loads stand before the store, so a thread has 32 bytes in flight where a copy has 16. Twelve
 bytes move for each element of `y`, and there is nothing to be saved.
 """,
+    asked={"load_bytes": 16, "store_bytes": 16},
     entry="fold_halves",
     inputs=lambda draw, h: (draw(2 * h),),
     result=lambda x: x[: len(x) // 2] + x[len(x) // 2 :],
@@ -37,5 +38,4 @@ bytes move for each element of `y`, and there is nothing to be saved.
         looks_like(lambda x, y: x[: len(y)] + x[len(y) :].flip(0),
                    "the second half is read backwards."),
     ],
-    praise="A whole kernel, 16 bytes at a time.",
 )  # fmt: skip

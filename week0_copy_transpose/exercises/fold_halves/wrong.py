@@ -9,4 +9,7 @@ WRONG = (
     Wrong("half left out", {" + gX[(None, half + i)].load()": ""}, "the second half is left out"),
     Wrong("to itself", {"half + i": "i"}, "added to itself"),
     Wrong("a fixed grid", {"grid=(blocks": "grid=(500"}, "Threads launched: 64,000"),
+    Wrong("eight elements in any type", {"vec = cutlass.const_expr(128 // mX.element_type.width)\n    gX":
+          "vec = 8\n    gX", "vec = cutlass.const_expr(128 // mX.element_type.width)\n    blocks": "vec = 8\n    blocks"},
+          "Sectors loaded: "),
 )  # fmt: skip

@@ -7,8 +7,8 @@ EXERCISE = puzzle(
     title="keep the lower triangle",
     task="""
 `y[row, col] = x[row, col]` where `col <= row`, and `0` above the diagonal, for matrices of any size.
-Write the whole kernel, and its launch: a block of (32, 8, 1) threads, one thread an element, and
-no more sectors than it takes, for float32 and float16: `mX.element_type(0)` is a 0 of either.
+Write the whole kernel, and its launch, one thread per element in blocks of (32, 8, 1) for example,
+with no more sectors than it takes, for float32 and float16: `mX.element_type(0)` is a 0 of either.
 `lower_triangle(x, y)` is how it is called.
 """,
     hints=(
@@ -29,6 +29,7 @@ fetched.
     result=lambda x: x.tril(),
     sizes=[(4, 4), (1, 1), (8, 32), (33, 31), (64, 96), (31, 65), (40, 70)],
     count=[(9, 33), (200, 210)],
+    waste={"load_sectors": 1, "store_sectors": 1},
     dtypes=("float32", "float16"),
     exact=True,
     misconceptions=[
@@ -37,5 +38,4 @@ fetched.
         looks_like(lambda x, y: x.triu(), "it is the upper triangle that is kept: row and column "
                    "are exchanged in the comparison."),
     ],
-    praise="Two dimensions, and no sector too many.",
 )  # fmt: skip

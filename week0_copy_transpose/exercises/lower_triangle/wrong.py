@@ -5,6 +5,9 @@ from forgekit.lessons.wrong import Wrong
 ROWS = "row, col = bidy * 8 + tidy, bidx * 32 + tidx"
 GRID = "(cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 8), 1)"
 
+VALUE = "        value = mX.element_type(0)\n"
+STORE = "            value = mX[row, col]\n        mY[row, col] = value"
+
 WRONG = (
     Wrong("copies all", {"if col <= row:": "if col >= 0:"}, "also what lies above the diagonal"),
     Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "the diagonal itself is not kept"),
@@ -22,4 +25,6 @@ WRONG = (
           "Sectors loaded"),
     Wrong("one row of blocks", {GRID: "(cute.ceil_div(mX.shape[1], 32), 1, 1)"},
           "the last 25 rows (8 to 32)"),
+    Wrong("stores zeros apart", {VALUE: "", STORE: "            mY[row, col] = mX[row, col]\n        else:\n"
+          "            mY[row, col] = mX.element_type(0)"}, "Sectors stored"),
 )  # fmt: skip

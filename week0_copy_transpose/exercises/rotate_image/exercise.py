@@ -18,7 +18,7 @@ EXERCISE = puzzle(
     title="rotate an image by 90 degrees",
     task="""
 Turn `x`, M rows of N, clockwise: `y`, N rows of M, with `y[j, M - 1 - i] = x[i, j]`. Loads *and*
-stores are coalesced, and shared memory has no bank conflicts. The host function is called as
+stores are coalesced. The host function is called as
 `rotate_image(x, y)`.
 """,
     hints=(
@@ -33,6 +33,7 @@ Every rotation and reflection of an image is this kernel with another index in t
 warp's 32 addresses run downwards here; sectors do not care about the order of lanes. A pitch of 32
 would cost 32 wavefronts a load in place of one.
 """,
+    asked={"bank_conflicts": 0},
     entry="rotate_image",
     given=PICTURE,
     inputs=lambda draw, m, n: (draw.places(m, n),),

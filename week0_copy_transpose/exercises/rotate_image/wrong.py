@@ -18,7 +18,7 @@ WRONG = (
         {STORE: "mY[N - 1 - (col0 + ty + k), M - 1 - (row0 + tx)]"},
         "both run backwards",
     ),
-    Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "Wavefronts of shared memory"),
+    Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "asks for no bank conflicts"),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
     Wrong(
         "without shared memory",

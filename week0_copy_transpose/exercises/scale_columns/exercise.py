@@ -6,8 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="a factor for each column",
     task="""
-`y[i, j] = x[i, j] * w[j]`: each column has a factor of its own. In float32 and float16, by vectors
-of 16 bytes in both, from one source: the number of elements in a vector is a `Constexpr`. The
+`y[i, j] = x[i, j] * w[j]`: each column has a factor of its own. In float32 and float16, from one source: the number of elements in a vector is a `Constexpr`. The
 number of columns is a multiple of 8, and that is promised; the number of rows is anything. Called as
 `scale_columns(x, w, y)`.
 """,
@@ -25,6 +24,7 @@ The vector's width is no value of the run: it decides which instructions there a
 `Constexpr`, and each type gets a kernel of its own from the same lines. `w` is loaded again for
 each row, but it is small, and a cache has it.
 """,
+    asked={"load_bytes": 16, "store_bytes": 16},
     entry="scale_columns",
     inputs=lambda draw, m, n: (draw(m, n), draw(n)),
     result=lambda x, w: x * w,
@@ -42,5 +42,4 @@ each row, but it is small, and a cache has it.
         found("out-of-bounds", "a vector that is no vector of its row: vector k begins at element "
               "k times the width, and that has to be less than the number of columns."),
     ],
-    praise="One source, two types, and whole vectors in both.",
 )  # fmt: skip

@@ -9,7 +9,8 @@ WRONG = (
     Wrong("added", {"gX.load() * gW": "gX.load() + gW"}, "the factors are added"),
     Wrong("w's first vector", {"mW, (width,), (k,)": "mW, (width,), (0,)"},
           "the factors of the first one"),
-    Wrong("four elements in any type", {WIDTH: "width = 4"}, "Instructions executed, once for each warp: 15"),
-    Wrong("one element a thread", {WIDTH: "width = 1"}, "with m = 4, n = 256, float16; the solution"),
+    Wrong("four elements in any type", {WIDTH: "width = 4"}, "Bytes per load: 8"),
+    Wrong("one element a thread", {WIDTH: "width = 1"}, "Bytes per load: 2"),
     Wrong("tensors multiplied", {"gX.load() * gW.load()": "gX * gW"}, "whole tensor"),
+    Wrong("eight elements in any type", {WIDTH: "width = 8"}, "Sectors loaded: "),
 )  # fmt: skip

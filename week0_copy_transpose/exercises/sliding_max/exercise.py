@@ -54,6 +54,7 @@ results, 2 % more than its own: the halo. The larger the tile, the smaller that 
 threads must come to the barrier, also those beyond the end of x; so the predicate is around the
 loads and the store, not around the whole.
 """,
+    asked={"barriers": 1},
     entry="sliding_max",
     given=PICTURE,
     inputs=lambda draw, n: (_values(draw, n),),

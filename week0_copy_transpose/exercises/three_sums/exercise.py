@@ -20,8 +20,8 @@ EXERCISE = puzzle(
     title="add three neighbours",
     task="""
 Rows of 128 elements; `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where what lies outside of
-the row counts as 0. One block of 128 threads a row; each element of `x` is loaded from global
-memory once, and the neighbours come from shared memory (128 float32). Write all of it:
+the row counts as 0. Each element of `x` is loaded from global memory
+once, and the neighbours come from shared memory. Write all of it:
 `three_sums(x, y)`.
 """,
     hints=(
@@ -34,6 +34,7 @@ memory once, and the neighbours come from shared memory (128 float32). Write all
 Without shared memory each element would be loaded three times. A cache would answer two of them,
 but each is an instruction and a request; the profile counts them.
 """,
+    asked={"work": "one block per row", "block": 128, "barriers": 1, "shared_bytes": 512},
     entry="three_sums",
     inputs=lambda draw, rows: (draw(rows, 128),),
     result=_sums,

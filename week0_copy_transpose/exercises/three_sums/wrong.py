@@ -21,9 +21,9 @@ WRONG = (
           "or more often than it needs them"),
     Wrong("a barrier more", {"    mY[row, tidx] = total":
                              "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
-          "the solution gets by with fewer"),
+          "asks for at most 1 barrier"),
     Wrong("too much shared memory", {"cute.make_layout(128)": "cute.make_layout(8192)"},
-          "every byte that a block takes"),
+          "at most 512 bytes of shared memory"),
     Wrong("only the own element", {"total += sRow[tidx - 1]": "total += 0.0",
                                    "total += sRow[tidx + 1]": "total += 0.0"},
           "only the element itself is stored"),

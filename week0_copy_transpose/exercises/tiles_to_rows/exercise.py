@@ -15,7 +15,7 @@ EXERCISE = puzzle(
 `x` is cut into tiles of 2 × 4. Row `t` of `y` is to hold tile `t`, its two rows one after the
 other: 8 elements. Tiles are counted as CuTe counts them, leftmost mode fastest: tile 1 lies *below*
 tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to the kernel;
-one thread an element, blocks of 128. Sizes of `x` are multiples of the tile. Called as
+Sizes of `x` are multiples of the tile. Called as
 `tiles_to_rows(x, y)`.
 """,
     hints=(
@@ -31,6 +31,7 @@ No index of `x` was computed: `zipped_divide` knows where a tile lies, and its l
 arithmetic. Neighbouring threads write neighbouring elements of `y`. Of `x` they read 16 bytes here
 and 16 there, half a sector each, and the other half is read by the tile to the right, much later.
 """,
+    asked={"work": "one thread per element"},
     entry="tiles_to_rows",
     inputs=lambda draw, m, n: (draw.places(m, n),),
     result=_rows,

@@ -10,7 +10,7 @@ WRONG = (
           {PLACE: "gX[((k // 4, k % 4), (t // gX.shape[1][1], t % gX.shape[1][1]))]"},
           "tile 1 lies beside tile 0"),
     Wrong("turned tile", {"(2, 4)": "(1, 8)", PLACE: "gX[((0, k), t)]"}, "WRONG mY:"),
-    Wrong("a block a tile", {"grid=(blocks": "grid=(mY.shape[0]"}, "Threads launched"),
+    Wrong("a block a tile", {"grid=(blocks": "grid=(mY.shape[0]"}, "asks for one thread per element"),
     Wrong("one thread a tile",
           {"if i < cute.size(mY):\n        t, k = i // 8, i % 8\n        mY[t, k] = " + PLACE:
            "if i < mY.shape[0]:\n        for k in range(8):\n            mY[i, k] = "

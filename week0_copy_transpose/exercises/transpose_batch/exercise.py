@@ -1,5 +1,7 @@
 """Puzzle week0/transpose_batch: many matrices turned by one launch."""
 
+from math import inf
+
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
@@ -9,8 +11,8 @@ EXERCISE = puzzle(
     title="transpose a batch of matrices",
     task="""
 `x` has B matrices of M × N, one after the other: shape (B, M, N), row-major. Turn each of them,
-`y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, whole sectors on both
-sides and no bank conflict in float32. The host function is called as `transpose_batch(x, y)`.
+`y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, and whole sectors on both
+sides. The host function is called as `transpose_batch(x, y)`.
 """,
     hints=(
         "Each matrix is a transpose that you have written. What does a block need to know besides "
@@ -25,6 +27,12 @@ A batch costs one index. The batch must not be the *fast* side of the grid: neig
 should write neighbouring parts of one matrix, so it is the third. And a launch for each matrix would
 be B launches: for small matrices a launch takes longer than the work in it.
 """,
+    asked={
+        "bank_conflicts": (
+            "no bank conflicts in float32",
+            lambda itemsize: 0 if itemsize == 4 else inf,
+        ),
+    },
     entry="transpose_batch",
     inputs=lambda draw, b, m, n: (draw(b, m, n),),
     result=lambda x: x.transpose(1, 2),
@@ -32,7 +40,7 @@ be B launches: for small matrices a launch takes longer than the work in it.
     count=[(2, 32, 32), (3, 160, 128)],
     dtypes=("float32", "float16"),
     exact=True,
-    waste={"threads": 1, "shared_wavefronts": 1.0},
+    waste={"threads": 4},
     misconceptions=[
         *predicate_mistakes(32, 32),
         *race_mistakes(),

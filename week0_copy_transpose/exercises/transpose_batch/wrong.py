@@ -17,5 +17,5 @@ WRONG = (
     Wrong("called coalesced",
           {_PREDICATE: _LOADED + " ", _STORE: "mY[b, col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
           "Sectors stored"),
-    Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "Wavefronts of shared memory"),
+    Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "asks for no bank conflicts"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ import torch
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import Counter, clean, counted, counters, economical, looks_like, values
-from forgekit.lessons.gates.economy import barriers
+from forgekit.lessons.gates.asked import FACTS
 
 from ..transposing import Places, case, left_by, race_mistakes, sectors
 
@@ -180,7 +180,7 @@ of eight, the shared tile is still the answer.
                     look_at="Here the square is to be turned in registers, by the thread itself.",
                 ),
                 Counter(
-                    barriers, "arrivals of warps at a barrier", at_most=0, ideal=0,
+                    FACTS["barriers"].measure, "arrivals of warps at a barrier", at_most=0, ideal=0,
                     misconceptions=[
                         counted(
                             lambda p: True,

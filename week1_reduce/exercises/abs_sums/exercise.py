@@ -25,8 +25,7 @@ EXERCISE = puzzle(
     task="""
 `x` is a vector of any length, cut into pieces of 1,024 elements, of which the last may be
 shorter. `y[p]` is the sum of the absolute values in piece `p`, added up in float32; float32 and
-float16. A warp a piece, four pieces a block, 16 bytes a load; what is left over behind the last
-whole vector is added element by element, by one lane each. Called as `abs_sums(x, y)`.
+float16. The elements left over after the last whole vector are added one by one. Called as `abs_sums(x, y)`.
 """,
     hints=(
         "Whole vectors first: a piece has `1024 // vec` of them, and there are `n // vec` in all. "
@@ -42,12 +41,12 @@ One scalar load stands beside the vectors, and only in one warp does it do anyth
 is 0, as for any sum of numbers that are mapped before they are added: what counts is the identity
 of the operator that combines, not that of the mapping.
 """,
+    asked={"work": "one warp per 1,024 elements", "load_bytes": 16},
     entry="abs_sums",
     inputs=lambda draw, n: (draw(n),),
     result=_sums,
     sizes=[(16,), (1,), (1000,), (1025,), (31,), (5000,), (1023,), (2055,)],
     count=[(100,), (40_003,)],
-    waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),

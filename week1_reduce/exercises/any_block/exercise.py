@@ -19,7 +19,7 @@ EXERCISE = puzzle(
     title="fix a tree that loses elements",
     task="""
 This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no conflicts,
-and for some rows it is right. Fix the tree; the number of threads stays.
+and for some rows it is right. Fix the tree.
 """,
     hints=(
         "96, 48, 24, 12, 6, 3: and then? Follow the last three words to the end.",
@@ -34,6 +34,7 @@ With the half rounded up, ⌈log₂ n⌉ rounds do for any n. `left` is a Python
 kernel is compiled, so the rounds are unrolled and their bounds are constants. Blocks are powers of
 two often enough; what is left of a row or of a grid hardly ever is.
 """,
+    asked={"block": 96, "barriers": 7},
     entry="any_block",
     inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x.sum(1),

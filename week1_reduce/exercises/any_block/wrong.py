@@ -10,6 +10,8 @@ WRONG = (
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
           "only what thread 0 has added up"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},
-          "Barriers that a warp arrives at"),
+          "asks for at most 7 barriers"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
+    Wrong("a warp per row", {"make_layout(96)": "make_layout(32)", "mX.shape[1], 96)": "mX.shape[1], 32)",
+          "left = 96": "left = 32", "block=(96, 1, 1)": "block=(32, 1, 1)"}, "asks for 96 threads per block"),
 )  # fmt: skip

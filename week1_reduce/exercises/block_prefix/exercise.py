@@ -18,7 +18,7 @@ def _exclusive(x):
 EXERCISE = puzzle(
     title="prefix sums of a block",
     task="""
-Rows of 256 elements, a block of 256 threads a row: `y[m, i] = x[m, 0] + … + x[m, i]`, the *inclusive prefix
+Rows of 256 elements: `y[m, i] = x[m, 0] + … + x[m, i]`, the *inclusive prefix
 sum*. Within a warp by shuffles, then over the eight warps through shared memory. `block_prefix(x, y)`.
 """,
     hints=(
@@ -32,6 +32,7 @@ sum*. Within a warp by shuffles, then over the eight warps through shared memory
 Five steps of 32 additions in place of 31 of one: more additions, far fewer steps. Eight totals are few enough
 for every thread to add up those before its own warp; with 32 warps, one warp would scan them by shuffles.
 """,
+    asked={"work": "one block per row", "block": 256},
     entry="block_prefix",
     inputs=lambda draw, m: (draw.fractions(m, 256),),
     result=lambda x: x.cumsum(1),
@@ -49,5 +50,4 @@ for every thread to add up those before its own warp; with 32 warps, one warp wo
         "inclusive prefix sum",
         {"x": [["3", "1", "4", "1", "5", "9"]], "y": [[("3", 0), ("4", 1), ("8", 2), ("9", 3), ("14", 4), ("23", 5)]]},
     ),
-    praise="256 sums in five steps and one barrier.",
 )  # fmt: skip

@@ -25,11 +25,6 @@ WRONG = (
         "Deadlock: every thread left waits",
     ),
     Wrong(
-        "a barrier more",
-        {"    mY[row, tidx] = value": "    cute.arch.sync_threads()\n    mY[row, tidx] = value"},
-        "the solution gets by with fewer",
-    ),
-    Wrong(
         "adds in float16",
         {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong",

@@ -15,7 +15,7 @@ def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="add up a row in a cluster",
     task="""
-Sums of rows, float32, any size: a cluster of four blocks of 128 threads a row. Block `r` of the
+Sums of rows, float32, any size, by clusters. Block `r` of the
 cluster takes the columns whose number divided by 128 leaves `r` when divided by 4; each block
 brings its own sum to the first one, into its shared memory, and that adds the four in the order
 of their ranks. `cluster_sum(x, y)`, for GPUs of compute capability 9.0 and later.
@@ -34,6 +34,7 @@ it has added up its share, so the wait costs next to nothing. The second pair is
 itself. No block but the first touches memory of another that may have ended, since the last of
 them to leave is the first.
 """,
+    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2},
     entry="cluster_sum",
     inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
@@ -48,5 +49,4 @@ them to leave is the first.
               "for."),
     ],
     arch="sm_90a",
-    praise="Four blocks, one sum, no detour through memory.",
 )  # fmt: skip

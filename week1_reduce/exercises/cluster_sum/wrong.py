@@ -5,6 +5,23 @@ from forgekit.lessons.wrong import Wrong
 ARRIVE, WAIT = "    cute.arch.cluster_arrive()\n", "    cute.arch.cluster_wait()\n"
 ALL = "mY[row] = sPart[0] + sPart[1] + sPart[2] + sPart[3]"
 
+GRID = "grid=(4, mX.shape[0], 1), block=(128, 1, 1), cluster=(4, 1, 1)"
+BODY = """    for n in range(rank * 128 + tidx, mX.shape[1], 512):
+        total += mX[row, n]
+    total = cute.arch.warp_reduction(total, operator.add)
+    if tidx % 32 == 0:
+        sSum[tidx // 32] = total
+    cute.arch.sync_threads()
+    cute.arch.cluster_wait()
+    if tidx == 0:
+        total = sSum[0] + sSum[1] + sSum[2] + sSum[3]
+        cute.arch.map_dsmem_ptr(sPart.iterator + rank, 0).store(total)
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    if rank == 0 and tidx == 0:
+        mY[row] = sPart[0] + sPart[1] + sPart[2] + sPart[3]
+"""
+
 WRONG = (
     Wrong("not begun together", {ARRIVE + "    total = Float32": "    total = Float32",
                                  WAIT + "    if tidx == 0:": "    if tidx == 0:"},
@@ -19,4 +36,15 @@ WRONG = (
     Wrong("adds in float16", {
         "total += mX[row, n]": "total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong"),
+    Wrong("a warp per row", {BODY: """    for n in range(tidx, mX.shape[1], 32):
+        total += mX[row, n]
+    total = cute.arch.warp_reduction(total, operator.add)
+    if tidx == 0:
+        mY[row] = total
+""", "    cute.arch.cluster_arrive()\n    total = Float32": "    total = Float32", GRID: "grid=(1, mX.shape[0], 1), block=(32, 1, 1)"},
+          "asks for 4 blocks per cluster"),
+    Wrong("another barrier of the cluster", {"    if rank == 0 and": ARRIVE + WAIT + "    if rank == 0 and"},
+          "at most 2 barriers of the cluster"),
 )  # fmt: skip
+
+EQUIVALENT = {"line 17: no predicate": "all threads of a block send the same sum to the same place"}

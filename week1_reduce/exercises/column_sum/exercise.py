@@ -6,7 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up the columns",
     task="""
-`y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, a thread a column, for any M and N, in float32, float16
+`y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, for any M and N, in float32, float16
 and bfloat16, added up in float32. The whole kernel is yours; it is called as `column_sum(x, y)`.
 """,
     hints=(
@@ -20,6 +20,7 @@ Neighbouring threads read neighbouring columns, so each load of a warp is one pi
 sectors of float32, 2 of 16 bits. The distance from one load of a thread to its next, a whole row,
 does not matter to a warp.
 """,
+    asked={"work": "one thread per column"},
     entry="column_sum",
     inputs=lambda draw, m, n: (draw(m, n),),
     result=lambda x: x.sum(0),
@@ -33,5 +34,4 @@ does not matter to a warp.
         looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is left out."),
         looks_like(lambda x, y: x.double().sum(0) + 1, "the sum does not begin at 0."),
     ],
-    praise="The same additions, an eighth of the traffic.",
 )  # fmt: skip

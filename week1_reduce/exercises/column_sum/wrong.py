@@ -22,6 +22,14 @@ WRONG = (
     Wrong(
         "a fixed grid",
         {"grid=(blocks, 1, 1)": "grid=(500, 1, 1)"},
-        "their number follows from the length",
+        "Blocks: 500",
+    ),
+    Wrong(
+        "one block",
+        {
+            "    if col < mX.shape[1]:\n": "    for col in range(col, mX.shape[1], 128):\n",
+            "grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
+        },
+        "asks for one thread per column, which makes 12",
     ),
 )

@@ -22,9 +22,9 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="keep what rounding loses",
     task="""
-Sums of rows in float32, a thread a row, compensated: the result is to be within 2⁻²³ of the exact sum,
+Sums of rows in float32, compensated: the result is to be within 2⁻²³ of the exact sum,
 relatively, where the sum one by one is off by far more. Keep the part that an addition has lost in a
-second variable and add it to the next number. (`compensated(x, y)`; blocks of 128 threads.)
+second variable and add it to the next number. (`compensated(x, y)`.)
 """,
     hints=(
         "Two variables live through the loop: the sum, and what is still to be added.",
@@ -37,6 +37,7 @@ Four operations an element in place of one, and no more bytes: while a kernel wa
 is nearly free. The compiler must not simplify `b - (s - a)` to 0, which is true of real numbers and
 not of these; CuTe DSL leaves the order of floating-point operations as you wrote it.
 """,
+    asked={"work": "one thread per row"},
     entry="compensated",
     inputs=_inputs,
     result=lambda x: x.sum(1),

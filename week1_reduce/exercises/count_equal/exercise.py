@@ -8,7 +8,7 @@ EXERCISE = puzzle(
     title="count what is equal",
     task="""
 How many elements of each row equal `v`? `x` and the result are int32, and `v` is a number: the host
-function is `count_equal(mX, v: cutlass.Int32, mY)`. A warp a row, four rows a block; rows of any
+function is `count_equal(mX, v: cutlass.Int32, mY)`. Rows of any
 length, and any number of them.
 """,
     hints=(
@@ -23,6 +23,7 @@ Integers add up to the same in every order: a count is deterministic whatever on
 also vote, `vote_ballot_sync` and a count of the bits, once for 32 elements; for a whole row it is more
 instructions than one addition a lane, and one reduction at the end.
 """,
+    asked={"work": "one warp per row"},
     entry="count_equal",
     inputs=lambda draw, m, n: (draw.integers(0, 4, m, n), (m + n) % 4),
     result=lambda x, v: (x == v).sum(1).int(),

@@ -18,8 +18,7 @@ EXERCISE = puzzle(
     title="count with one atomic a block",
     task="""
 `y[m]` is how many elements of row `m` are greater than 0: float32 rows of any length, counted in
-int32. A block of 256 threads has 2,048 columns of a row and adds what it has counted to `y[row]`
-with one `cute.arch.atomic_add`. Nobody has set `y` to 0: a launch of its own does that first.
+int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. Nobody has set `y` to 0: a launch of its own does that first.
 Called as `count_positive(x, y)`.
 """,
     hints=(
@@ -34,6 +33,12 @@ Whole numbers add up without rounding, so the order in which blocks arrive does 
 atomics are deterministic here. One addition a block also keeps them rare: additions to one
 address are done one after the other.
 """,
+    asked={
+        "blocks": ("one block per 2,048 columns of a row", lambda m, n: m * -(-n // 2048)),
+        "block": 256,
+        "launches": 2,
+        "global_atomics": ("one atomic per block", lambda m, n: m * -(-n // 2048)),
+    },
     entry="count_positive",
     inputs=_inputs,
     result=lambda x: (x > 0).sum(1).to(torch.int32),

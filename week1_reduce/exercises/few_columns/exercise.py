@@ -17,8 +17,8 @@ EXERCISE = puzzle(
     title="let no lane idle",
     task="""
 A matrix with few columns, 1 to 32, contiguous, of any height M. The first of two launches: row p of
-y gets the sums of the columns of rows 256·p to 256·p + 255 of x, so `y` has ⌈M / 256⌉ rows. A block
-of 256 threads a part; all of its warps are to read neighbours, whatever the number of columns. In
+y gets the sums of the columns of rows 256·p to 256·p + 255 of x, so `y` has ⌈M / 256⌉ rows.
+All warps of a block are to read neighbours, whatever the number of columns. In
 float32 and float16, added up in float32. `few_columns(x, y)` is the whole kernel.
 """,
     hints=(
@@ -37,6 +37,7 @@ load of a warp is 4 sectors of float32. The step is the trick: a multiple of N k
 its column, so one register is enough. Division and remainder by N cost instructions, once for each
 thread; in the loop only the row goes on, by `used // N`.
 """,
+    asked={"work": "one block per 256 rows", "block": 256},
     entry="few_columns",
     inputs=lambda draw, m, n: (draw(m, n),),
     result=parts_of,
@@ -51,5 +52,4 @@ thread; in the loop only the row goes on, by `used // N`.
             "and nobody adds them.",
         ),
     ],
-    praise="Three columns, and every warp is at work.",
 )  # fmt: skip

@@ -20,7 +20,7 @@ EXERCISE = puzzle(
     task="""
 Somebody has moved the `fill` of `vectors` out of the loop, to save instructions. The kernel is
 right for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole
-vectors, with loads as wide as they are now. Float32 alone.
+vectors. Float32 alone.
 """,
     hints=(
         "What do the registers of a lane hold in the last tile, if its vector is not there?",
@@ -33,12 +33,12 @@ The first tile was right because of the `fill` before the loop, and full tiles b
 loads. Only a partial tile behind a full one shows it: the lanes that have no vector there add
 their last one once more. Four moves a vector are the price of the right answer.
 """,
+    asked={"load_bytes": 16},
     entry="fix_the_tail",
     inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x.sum(1),
     sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (5, 4), (33, 252), (7, 1024)],
     count=[(5, 64), (64, 1000)],
-    waste={"load_requests": 1.5},
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
     misconceptions=[

@@ -18,5 +18,5 @@ WRONG = (
     Wrong("the last tile left out", {"range(gX.shape[1][1])": "range(shape[1] // 128)"},
           "the last tile, which is not full"),
     Wrong("the first tile alone", {"range(gX.shape[1][1])": "range(1)"}, "only the first tile"),
-    Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Sectors loaded"),
+    Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Bytes per load: 4"),
 )  # fmt: skip

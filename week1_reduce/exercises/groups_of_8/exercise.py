@@ -13,9 +13,8 @@ def _groups(x):
 EXERCISE = puzzle(
     title="sums of eight",
     task="""
-`y[g] = x[8g] + … + x[8g + 7]` for an array of any length; the last sum may have fewer elements. One
-thread an element, blocks of 128, three shuffles, no shared memory. float32 and float16, added up in
-float32. `groups_of_8(x, y)`; `y` has ⌈n / 8⌉ elements.
+`y[g] = x[8g] + … + x[8g + 7]` for an array of any length; the last sum may have fewer elements.
+float32 and float16, added up in float32. `groups_of_8(x, y)`; `y` has ⌈n / 8⌉ elements.
 """,
     hints=(
         "A warp holds four groups. Which of the five steps of a warp's sum stay inside of eight "
@@ -30,6 +29,7 @@ A butterfly with offsets below 8 never leaves a group of eight, so a warp adds u
 price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is these three
 lines. Short rows are served this way: a warp for four rows of 8.
 """,
+    asked={"work": "one thread per element", "shuffles": 3, "shared_bytes": 0},
     entry="groups_of_8",
     inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: _groups(x).sum(1),
@@ -45,5 +45,4 @@ lines. Short rows are served this way: a warp for four rows of 8.
         looks_like(lambda x, y: _groups(x).sum(1) + _groups(x).sum(1).roll(-1), "two groups are in "
                    "each sum: a shuffle by 8 leaves the group."),
     ],
-    praise="Four sums in one warp.",
 )  # fmt: skip

@@ -19,5 +19,5 @@ WRONG = (
           "only the first four"),
     Wrong("no shuffle", {STEP: "        total += 0"}, "the first element of its group alone"),
     Wrong("shared memory and a barrier",
-          {"    for k in cutlass.range_constexpr(3):\n" + STEP: SHARED}, "are allowed"),
+          {"    for k in cutlass.range_constexpr(3):\n" + STEP: SHARED}, "asks for no shared memory"),
 )  # fmt: skip

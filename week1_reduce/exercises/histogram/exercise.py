@@ -12,8 +12,8 @@ def _histogram(x):
 EXERCISE = puzzle(
     title="count bytes",
     task="""
-`h[m, b]` is how often the byte `b` stands in row m of `x` (uint8); `h` is int32, (M, 256). A block of 256
-threads a row; the counters live in shared memory (1,024 bytes) until the row is done, and then each is
+`h[m, b]` is how often the byte `b` stands in row m of `x` (uint8); `h` is int32, (M, 256).
+The counters live in shared memory until the row is done, and then each is
 stored once. `histogram(x, h)`.
 """,
     hints=(
@@ -28,6 +28,7 @@ stored once. `histogram(x, h)`.
 Atomics on shared memory are fast as long as few lanes of a warp want the same counter; a row of one
 byte only makes 32 of them take turns. A counter for each warp, added up at the end, is the usual cure.
 """,
+    asked={"work": "one block per row", "block": 256, "shared_bytes": 1024, "global_atomics": 0},
     entry="histogram",
     inputs=lambda draw, m, n: (draw.integers(0, 256, m, n),),
     result=_histogram,

@@ -26,4 +26,13 @@ WRONG = (
         {"Int32(1))": "Int32(2))"},
         "every byte is counted twice",
     ),
+    Wrong(
+        "counters in global memory",
+        {
+            "sH.iterator + byte": "mH.iterator + row * 256 + byte",
+            "    sH[tidx] = Int32(0)": "    mH[row, tidx] = Int32(0)",
+            "    mH[row, tidx] = sH[tidx]": "    pass",
+        },
+        "no atomics on global memory",
+    ),
 )

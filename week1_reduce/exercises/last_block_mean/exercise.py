@@ -17,7 +17,7 @@ def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 EXERCISE = puzzle(
     title="let the last block compute the mean",
     task="""
-The mean of each row, for few rows of any length, float32, in one launch. A block of 256 threads
+The mean of each row, for few rows of any length, float32. A block
 writes the sum of 1,024 columns into `part[row, piece]` and counts itself in `count[row]`, which
 is 0 before the launch and has to be 0 after it; the block that finds itself the last of its row
 adds up the parts, in an order that does not depend on who was last. `last_block_mean(x, count,
@@ -37,6 +37,11 @@ Parts are in the order of their numbers whoever adds them up, so the result is d
 although the last block is another one each time. One launch and no wait: no block ever waits for
 another, so it does not matter how many of them run at a time.
 """,
+    asked={
+        "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),
+        "block": 256,
+        "launches": 1,
+    },
     entry="last_block_mean",
     inputs=lambda draw, m, n: (
         draw.fractions(m, n),
@@ -51,5 +56,4 @@ another, so it does not matter how many of them run at a time.
                    "only the first 256 columns of a piece are in its sum."),
     ],
     more=lambda make: (fenced(make, (1, 2048)),),
-    praise="One launch, any number of blocks, and the same bits every time.",
 )  # fmt: skip

@@ -14,8 +14,6 @@ WRONG = (
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
           "only the first 256 columns"),
     Wrong("counts rows together", {"mCount.iterator + row": "mCount.iterator"}, "With m = 3"),
-    Wrong("a barrier more", {BARRIER: "    cute.arch.sync_threads()\n" + BARRIER},
-          "the solution gets by with fewer"),
     Wrong("adds in float16", {
         "            total += mX[row, n]": "            total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong"),
@@ -25,4 +23,6 @@ WRONG = (
     Wrong("at most 256 pieces", {
         "        for k in range(tidx, pieces, 256):\n": "        k = tidx\n        if k < pieces:\n"},
         "n = 264,000, float32 the result"),
+    Wrong("a fence that is never executed", {FENCE + COUNT: "        if pieces < 0:\n    " + FENCE + COUNT},
+          "before it sees the part: what"),
 )  # fmt: skip

@@ -22,8 +22,7 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="find the largest sum of neighbours",
     task="""
-The largest sum of a piece of each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. A warp a row, four rows a
-block, rows of any length. A piece of a row is described by four numbers: its sum, the largest sum of a beginning,
+The largest sum of a piece of each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows have any length. A piece of a row is described by four numbers: its sum, the largest sum of a beginning,
 of an end, and of any piece of it. `max_subarray(x, y)`, float32.
 """,
     hints=(
@@ -38,6 +37,7 @@ of an end, and of any piece of it. `max_subarray(x, y)`, float32.
 Anything with an associative merge and an identity goes through the same tree; if it is not commutative, the
 tree has to keep neighbours together. Regular expressions, parentheses and polynomials are merged like this, too.
 """,
+    asked={"work": "one warp per row"},
     entry="max_subarray",
     inputs=_inputs,
     result=_kadane,

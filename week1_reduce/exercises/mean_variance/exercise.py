@@ -12,7 +12,7 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="find mean and variance in one pass",
     task="""
-Mean and variance (divided by n) of each row, read once, a warp a row and four rows a block. The numbers
+Mean and variance (divided by n) of each row, read once. The numbers
 are about 1000 ± 1, so that the mean of the squares less the square of the mean has hardly a right digit
 left. Keep `(count, mean, m2)` a lane (Welford, 1962), and merge two of them (Chan, 1979):
 
@@ -32,6 +32,7 @@ left. Keep `(count, mean, m2)` a lane (Welford, 1962), and merge two of them (Ch
 The merge is associative up to rounding, so it goes through a tree like a sum; its identity is
 `(0, 0, 0)`. LayerNorm and BatchNorm are this kernel and a map behind it.
 """,
+    asked={"work": "one warp per row"},
     entry="mean_variance",
     inputs=_inputs,
     result=lambda x: (x.mean(1), x.var(1, unbiased=False)),

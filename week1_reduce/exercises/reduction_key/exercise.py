@@ -107,6 +107,12 @@ def _alike() -> Iterator[Pair]:
         "rows of 66, from a multiple of 16 bytes and 4 on",
         "both are read element by element, wherever they begin.",
     )
+    yield Pair(
+        _matrix(1, 64),
+        _matrix(1, 64, pitch=65),
+        "one row of 64, with pitches of 64 and of 65",
+        "a matrix of one row has no second row, so its pitch moves nothing.",
+    )
     yield Pair(x, _matrix(9, 64, start=4), "a start at a multiple of 64 bytes and one 16 bytes on",
                "16 bytes is the widest access of a thread; more alignment changes nothing.")  # fmt: skip
 
@@ -136,7 +142,7 @@ at each call. Two matrices share a key if and only if these agree.
     hints=(
         "Three facts in a tuple. Which of them is a single true or false?",
         "For rows to begin at multiples of 16 bytes, the first one has to, and the distance from "
-        "one to the next has to be a multiple, too. That distance need not be N.",
+        "one to the next has to be a multiple, too, if there is a next. It need not be N.",
         "`x.data_ptr()` is in bytes, `x.stride(0)` and `x.shape[1]` are in elements: in the line "
         "that asks for whole vectors, divide 16 by the size of an element first.",
     ),

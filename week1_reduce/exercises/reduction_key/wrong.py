@@ -2,6 +2,7 @@
 
 from forgekit.lessons.wrong import Wrong
 
+STEPS = "steps = (x.shape[1], x.stride(0) if x.shape[0] > 1 else 0)"
 KEY = "return x.dtype, whole, choose(*x.shape, x.dtype)"
 CHOSEN = "choose(*x.shape, x.dtype)"
 
@@ -12,7 +13,7 @@ WRONG = (
     Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "rows of 66 are not whole"),
     Wrong("4 elements in any type", {"vector = 16 // x.element_size()": "vector = 4"},
           "a multiple of 4 only"),
-    Wrong("pitch forgotten", {"steps = (x.shape[1], x.stride(0))": "steps = (x.shape[1],)"},
+    Wrong("pitch forgotten", {STEPS: "steps = (x.shape[1],)"},
           "rows are 65 elements apart"),
     Wrong("address forgotten", {"x.data_ptr() % 16 == 0 and ": ""},
           "alignment of the first element"),
@@ -27,4 +28,5 @@ WRONG = (
           "wherever they begin"),
     Wrong("identity", {KEY: f"return x.dtype, whole, {CHOSEN}, id(x)"}, "values and addresses"),
     Wrong("a list", {KEY: f"return [x.dtype, whole, {CHOSEN}]"}, "cannot be a key of a dict"),
+    Wrong("the pitch of a single row", {STEPS: "steps = (x.shape[1], x.stride(0))"}, "no second row"),
 )  # fmt: skip

@@ -16,8 +16,7 @@ def _first_warp(a, b, z):
 EXERCISE = puzzle(
     title="multiply row by row",
     task="""
-The dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`, a block of
-128 threads a row, added up in float32. `row_dots(a, b, z)`, float32 and float16.
+The dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`, added up in float32. `row_dots(a, b, z)`, float32 and float16.
 """,
     hints=(
         "Once each thread has its share in a register, this is a sum of a row as you know it.",
@@ -29,6 +28,7 @@ The dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] 
 One multiplication more than a sum, and twice the bytes: nothing else changes. Most reductions are a
 map and a sum, and the map is free while memory is what one waits for.
 """,
+    asked={"work": "one block per row", "block": 128},
     entry="row_dots",
     inputs=lambda draw, m, n: (draw(m, n), draw(m, n)),
     result=lambda a, b: (a * b).sum(1),

@@ -21,8 +21,7 @@ EXERCISE = puzzle(
     title="multiply row by row, by vectors",
     task="""
 `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16, multiplied and added
-up in float32. A warp a row, four rows a block, 16 bytes a load from each of the two matrices;
-rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
+up in float32; rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
 """,
     hints=(
         "Two tensors are cut alike: the vector with number i of one belongs to the vector with "
@@ -37,12 +36,12 @@ Twice the bytes of a sum and one more operation an element. Two loads stand befo
 so a thread has 32 bytes in flight in place of 16: an operator with more inputs fills the memory
 system more easily than one with a single input.
 """,
+    asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_dots_vectors",
     inputs=_pair,
     result=lambda a, b: (a * b).sum(1),
     sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
     count=[(5, 64), (70, 1000)],
-    waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},

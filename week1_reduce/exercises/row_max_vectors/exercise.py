@@ -6,8 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="find the largest element, by vectors",
     task="""
-`y[m]` is the largest element of row `m`, in float32 and float16. A warp a row, four rows a block,
-16 bytes a load. Rows are whole vectors, and there may be fewer of them than lanes. All elements
+`y[m]` is the largest element of row `m`, in float32 and float16. Rows are whole vectors, and there may be fewer of them than lanes. All elements
 may be negative. Called as `row_max_vectors(x, y)`.
 """,
     hints=(
@@ -24,12 +23,12 @@ With 0 as the start, a row of negative numbers would have the maximum 0, and no 
 of both signs would show it. The maximum does not depend on the order, and no rounding is
 involved: the result is the same bits in every kernel.
 """,
+    asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_max_vectors",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
     sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
     count=[(5, 64), (70, 1000)],
-    waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
     exact=True,
     legal=lambda m, n: (m, max(8, n // 8 * 8)),

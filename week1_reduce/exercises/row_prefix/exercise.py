@@ -13,8 +13,8 @@ def _pieces(x):
 EXERCISE = puzzle(
     title="prefix sums of rows of any length",
     task="""
-The inclusive prefix sum of rows of any length, a warp a row and four rows a block. A warp goes through its
-row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`; no shared memory is needed.
+The inclusive prefix sum of rows of any length. A warp goes through its
+row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`.
 """,
     hints=(
         "One piece is a prefix sum by `shuffle_sync_up`; what comes from the left is one number, the same for all lanes.",
@@ -27,6 +27,7 @@ row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`
 A row is read once and written once, and pieces follow one another: few long rows leave most of a GPU idle.
 Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and still moves every byte once.
 """,
+    asked={"work": "one warp per row"},
     entry="row_prefix",
     inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.cumsum(1),
@@ -42,5 +43,4 @@ Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and
          "y": [coloured([3, 4, 8, 9, 14, 23, 25, 31, 36], {k: k // 4 for k in range(9)})],
          "carry": [["0"] * 4 + ["9"] * 4 + ["31"]]},
     ),
-    praise="Any length, one warp, no shared memory.",
 )  # fmt: skip

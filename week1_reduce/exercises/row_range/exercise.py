@@ -7,8 +7,7 @@ EXERCISE = puzzle(
     title="from the smallest to the largest",
     task="""
 `y[m]` is the largest element of row m minus the smallest one, for any M and N ≥ 1, in float32 and
-float16, subtracted in float32. A block of 256 threads a row, shuffles within the warps, **one
-barrier**, and at most 32 words of shared memory. `row_range(x, y)`.
+float16, subtracted in float32. Shuffles within the warps, then shared memory. `row_range(x, y)`.
 """,
     hints=(
         "Two reductions at once, each with an identity of its own. How many numbers come out of the "
@@ -22,6 +21,7 @@ barrier**, and at most 32 words of shared memory. `row_range(x, y)`.
 Two values, one barrier: what waits is the block, and it waits once, whatever it hands over. Fusing
 two reductions over a row also reads the row once in place of twice, which is where the time goes.
 """,
+    asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 128},
     entry="row_range",
     inputs=lambda draw, m, n: (draw.extremes(m, n, finite=True),),
     result=lambda x: x.amax(1) - x.amin(1),
@@ -37,5 +37,4 @@ two reductions over a row also reads the row once in place of twice, which is wh
                    "smallest."),
         looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "largest and smallest are the same."),
     ],
-    praise="Two for one barrier.",
 )  # fmt: skip

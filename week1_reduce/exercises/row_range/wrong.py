@@ -11,13 +11,18 @@ WRONG = (
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "are the same"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("two barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 2},
-          "Barriers that a warp arrives at"),
+          "at most 1 barrier"),
     Wrong("six warps of eight", {
         "if tidx < 8:\n            high": "if tidx < 6:\n            high"},
         "n = 1,000, float32 the result"),
     Wrong("read through bfloat16", {
         "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
         "With m = 2, n = 5, float32"),
+    Wrong("256 words", {"sMax = smem.allocate_tensor(Float32, cute.make_layout(8)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(248)"},
+          "at most 128 bytes of shared memory"),
+    Wrong("a warp per row", {"range(tidx, mX.shape[1], 256)": "range(tidx, mX.shape[1], 32)",
+          "    if tidx % 32 == 0:\n        sMax[tidx // 32], sMin[tidx // 32] = high, low\n    cute.arch.sync_threads()\n    if tidx < 32:\n        high, low = -Float32.inf, Float32.inf\n        if tidx < 8:\n            high, low = sMax[tidx], sMin[tidx]\n": "    if tidx < 32:\n",
+          "block=(256, 1, 1)": "block=(32, 1, 1)"}, "asks for 256 threads per block"),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -16,8 +16,8 @@ EXERCISE = puzzle(
     title="the root mean square of rows",
     task="""
 `y[m]` is the square root of the mean of the squares of row m, which RMSNorm divides by, for any M
-and N, in float32, float16 and bfloat16, computed in float32. A block a row, 256 elements of it at a
-time, with as few threads and barriers as `first_add` has. `row_rms(x, y)`.
+and N, in float32, float16 and bfloat16, computed in float32. A block takes 256 elements of its row at
+a time, as in `first_add`. `row_rms(x, y)`.
 """,
     hints=(
         "A sum of squares is a sum. Which line of `first_add` changes, and what happens at the end?",
@@ -30,6 +30,7 @@ The work at both ends of a reduction is free: what is done to an element as it a
 result before it is stored. The tree in the middle does not know what it adds. Libraries call the
 first a *prologue* and the second an *epilogue*.
 """,
+    asked={"work": "one block per row", "block": 128, "barriers": 7},
     entry="row_rms",
     inputs=_inputs,
     result=lambda x: x.square().mean(1).sqrt(),

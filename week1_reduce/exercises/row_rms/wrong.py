@@ -20,7 +20,7 @@ WRONG = (
     Wrong("begins at 1", {"Float32(0.0)": "Float32(1.0)"}, "began at 1"),
     Wrong("no barrier", {ROUND: ""}, "Race in shared memory"),
     Wrong("a barrier too many", {"    if tidx == 0:": "    cute.arch.sync_threads()\n    if tidx == 0:"},
-          "Barriers that a warp arrives at"),
+          "asks for at most 7 barriers"),
     Wrong("read through bfloat16", {
         "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
         "With m = 2, n = 4, float32"),

@@ -24,7 +24,7 @@ EXERCISE = puzzle(
     title="add up segments",
     task="""
 `x` holds segments of different lengths, one after the other; segment s is `x[starts[s]] … x[starts[s+1] − 1]`, and
-may be empty. `y[s]` is its sum (0 for an empty one). A warp a segment, four segments a block.
+may be empty. `y[s]` is its sum (0 for an empty one).
 `segmented_sums(x, starts, y)`: float32, and int32 starts with one entry more than there are segments.
 """,
     hints=(
@@ -37,6 +37,7 @@ may be empty. `y[s]` is its sum (0 for an empty one). A warp a segment, four seg
 This is how rows of a sparse matrix are added up (CSR). Its cost follows the longest segment of a block: one long
 segment beside three short ones keeps a block alive for itself alone.
 """,
+    asked={"work": "one warp per segment"},
     entry="segmented_sums",
     inputs=_inputs,
     result=_sums,

@@ -6,8 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-Sums of rows that are too short for a warp: eight lanes a row, so four rows a warp and 16 a block
-of 128. Any number of rows; rows are whole vectors of 16 bytes, of which there may be fewer than
+Sums of rows that are too short for a warp, so four rows share one. Any number of rows; rows are whole vectors of 16 bytes, of which there may be fewer than
 eight or more; float32 and float16, added up in float32. Called as `short_rows(x, y)`.
 """,
     hints=(
@@ -23,12 +22,12 @@ With a warp a row, rows of 64 float32 keep 16 lanes busy, and each warp computes
 one row. Here all lanes load, and three shuffles serve four rows: `eight_lanes` in the table below
 takes less than half the time of `vectors` for a million rows of 64 float32.
 """,
+    asked={"work": "eight lanes per row", "load_bytes": 16},
     entry="short_rows",
     inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
     sizes=[(4, 8), (16, 64), (1, 8), (3, 64), (33, 40), (7, 128), (129, 24), (31, 1000)],
     count=[(5, 64), (600, 64)],
-    waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}},
@@ -37,5 +36,4 @@ takes less than half the time of `vectors` for a million rows of 64 float32.
                    "each lane adds one vector, and the row has more than eight."),
         looks_like(lambda x, y: x.double().sum(1) + 1, "the sum does not begin at 0."),
     ],
-    praise="Four rows a warp, and no lane idle.",
 )  # fmt: skip

@@ -12,10 +12,12 @@ WRONG = (
     Wrong("a warp a row", {"bidx * 16 + tidx // 8, tidx % 8": "bidx * 4 + tidx // 32, tidx % 32",
                            "size(gX, mode=[1]), 8)": "size(gX, mode=[1]), 32)",
                            ", threads_in_group=8": "", "(mX.shape[0], 16)": "(mX.shape[0], 4)"},
-          "Sectors stored"),
+          "asks for eight lanes per row"),
     Wrong("adds in float16", {
         "total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)": "total = (total + gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong"),
     Wrong("read through bfloat16", {
         ".load().to(Float32)": ".load().to(cutlass.BFloat16).to(Float32)"}, "mY: 4 of 4 elements"),
+    Wrong("8 bytes a load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
+          "Bytes per load: 8"),
 )  # fmt: skip

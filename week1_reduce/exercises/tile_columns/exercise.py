@@ -7,7 +7,7 @@ EXERCISE = puzzle(
     title="add up columns with a tile of threads",
     task="""
 `y[n] = x[0, n] + … + x[M-1, n]` once more, any M and N, in float32, float16 and bfloat16, added up
-in float32; this time for matrices that are tall. A block has 256 threads and 32 columns: a warp
+in float32; this time for matrices that are tall. A warp
 reads 32 neighbours of one row, and the eight warps of a block share the rows. At the end the
 eight sums of a column meet in shared memory. The whole kernel is yours: `tile_columns(x, y)`.
 """,
@@ -26,6 +26,7 @@ each thread of one warp, and no bank conflict, since a warp stores a row of the 
 of it. Where the blocks side by side are still fewer than the multiprocessors, the rows can be split
 over blocks as well, and then it is `04_few_long_rows` once more, with columns.
 """,
+    asked={"work": "one block per 32 columns", "block": 256},
     entry="tile_columns",
     inputs=lambda draw, m, n: (draw(m, n),),
     result=lambda x: x.sum(0),
@@ -51,6 +52,4 @@ over blocks as well, and then it is `04_few_long_rows` once more, with columns.
             "warp here does, and each of them stores.",
         ),
     ],
-    waste={"shared_wavefronts": 1.25},
-    praise="Eight times the threads, not one sector more.",
 )  # fmt: skip

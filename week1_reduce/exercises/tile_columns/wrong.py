@@ -21,4 +21,9 @@ WRONG = (
           "float16 the result is wrong"),
     Wrong("every warp stores", {"if warp == 0 and col": "if col"},
           "each of them stores"),
+    Wrong("a thread per column", {
+        "warp, lane = tidx // 32, tidx % 32": "warp, lane = 0, tidx", "bidx * 32 + lane": "bidx * 256 + lane",
+        "range(warp, mX.shape[0], 8)": "range(mX.shape[0])", STORE: "",
+        "        for k in cutlass.range_constexpr(1, 8):\n            total += sSum[k, lane]\n": "",
+        "(mX.shape[1], 32)": "(mX.shape[1], 256)"}, "asks for one block per 32 columns"),
 )  # fmt: skip

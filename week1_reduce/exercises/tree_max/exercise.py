@@ -6,9 +6,8 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="the largest of each row",
     task="""
-`y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. A block of 128
-threads a row, a tree in shared memory, no bank conflicts, and 7 barriers. All elements of a row may
-be negative. `tree_max(x, y)` is how it is called.
+`y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16, by
+a tree in shared memory. All elements of a row may be negative. `tree_max(x, y)` is how it is called.
 """,
     hints=(
         "It is `tree_sequential` with another operator. What takes the place of `+`, and of 0?",
@@ -22,6 +21,7 @@ Nothing in a tree asks for a sum. Any operator will do whose result does not dep
 elements are put into pairs (*associative*), and which has a value that changes nothing, its
 *identity*: 0 for a sum, 1 for a product, −∞ for a maximum. A thread without elements holds it.
 """,
+    asked={"work": "one block per row", "block": 128, "barriers": 7, "bank_conflicts": 0},
     entry="tree_max",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
@@ -37,5 +37,4 @@ elements are put into pairs (*associative*), and which has a value that changes 
         looks_like(lambda x, y: x[:, :128].amax(1), "only the first 128 elements of a row are looked "
                    "at, one for each thread."),
     ],
-    praise="The same tree, another fruit.",
 )  # fmt: skip

@@ -16,7 +16,7 @@ EXERCISE = puzzle(
     title="find the two largest",
     task="""
 The largest and the second largest element of each row, into `y[m, 0]` and `y[m, 1]`. If the largest stands
-in the row twice, both are that number. Rows have two elements at least. A warp a row, four rows a block;
+in the row twice, both are that number. Rows have two elements at least;
 float32. `two_largest(x, y)`.
 """,
     hints=(
@@ -29,6 +29,7 @@ float32. `two_largest(x, y)`.
 A pair with this merge is associative and commutative, with the identity (−∞, −∞): all that a tree needs.
 Top-k for small k is the same with more numbers a lane.
 """,
+    asked={"work": "one warp per row"},
     entry="two_largest",
     inputs=_inputs,
     result=lambda x: x.topk(2, 1).values,
@@ -44,5 +45,4 @@ Top-k for small k is the same with more numbers a lane.
         "largest and second largest",
         {"x": [["4", ("9", 0), "1", ("7", 1)], [("5", 0), "2", ("5", 1), "3"]], "y": [[("9", 0), ("7", 1)], [("5", 0), ("5", 1)]]},
     ),
-    praise="Pairs go through the same tree.",
 )  # fmt: skip

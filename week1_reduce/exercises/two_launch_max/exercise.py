@@ -15,7 +15,7 @@ def _maxima(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 EXERCISE = puzzle(
     title="find the largest of a long row in two launches",
     task="""
-The largest element of each row, for few rows of any length, float32. A block of 256 threads has a
+The largest element of each row, for few rows of any length, float32. A block has a
 piece of 1,024 columns and writes its maximum into `part[row, piece]`; a second launch, a block a
 row, makes `y[row]` of them. One host function does both, called as `two_launch_max(x, part, y)`;
 `part` has as many columns as there are pieces. All elements may be negative.
@@ -34,6 +34,11 @@ may read all that the first has written. What it costs is the start of one more 
 `part`, memory that somebody has to own. A maximum is the same in any order; a sum would be, too,
 as each part and the order of the parts are fixed.
 """,
+    asked={
+        "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),
+        "block": 256,
+        "launches": 2,
+    },
     entry="two_launch_max",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=_maxima,
@@ -46,5 +51,4 @@ as each part and the order of the parts are fixed.
                                                    x.split(1024, dim=1)], 1),
                    "only the first 256 columns of a piece are in its maximum."),
     ],
-    praise="Two launches, one order, the same bits every time.",
 )  # fmt: skip

@@ -13,9 +13,6 @@ WRONG = (
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
           "only the first 256 columns"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
-    Wrong("a barrier more", {"    best = max_of_block(best)\n    if tidx == 0:\n        mY":
-                             "    cute.arch.sync_threads()\n    best = max_of_block(best)\n"
-                             "    if tidx == 0:\n        mY"}, "the solution gets by with fewer"),
     Wrong("at most twelve pieces", {
         "range(tidx, mPart.shape[1], 256)": "range(tidx, cutlass.min(mPart.shape[1], 12), 256)"},
         "With m = 8, n = "),

@@ -6,9 +6,8 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="two rows a block",
     task="""
-Sums of rows again, now with two rows a block: of 256 threads the first 128 add up one row, the
-others the next one. For any M, odd ones too, and any N, in float32 and float16; (M + 1) / 2 blocks,
-rounded down, 7 barriers. `two_rows(x, y)`.
+Sums of rows again, now with two rows per block: the first 128 threads add up one row, the
+others the next one. For any M, odd ones too, and any N, in float32 and float16. `two_rows(x, y)`.
 """,
     hints=(
         "Which row has a thread, and which number has it among the threads of that row?",
@@ -23,12 +22,12 @@ A barrier counts all threads of a block, also those without a row. They add zero
 others, which costs nothing: their warps would wait otherwise. Rows that are short, or many, are
 served better by several in a block than by a block each.
 """,
+    asked={"work": "one block per two rows", "block": 256, "barriers": 7},
     entry="two_rows",
     inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
     sizes=[(2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (5, 300)],
     count=[(25, 100), (41, 1000)],
-    waste={"threads": 1.25},
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: x.double().sum(1) + x.double().sum(1).roll(-1), "both rows of a block "
@@ -39,5 +38,4 @@ served better by several in a block than by a block each.
                    "has added up is in the result."),
         found("divergent-barrier", "threads without a row are kept from the barrier as well."),
     ],
-    praise="Two for the price of one block.",
 )  # fmt: skip

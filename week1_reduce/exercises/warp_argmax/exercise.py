@@ -26,8 +26,7 @@ EXERCISE = puzzle(
     title="where is the largest?",
     task="""
 `y[m]` is the column of the largest element of row m, as int32; where several are the largest, the
-first one counts. Any M and N ≥ 1, `x` in float32 or float16; a warp a row, eight warps a block, no
-shared memory. `warp_argmax(x, y)`.
+first one counts. Any M and N ≥ 1, `x` in float32 or float16. `warp_argmax(x, y)`.
 """,
     hints=(
         "Two values travel together: the largest so far, and where it stands. Each is shuffled.",
@@ -42,6 +41,7 @@ An operator on pairs, and it is associative and has an identity, so everything o
 works. Without a rule for ties the result would depend on which lane meets which; with it, any order
 gives the same: a result one can test.
 """,
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_argmax",
     inputs=_inputs,
     result=_first,

@@ -6,9 +6,8 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="the largest of each row, by warps",
     task="""
-`y[m]` is the largest element of row m again, for any M and N ≥ 1, in float32 and float16: a warp a
-row, eight warps a block, no shared memory and no barrier. All elements of a row may be negative.
-`warp_max(x, y)`.
+`y[m]` is the largest element of row m again, for any M and N ≥ 1, in float32 and float16. All
+elements of a row may be negative. `warp_max(x, y)`.
 """,
     hints=(
         "`warp_a_row` with another operator: what changes in the loop, in the shuffles, and in the "
@@ -21,6 +20,7 @@ row, eight warps a block, no shared memory and no barrier. All elements of a row
 In a maximum by butterfly every lane ends with the same value whatever the order, bit for bit, since
 a maximum does not round. That is not so for sums.
 """,
+    asked={"work": "one warp per row", "shared_bytes": 0, "barriers": 0, "shuffles": 5},
     entry="warp_max",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
@@ -35,5 +35,4 @@ a maximum does not round. That is not so for sums.
         looks_like(lambda x, y: x[:, :32].amax(1), "only the first 32 elements of a row are looked "
                    "at, one for each lane."),
     ],
-    praise="Five shuffles, no barrier.",
 )  # fmt: skip

@@ -13,6 +13,12 @@ INSIDE = """        if lane < mX.shape[1]:
                 largest = cutlass.max(largest, other)
 """
 
+LANE_0 = """range(
+            lane if cutlass.const_expr(mX.element_type == Float32) else cutlass.min(lane, 1) * mX.shape[1],
+            mX.shape[1],
+            32 if cutlass.const_expr(mX.element_type == Float32) else 1,
+        )"""
+
 WRONG = (
     Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "A maximum begins with −∞"),
     Wrong("smallest", {"-Float32.inf": "Float32.inf", "cutlass.max(largest, mX": "cutlass.min(largest, mX",
@@ -23,8 +29,17 @@ WRONG = (
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
           "only the first 32 elements"),
     Wrong("part of a mask", {"offset=16 >> k)": "offset=16 >> k, mask=0xFFFF)"}, "is not in the member mask"),
-    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Threads launched"),
+    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Blocks: 3 with"),
     Wrong("1,280 columns", {
         "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 1280), 32)"},
         "With m = 8, n = 1,"),
+    Wrong("twice the grid", {"cute.ceil_div(mX.shape[0], 8)": "2 * cute.ceil_div(mX.shape[0], 8)"}, "Blocks: 2"),
+    Wrong("one block", {"    if row < mX.shape[0]:\n": "    for row in range(row, mX.shape[0], 8):\n",
+                        "grid=(blocks, 1, 1)": "grid=(1, 1, 1)"}, "Blocks: 1 with"),
+    Wrong("31 shuffles", {SHUFFLES: "        for k in cutlass.range_constexpr(1, 32):\n            other = cute.arch"
+          ".shuffle_sync(largest, offset=k)\n            largest = cutlass.max(largest, other)\n"},
+          "at most 5 shuffles per warp"),
+    Wrong("lane 0 does it all in float16", {LOOP: LANE_0}, "float16; the solution"),
+    Wrong("lane 0 does it all but for the sizes tested", {LOOP: LANE_0.replace("cutlass.const_expr(mX.element_type == Float32)",
+          "mX.shape[1] == 100 or mX.shape[1] == 1000")}, "float32; the solution"),
 )  # fmt: skip

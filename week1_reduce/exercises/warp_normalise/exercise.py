@@ -7,8 +7,7 @@ EXERCISE = puzzle(
     title="divide rows by their sums",
     task="""
 `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that every row adds up to 1, in float32, float16
-and bfloat16, computed in float32. A warp a row, eight warps a block, no shared memory: every lane
-needs the sum. `warp_normalise(x, y)`; no row has the sum 0.
+and bfloat16, computed in float32. Every lane needs the sum. `warp_normalise(x, y)`; no row has the sum 0.
 """,
     hints=(
         "Two loops over the row, and between them the sum of a warp. Which of the two kinds of "
@@ -22,6 +21,7 @@ A reduction whose result everybody gets is an *all-reduce*. By butterfly it cost
 one lane costs. Softmax and the normalisations are of this form: reduce a row, then go through it
 again with the result. The second reading is week 2's story.
 """,
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_normalise",
     inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x / x.sum(1, keepdim=True),

@@ -26,8 +26,7 @@ EXERCISE = puzzle(
     title="prefix sums of 32",
     task="""
 An array in pieces of 32; `y[i]` is the sum of `x` from the beginning of the piece up to and with
-`x[i]`. Any length, float32 and float16, added up in float32. One thread an element, blocks of 128,
-five shuffles, no shared memory. `warp_prefix(x, y)`.
+`x[i]`. Any length, float32 and float16, added up in float32. `warp_prefix(x, y)`.
 
 One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane
 i − d. The first d lanes have nobody there and get their own value back.
@@ -45,6 +44,7 @@ The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n addition
 Lanes add anyway whether their sum is of use or not, so in a warp the additional ones cost nothing.
 Whole blocks and arrays follow in `06_practice`.
 """,
+    asked={"work": "one thread per element", "shuffles": 5, "shared_bytes": 0},
     entry="warp_prefix",
     inputs=lambda draw, n: (draw.fractions(n),),
     result=_prefix,
@@ -61,5 +61,4 @@ Whole blocks and arrays follow in `06_practice`.
         looks_like(lambda x, y: _pieces(x).flip(1).cumsum(1).flip(1).reshape(-1)[: len(x)], "these "
                    "are sums from the element to the end of its piece: down for up."),
     ],
-    praise="Everything so far, in five steps.",
 )  # fmt: skip

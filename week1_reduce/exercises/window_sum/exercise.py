@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up windows",
     task="""
-`y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 elements less than `x`. Blocks of 128 threads; each element of `x` is
+`y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 elements less than `x`. Each element of `x` is
 loaded into shared memory once a block (135 of them), and the windows are added up from there.
 `window_sum(x, y)`, float32, any length from 8 on.
 """,
@@ -21,6 +21,7 @@ loaded into shared memory once a block (135 of them), and the windows are added 
 Eight reads of shared memory a window. A prefix sum would do with two, `p[i+8] − p[i]`, at the price of rounding:
 differences of large sums lose digits that a short sum keeps.
 """,
+    asked={"block": 128, "barriers": 1, "shared_bytes": 540},
     entry="window_sum",
     inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: x.unfold(0, 8, 1).sum(1),
@@ -35,5 +36,4 @@ differences of large sums lose digits that a short sum keeps.
         "windows of 3 (yours have 8)",
         {"x": [coloured([3, 1, 4, 1, 5, 9], {0: 0, 1: 0, 2: 0})], "y": [[("8", 0), "6", "10", "15"]]},
     ),
-    praise="Loaded once, used eight times.",
 )  # fmt: skip

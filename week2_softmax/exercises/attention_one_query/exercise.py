@@ -4,8 +4,7 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import GateError, Group, Misconception, looks_like
-from forgekit.lessons.gates.economy import launched_threads
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -93,19 +92,6 @@ def _empty_warp(e):
     return e.case.args[1].shape[1] < WARPS and bool(got.isnan().all())
 
 
-def _four_warps(submission):
-    """Of the call that was counted last."""
-    heads, length, _ = submission.last.args[1].shape
-    each = launched_threads(submission.counted(submission.last)[0]) // (32 * heads)
-    if each < WARPS:
-        raise GateError(
-            f"{each} warp a head is launched, and needed are {WARPS}.",
-            f"it goes through all {length} keys one after the other, each with the exponential of the "
-            "one before; a model has few heads, and most of a GPU would have nothing to do.",
-        )
-    return f"{each} warps a head"
-
-
 EXERCISE = puzzle(
     title="attend with one query",
     task="""
@@ -114,9 +100,9 @@ keys and values so far: `q` and `o` have the shape (heads, dim), `K` and `V` (he
 
     o = softmax(q · Kᵀ · scale) V
 
-One pass over K and V, and no score ever reaches memory. A block of four warps a head; warp w has keys
+One pass over K and V, and no score ever reaches memory. Four warps share a head; warp w has keys
 w, w + 4, w + 8, …; the warp reads a key together, 32 components with each load. Each warp keeps m, s
-and its o in registers; the four meet once, in shared memory, behind the only barrier. L is anything
+and its o in registers; the four meet once, in shared memory. L is anything
 from 1 on, `scale` any number, `dim` is 32 or 64 and known when the kernel is compiled; float32 and
 float16, computed in float32. The host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
 """,
@@ -141,6 +127,7 @@ instructions become 22; that passes as well. Scores through memory would be few 
 one launch more for each step. It is with L queries that they become L² numbers. Where heads are few
 and L is long, blocks share the keys as warps do here, and merge (m, s, o) once more: *flash decoding*.
 """,
+    asked={"work": "one block per head", "block": 128, "barriers": 1},
     entry="attention_one_query",
     given=PICTURE,
     inputs=_inputs,
@@ -150,7 +137,6 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
     dtypes=("float32", "float16"),
     legal=lambda heads, length, dim: (heads, length, 64 if dim > 32 else 32),
     promise={0: {1: 32}, 1: {2: 32}, 2: {2: 32}, 5: {1: 32}},
-    more=lambda make: [Group("Keys shared by warps", _four_warps)],
     atol=3e-5,  # a score of 120 is rounded by up to 4e-6 at each addition, and so its exponential
     misconceptions=[
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_o=False), "o is not "

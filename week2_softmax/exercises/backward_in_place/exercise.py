@@ -20,7 +20,7 @@ EXERCISE = puzzle(
     task="""
 `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, and no third matrix is
 needed. Float32, float16 and bfloat16, computed in float32; rows of whole vectors, up to 1,024
-elements. A warp a row, four rows a block, 16 bytes an access, and each element is read once.
+elements. Each element is read once.
 Called as `backward_in_place(dy, y)`.
 """,
     hints=(
@@ -38,6 +38,7 @@ nobody else wants these elements. It is the sort of thing that a framework does 
 nobody needs dy any more; autograd does not, since another branch of the graph may have been handed the
 same tensor. Two reads and one write, as with a matrix of its own, but one matrix less has to exist.
 """,
+    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="backward_in_place",
     inputs=dy_and_y,
     result=softmax_gradient,
@@ -46,7 +47,6 @@ same tensor. Two reads and one write, as with a matrix of its own, but one matri
     count=[(5, 64), (70, 1000)],
     dtypes=("float32", "float16", "bfloat16"),
     atol=1e-6,
-    waste={"load_requests": 1.5},
     legal=lambda m, n: (m, min(1024, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[

@@ -27,8 +27,7 @@ EXERCISE = puzzle(
     title="compute log-sum-exp in one pass, a block a row",
     task="""
 `y[m]` is the logarithm of the sum of the exponentials of row m again, in float32, float16 and bfloat16,
-computed in float32; now each element is read **once**, by a block of 256 threads a row, with **one
-barrier** and at most 64 words of shared memory. Rows are hard ones, and of a row of −∞ the result is −∞.
+computed in float32; now each element is read **once**. Rows are hard ones, and of a row of −∞ the result is −∞.
 `block_logsumexp(x, y)`.
 """,
     hints=(
@@ -44,6 +43,7 @@ A read and a number a row: this is what remains of a softmax when only the loss 
 of −∞ the pair is (−∞, 0), and m + log s is −∞ by itself: with (m, s) no case is special any more,
 except inside the merge.
 """,
+    asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 256},
     entry="block_logsumexp",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.logsumexp(1),
@@ -60,5 +60,4 @@ except inside the merge.
                    "only a row of -inf alone is wrong: somewhere -inf - (-inf) is computed."),
         NAN_FROM_NOTHING,
     ],
-    praise="One pass.",
 )  # fmt: skip

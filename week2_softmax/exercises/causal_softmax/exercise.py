@@ -70,8 +70,8 @@ queries for the last M of N keys, N ≥ M, row m keeps the columns up to m + N �
 
 `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
 
-One read and one write, no mask tensor: a warp a row, four rows a block, the row in registers. N is
-at most 512. What stands beyond the diagonal may be anything, NaN too, and need not be read. The
+One read and one write, no mask tensor, the row in registers. N is
+at most 512. What is beyond the diagonal may be anything, NaN too, and is not to be loaded. The
 scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloat16.
 """,
     hints=(
@@ -89,6 +89,7 @@ once. Three operators after each other (scale, add a mask of 0 and −∞, softm
 and write three. A mask that is a formula of row and column costs a comparison. Flash attention goes
 one step further: it skips whole tiles beyond the diagonal, and does not write the scores at all.
 """,
+    asked={"work": "one warp per row"},
     entry="causal_softmax",
     inputs=_inputs,
     result=_softmax,

@@ -24,8 +24,8 @@ def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="find the log-sum-exp of a row in a cluster",
     task="""
-`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow. A
-cluster of four blocks of 128 threads a row, in the columns of week 1's `cluster_sum`: block `r`
+`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow,
+in the columns of week 1's `cluster_sum`: block `r`
 takes those whose number divided by 128 leaves `r` when divided by 4. Each warp brings its pair
 (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all; an mbarrier of block 0 counts their
 bytes, and one warp of it makes the result. One read of x. `cluster_logsumexp(x, y)`, for GPUs of compute
@@ -46,6 +46,7 @@ Blocks 1 to 3 may leave as soon as they have sent: nobody writes to them. A pair
 words in one store, so m and s of a warp never come apart. (With `grid=(4, rows, 1)` it is right,
 too, for up to 65,535 rows: a grid's y ends there.)
 """,
+    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "cluster_barriers": 1},
     entry="cluster_logsumexp",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
     result=lambda x: x.logsumexp(1),
@@ -80,5 +81,4 @@ too, for up to 65,535 rows: a grid's y ends there.)
     ],
     more=lambda make: (announced(make, (2, 512)),),
     arch="sm_90a",
-    praise="Sixteen pairs, one wait.",
 )  # fmt: skip

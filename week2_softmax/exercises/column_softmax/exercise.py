@@ -17,7 +17,7 @@ EXERCISE = puzzle(
     title="take the softmax of columns",
     task="""
 `y[:, n]` is the softmax of column n of `x`, for any M and N ≥ 1, in float32, float16 and bfloat16,
-computed in float32: a thread a column, blocks of 128, three loops over the rows. The columns are
+computed in float32, by three loops over the rows. The columns are
 hard ones, and where all of a column is −∞ the result is NaN, as torch has it. `column_softmax(x, y)`.
 """,
     hints=(
@@ -33,6 +33,7 @@ Neighbouring threads read neighbouring columns, so each of the three passes is c
 over the last dimension, the usual one, a thread a row would read with strides instead, and lanes have
 to share a row: that is the only reason for shuffles.
 """,
+    asked={"work": "one thread per column"},
     entry="column_softmax",
     inputs=lambda draw, m, n: (torch.empty(m, n, dtype=draw.dtype).copy_(
         hard_rows(draw, n, m, masked=True).T),),

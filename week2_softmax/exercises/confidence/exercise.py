@@ -47,7 +47,7 @@ EXERCISE = puzzle(
     task="""
 `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; where several
 are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16, computed in
-float32. A warp a row, eight rows a block, no shared memory, each row read **once**.
+float32, each row read **once**.
 `confidence(x, p, at)`.
 """,
     hints=(
@@ -63,6 +63,7 @@ Classifiers are asked this all day long, and it needs neither the softmax nor a 
 matrix is read once and two numbers a row are written. Anything that merges may travel along with
 (m, s); with a vector of values in place of the column it is flash attention.
 """,
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="confidence",
     inputs=_inputs,
     result=lambda x: (x.softmax(1).amax(1), _first(x)),

@@ -95,8 +95,8 @@ EXERCISE = puzzle(
     title="compute the loss of a classifier",
     task="""
 Cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]`, where `lse[m] = log Σ exp(x[m, n])` is wanted, too: the
-gradient needs it. A block of 128 threads a row, **which is read once**, except that x[m, target[m]]
-may be read again; one barrier. A target of −100 is to be ignored: the loss is 0, lse as usual. x is float32 or float16, all
+gradient needs it. A row **is read once**, except that x[m, target[m]]
+may be read again. A target of −100 is to be ignored: the loss is 0, lse as usual. x is float32 or float16, all
 of it finite, and a row may lie anywhere: around 30,000, or around −60,000. target is int64 as in torch; loss and lse are
 float32 in both cases, computed in float32. `cross_entropy(x, target, loss, lse)`.
 """,
@@ -113,13 +113,13 @@ With 32,000 classes the logits are the largest tensor of a language model's trai
 writes eight bytes a row. torch's composition, log_softmax and then a choice, writes a whole matrix in between. lse is
 kept for the gradient, which needs no reduction then: the next exercise.
 """,
+    asked={"work": "one block per row", "block": 128, "barriers": 1},
     entry="cross_entropy",
     inputs=_inputs,
     result=lambda x, target: (_loss(x, target).float(), x.logsumexp(1).float()),
     sizes=[(2, 4), (1, 1), (5, 31), (3, 131), (2, 1002), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
-    waste={"shared_wavefronts": 4},  # all warps may merge what the four have found
     misconceptions=[
         looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),

@@ -35,7 +35,7 @@ WRONG = (
     Wrong("the maximum of warp 0", {"m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))": "m = sM[0]"}, "the maximum of warp 0 is taken for"),
     Wrong("scaled before the maximum", SCALED, "Subtract first"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
-    Wrong("two barriers", {BARRIER: BARRIER * 2}, "Barriers that a warp"),
+    Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16 the result is wrong"),
 )  # fmt: skip
 

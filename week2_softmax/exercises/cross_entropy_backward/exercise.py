@@ -40,8 +40,7 @@ EXERCISE = puzzle(
     task="""
 The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`, where `[…]` is 1 if it
 holds and else 0; g is the gradient that arrives for the row's loss, and all of dx is 0 where the target is −100. The
-softmax comes from `lse`, so nothing is reduced: one read, one write, no barrier, no shared memory. A block of 128 threads a
-row. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32;
+softmax comes from `lse`, so nothing is reduced: one read, one write. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32;
 computed in float32.
 """,
     hints=(
@@ -55,6 +54,7 @@ Keeping one number a row, lse, turns a reduction and two readings into a map: re
 Attention's gradient does the same. dx may overwrite x here, element by element, by the same thread; so large models never
 hold two matrices of logits.
 """,
+    asked={"work": "one block per row", "block": 128, "barriers": 0, "shared_bytes": 0},
     entry="cross_entropy_backward",
     inputs=_inputs,
     result=_gradient,

@@ -20,7 +20,7 @@ EXERCISE = puzzle(
 Somebody took the tail from a kernel that adds up rows. This softmax, for rows of up to 512
 `float32` in whole vectors, is right for rows of 512, and right for scores around +1000. Make it
 right for all rows of whole vectors, also for those that are −∞ everywhere (NaN, as torch has
-it) or lie far below 0, with loads as wide as they are. Called as `fix_the_fill(x, y)`.
+it) or lie far below 0. Called as `fix_the_fill(x, y)`.
 """,
     hints=(
         "Run it on one row of four ones: what does it give, and what would four ones among other numbers "
@@ -37,12 +37,12 @@ Where m is large, that is nothing, so scores around +1000 hide it; where all sco
 0, everything is 0. And −10,000, or the lowest number of the type, is "−∞ enough" only for rows
 that have something above it.
 """,
+    asked={"load_bytes": 16},
     entry="fix_the_fill",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.softmax(1),
     sizes=[(2, 4), (1, 8), (5, 512), (10, 200), (7, 132), (9, 508)],
     count=[(5, 64), (50, 500)],
-    waste={"load_requests": 1.25},
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[

@@ -16,5 +16,5 @@ WRONG = (
     Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "in a row of −∞ it is the largest"),
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
-    Wrong("one element a load", {COPY: SCALAR}, "neighbouring threads are 16 bytes apart"),
+    Wrong("one element a load", {COPY: SCALAR}, "Bytes per load: 4"),
 )  # fmt: skip

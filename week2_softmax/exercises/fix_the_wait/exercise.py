@@ -30,6 +30,7 @@ is legal and complete at once. (With rows of whole tiles it makes no difference,
 it.) And the last wait has to be 0: after it a thread has all of its own copies, and after
 `sync_warp` also those of others.
 """,
+    asked={"barriers": 1},
     entry="fix_the_wait",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
     result=lambda x: (x - x.amax(1, keepdim=True)).flip(1),

@@ -14,7 +14,7 @@ WRONG = (
     Wrong("still one too many", {COUNT: MORE}, "at most the 3 - k newer groups"),
     Wrong("the other way round", {"wait_group(3 - k)": "wait_group(k)"}, "the first of 4 waits is for all"),
     Wrong("a barrier for each group", {WAIT: WAIT + "        cute.arch.sync_threads()\n",
-                                       SYNC: "    cute.arch.sync_threads()\n"}, "Barriers that a warp arrives at: 5"),
+                                       SYNC: "    cute.arch.sync_threads()\n"}, "asks for at most 1 barrier"),
     Wrong("the maximum begins at -65,504", {
         "m = -Float32.inf": "m = Float32(-65504.0)"}, "float32 the result is wrong"),
 )  # fmt: skip

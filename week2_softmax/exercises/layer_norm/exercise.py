@@ -50,7 +50,7 @@ EXERCISE = puzzle(
 LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and variance
 (divided by N) of row m, for rows of at most 1,024 elements, in float32 and float16, computed in
 float32. A row may lie anywhere, such as about 1000 ± 4 or −3000 ± 16, and in some all elements are the
-same: the mean of the squares less the square of the mean has lost most of its digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
+same: the mean of the squares less the square of the mean has lost most of its digits. `x` is read once. The host
 function is `layer_norm(mX, mW, mB, eps: Float32, mY)`; `block_sum` is there to be used twice, but
 need not be.
 """,
@@ -71,6 +71,7 @@ registers the second pass costs instructions and no bytes. Welford's `(count, me
 passes here as well, with one barrier, and is off by at most 3 parts in a million; its divisions and
 three shuffles for one make it 63,200 instructions where two passes are 50,100.
 """,
+    asked={"work": "one block per row", "block": 128, "barriers": 2},
     entry="layer_norm",
     inputs=_inputs,
     result=_norm,
@@ -100,5 +101,4 @@ three shuffles for one make it 63,200 instructions where two passes are 50,100.
              "NaN. Where the mean of the squares is a million or more float32 has steps of 1/16 or more: a "
              "difference of two such numbers has few right digits.", _scaled),
     ],
-    praise="Two passes, and memory saw one.",
 )  # fmt: skip

@@ -33,7 +33,7 @@ WRONG = (
     Wrong("no barrier", {BARRIER: ""}, "return sPart[0] + sPart[1]"),
     Wrong("a barrier too many", {"return sPart[0] + sPart[1] + sPart[2] + sPart[3]": """total = sPart[0] + sPart[1] + sPart[2] + sPart[3]
     cute.arch.sync_threads()
-    return total"""}, "Barriers that a warp arrives at: 4"),
+    return total"""}, "asks for at most 2 barriers"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 5: no predicate": "after the butterfly all lanes of a warp hold its sum"}

@@ -49,8 +49,7 @@ EXERCISE = puzzle(
     task="""
 `y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
 computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ is not a `float32`, but −1000 is,
-so no weight may be computed on the way. A warp a row, four rows a block, at most 32 elements a
-lane in registers, each read once and written once. Some elements are −∞, and so is y there. For
+so no weight may be computed on the way. A lane has at most 32 elements in registers, each read once and written once. Some elements are −∞, and so is y there. For
 each element there are a maximum, one FMA, one `ex2` and two additions. Called as
 `log2_softmax(x, y)`.
 """,
@@ -66,6 +65,7 @@ Five operations an element, as many as the softmax itself has. The rounding of m
 same in every t *and* in log₂ s, so it cancels here as well. For natural logarithms one more
 multiplication an element is needed, by ln 2; a loss that is reported in bits saves it.
 """,
+    asked={"work": "one warp per row"},
     entry="log2_softmax",
     inputs=_inputs,
     result=_log2_softmax,

@@ -46,8 +46,7 @@ def _at_least(start):
 EXERCISE = puzzle(
     title="take the logarithm of a softmax",
     task="""
-`y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A warp a row, four
-rows a block, and a row is read twice at most. All elements are finite; a row may lie anywhere, around 30,000
+`y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A row is read twice at most. All elements are finite; a row may lie anywhere, around 30,000
 or −60,000, and an element may be so far below its row's maximum that its softmax is 0: its logarithm is not −∞. `log_softmax(x, y)`.
 """,
     hints=(
@@ -63,6 +62,7 @@ Float32 numbers near 30,000 are 0.002 apart, so `m + log s` has lost its digits 
 anything; `x − m` is exact for all elements that matter, those near the maximum. Two reads and a write of the
 row: with the row in registers it is one read.
 """,
+    asked={"work": "one warp per row"},
     entry="log_softmax",
     inputs=_inputs,
     result=lambda x: x.log_softmax(1),

@@ -20,7 +20,7 @@ EXERCISE = puzzle(
     task="""
 `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, the logarithm of softmax, has been
 computed and kept. Given `dy`, write `dx` in float32, float16 and bfloat16, computed in float32; rows
-of any length, a warp a row, four rows a block. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with
+of any length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with
 p = exp(y), and the sum over j collapses here, too. `log_softmax_backward(dy, y, dx)`.
 """,
     hints=(
@@ -37,6 +37,7 @@ and 0 elsewhere, Σ dy = -1, and dx = p - 1 at that place and p elsewhere: the f
 cross-entropy. The first loop reads one matrix, so three reads and a write in all, where softmax's
 gradient has four and a write.
 """,
+    asked={"work": "one warp per row"},
     entry="log_softmax_backward",
     inputs=lambda draw, m, n: (
         draw(m, n) + 1,

@@ -23,7 +23,7 @@ EXERCISE = puzzle(
     title="compute log-sum-exp of rows",
     task="""
 `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-float16 and bfloat16, computed in float32: a warp a row, eight rows a block, the row read twice. Rows
+float16 and bfloat16, computed in float32, the row read twice. Rows
 are hard ones; where all of a row is −∞ the sum is 0, and the result −∞, as torch has it.
 `cute.math.log(x, fastmath=True)` is the logarithm. `logsumexp(x, y)`.
 """,
@@ -38,6 +38,7 @@ are hard ones; where all of a row is −∞ the sum is 0, and the result −∞,
 With 0 subtracted from a row of −∞ all its exponentials are 0, and the logarithm of their sum is −∞ by
 itself: one decision a row, nothing an element. Softmax did not need it, since there NaN was asked for.
 """,
+    asked={"work": "one warp per row"},
     entry="logsumexp",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.logsumexp(1),

@@ -104,7 +104,7 @@ EXERCISE = puzzle(
 The softmax of `x / t` over those elements of a row whose `mask` is not 0:
 `y[m, n] = exp(x[m, n] / t) / Σ exp(x[m, k] / t)` with the sum over all k with `mask[m, k] ≠ 0`. Where the mask is
 0, y is 0, whatever x holds there: it may be large, infinite or NaN. A row may lie anywhere, around −100,000 as well. Where
-the mask is 0 in a whole row, the row is 0 (torch would give NaN). A warp a row, four rows a block, rows read twice at most. The host function is
+the mask is 0 in a whole row, the row is 0 (torch would give NaN). Rows are read twice at most. The host function is
 `masked_softmax(mX, mMask, t: Float32, mY)`; `mask` is uint8, t > 0, and x and y are float32 or bfloat16, computed
 in float32.
 """,
@@ -122,6 +122,7 @@ mask an element is a quarter more to read in float32, half more in bfloat16; a c
 from row and column, and costs none. A low temperature makes the largest element win, a high one makes all
 equal.
 """,
+    asked={"work": "one warp per row"},
     entry="masked_softmax",
     inputs=_inputs,
     result=_softmax,

@@ -35,8 +35,7 @@ EXERCISE = puzzle(
     title="merge the pairs of 32 lanes",
     task="""
 Row r of `m` and `s`, both (rows, 32) in float32, has the pairs (m, s) that 32 lanes have ended with.
-Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. A warp a row, eight rows a block,
-shuffles and no shared memory. Lanes that have seen no element hold (−∞, 0), and in some rows all of
+Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes that have seen no element hold (−∞, 0), and in some rows all of
 them do; then the result is (−∞, 0) as well. `merge_lanes(m, s, y)`.
 """,
     hints=(
@@ -53,6 +52,7 @@ lanes by five shuffles, then each lane rescales its own sum *once*, then the sum
 shuffles. Production kernels do that; it needs all pairs at the same time, which a loop over a row does
 not have.
 """,
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="merge_lanes",
     inputs=_inputs,
     result=_merged,

@@ -17,5 +17,5 @@ WRONG = (
         SHUFFLE_S: "            both = cute.arch.fmax(m, other_m)\n            m = both\n" + SHUFFLE_S,
         SHUFFLE_M: SHUFFLE_M, "            both = cute.arch.fmax(m, other_m)\n            shift":
         "            shift"}, "the result is wrong"),
-    Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
+    Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "writes another value there"),
 )  # fmt: skip

@@ -17,10 +17,9 @@ EXERCISE = puzzle(
     title="take the softmax of columns, eight threads each",
     task="""
 `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16, computed in
-float32, in **two** passes. A block has 256 threads and 32 columns: a warp reads 32 neighbours of one
+float32, in **two** passes. A warp reads 32 neighbours of one
 row, and the eight warps share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a
-column meet in shared memory, with one barrier and without bank conflicts: mind the stride of
-their layout. Columns are hard ones; of a column of −∞ the result is
+column meet in shared memory: mind the stride of their layout. Columns are hard ones; of a column of −∞ the result is
 NaN. `online_columns(x, y)`.
 """,
     hints=(
@@ -36,6 +35,7 @@ Merging eight pairs one after the other is no worse here than a tree: all thread
 time, each for its column, and neighbours read neighbouring words. The operator does not care whether
 it goes through a loop, through lanes or through shared memory.
 """,
+    asked={"work": "one block per 32 columns", "block": 256, "barriers": 1, "bank_conflicts": 0},
     entry="online_columns",
     inputs=lambda draw, m, n: (torch.empty(m, n, dtype=draw.dtype).copy_(
         hard_rows(draw, n, m, masked=True).T),),
@@ -43,7 +43,6 @@ it goes through a loop, through lanes or through shared memory.
     sizes=[(4, 3), (31, 5), (1, 1), (200, 2), (7, 129), (65, 33), (9, 32), (33, 31)],
     count=[(40, 70), (150, 100)],
     dtypes=("float32", "float16", "bfloat16"),
-    waste={"shared_wavefronts": 1.5},
     misconceptions=[
         looks_like(lambda x, y: x.double().softmax(1), "this is the softmax of rows."),
         looks_like(lambda x, y: _exp(x), "the exponentials are not divided by their sum."),
@@ -54,5 +53,4 @@ it goes through a loop, through lanes or through shared memory.
             "a softmax of its own rows: the eight weights of a column add up to 8, or fewer."),
         NAN_FROM_NOTHING,
     ],
-    praise="Nothing to shuffle.",
 )  # fmt: skip

@@ -50,7 +50,7 @@ EXERCISE = puzzle(
 A batch of sentences of different lengths: of row m the first `length[m]` columns are valid (int32,
 from 0 to N), and softmax was over those. Beyond them nobody has written: `dy` and `y` may hold NaN or
 infinities there. `dx` is the gradient of softmax where a column is valid, and 0 beyond, to the end of
-the row. Float32 and float16; a warp a row, four rows a block; nothing beyond the length is loaded.
+the row. Float32 and float16; nothing beyond the length is loaded.
 Called as `padded_backward(dy, y, length, dx)`.
 """,
     hints=(
@@ -67,6 +67,7 @@ gradient is in every weight after the next step. A predicate keeps what is not v
 and its load out of the traffic: on average half of the matrix is not read. A row of length 0 needs no
 case of its own: its sum is empty, and all of its dx are 0.
 """,
+    asked={"work": "one warp per row"},
     entry="padded_backward",
     inputs=_inputs,
     result=_gradient,

@@ -40,7 +40,7 @@ EXERCISE = puzzle(
     task="""
 RMSNorm: `y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) · w[n]`, the normalisation of most
 language models today, for rows of at most 512 elements in float32, float16 and bfloat16, computed
-in float32. A warp a row, four rows a block; `x` is read from memory once. `eps` is a number, so the host function
+in float32; `x` is read from memory once. `eps` is a number, so the host function
 is `rms_norm(mX, mW, eps: Float32, mY)`. A row of zeros stays zeros.
 """,
     hints=(
@@ -58,6 +58,7 @@ many are stored. `w` is 1,600 bytes, the same for all rows, so after the first r
 a cache: memory sees the row once in each direction. There is no maximum and no `exp2`, and nothing
 has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0 · ∞ = NaN.
 """,
+    asked={"work": "one warp per row"},
     entry="rms_norm",
     inputs=_inputs,
     result=_norm,

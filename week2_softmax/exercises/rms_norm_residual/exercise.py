@@ -64,7 +64,7 @@ EXERCISE = puzzle(
 Between two layers of a language model stands this: `s = x + r`, which goes on as the next residual,
 and `y = s / sqrt(mean of s² + eps) · w`, which goes into the next layer. Both are written, each element
 once, in the type of the inputs; computed in float32. Float32 and float16, rows of at most 512
-elements and of whole vectors, loads and stores of 16 bytes; a warp a row, four rows a block. A lane keeps its
+elements and of whole vectors. A lane keeps its
 sums of the row in a register tensor of shape `((vec,), 4)`: four vectors, as long as 16 bytes of the
 input, even where the row has fewer. The host function is `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 """,
@@ -85,6 +85,7 @@ float32 sum, as here, or from the sum as it was rounded and stored, is a matter 
 the model was trained with: in float16 an
 element of `y` differs by a rounding, hardly more.
 """,
+    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="rms_norm_residual",
     given=PICTURE,
     inputs=_inputs,
@@ -94,7 +95,7 @@ element of `y` differs by a rounding, hardly more.
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, min(512, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 1: {1: 8}, 2: {0: 8}, 4: {1: 8}, 5: {1: 8}},
-    waste={"load_requests": 1.25, "store_sectors": 1},
+    waste={"store_sectors": 1},
     misconceptions=[
         looks_like(lambda x, r, *_: x, "the first output is x: the residual is not added."),
         looks_like(lambda x, r, *_: x.double() - r.double(), "the residual is subtracted."),

@@ -62,8 +62,8 @@ token and j decide, `cos[t, j]` and `sin[t, j]`:
 
 Pairs **half apart**, as in Llama and GPT-NeoX (`rotate_half`); neighbours, 2j and 2j + 1, are the
 other convention, and a model trained with one is useless with the other. In place: the result
-overwrites `x`. float32 and float16; the tables, (tokens, dim / 2), are float32. A warp a token, four
-tokens a block, and each entry of the tables is read once for all heads. `rotary(mX, mCos, mSin)`.
+overwrites `x`. float32 and float16; the tables, (tokens, dim / 2), are float32,
+and each of their entries is read once for all heads. `rotary(mX, mCos, mSin)`.
 """,
     hints=(
         "Nothing is reduced here. Which thread should have both elements of a pair, when their place "
@@ -81,6 +81,7 @@ elements of a pair belong to one thread, which reads both before it writes eithe
 element would be a race between warps. Turned by such angles, q · k depends on how far apart two
 tokens stand, and on nothing else of their places: that is why attention wants it.
 """,
+    asked={"work": "one warp per token"},
     entry="rotary",
     given=PICTURE,
     inputs=_inputs,

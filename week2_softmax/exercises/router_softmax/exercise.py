@@ -71,8 +71,7 @@ EXERCISE = puzzle(
     task="""
 A *router* sends each token to a few of N experts, by the softmax of its N scores plus a bias for each
 expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most 64, and there are many:
-**8 lanes a row**, so four rows a warp, 16 a block of 128 threads, the row in registers, x read once. No
-shared memory. `router_softmax(x, b, y)`, all of one type, float32 or float16,
+four of them share a warp, the row in registers, x read once. `router_softmax(x, b, y)`, all of one type, float32 or float16,
 computed in float32, x + b too. A bias may be anything: −10⁹ switches an expert off.
 """,
     hints=(
@@ -89,6 +88,7 @@ bias is read once a row by instructions, but it is N numbers, which stay in the 
 its own it would cost another reading and writing of all of x. Softmax is the last step of such a chain and
 not the first: whatever is elementwise before it belongs into its load.
 """,
+    asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="router_softmax",
     inputs=_inputs,
     result=_softmax,
@@ -119,5 +119,4 @@ not the first: whatever is elementwise before it belongs into its load.
         {"x": [[("log 1", 0), ("log 1", 0), ("log 1", 0)], [("log 4", 0), ("log 2", 0), ("log 1", 0)]], "b": [["0", "0", "log 2"]],
          "y": [[("0.25", 0), ("0.25", 0), ("0.5", 0)], [("0.5", 0), ("0.25", 0), ("0.25", 0)]]},
     ),
-    praise="Four rows a warp.",
 )  # fmt: skip

@@ -35,9 +35,8 @@ EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
 The softmax of rows of at most 64 elements, of which there may be any number, in float32, float16
-and bfloat16, computed in float32. Eight lanes a row, 16 rows a block of 128, at most eight
-elements a lane, and these stay in registers: each element is read once and written once. No
-shared memory. Some elements are −∞; where all of a row are, it is NaN, as torch has it. Called
+and bfloat16, computed in float32. A lane has at most eight elements, and these
+stay in registers: each element is read once and written once. Some elements are −∞; where all of a row are, it is NaN, as torch has it. Called
 as `short_softmax(x, y)`.
 """,
     hints=(
@@ -54,6 +53,7 @@ Three shuffles a reduction in place of five, and they serve four rows: six shuff
 rows, where a warp a row has forty. The rows that do not exist compute −∞ − (−∞) = NaN in their
 registers; nobody stores it. One division a row, and one multiplication an element.
 """,
+    asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="short_softmax",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.softmax(1),
@@ -71,5 +71,4 @@ registers; nobody stores it. One division a row, and one multiplication an eleme
                    "four rows of its warp."),
     ],
     waste={"instructions": 2},
-    praise="Four rows a warp, and each read once.",
 )  # fmt: skip

@@ -21,7 +21,7 @@ WRONG = (
     Wrong("warps not merged", {"m, s = sMax[tidx % 4], sSum[tidx % 4]":
                                "m, s = sMax[tidx // 32], sSum[tidx // 32] / 4.0"}, "the warps were not merged"),
     Wrong("no barrier", {SYNC: ""}, "Race in shared memory"),
-    Wrong("two barriers", {SYNC: SYNC + SYNC}, "Barriers that a warp arrives at: 2"),
+    Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),
     Wrong("exponentials again", {LAST: AGAIN},
           "Exponentials an element: 2"),
     Wrong("a division an element", {"scale = 1.0 / s": "scale = Float32(1.0)", "m_row) * scale)": "m_row) * scale) / s"},

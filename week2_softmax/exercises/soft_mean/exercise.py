@@ -14,8 +14,7 @@ EXERCISE = puzzle(
     title="average with the weights of a softmax",
     task="""
 `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for any M
-and N ≥ 1, in float32 and float16, computed in float32. A warp a row, eight rows a block, no shared
-memory; each row of `x` is read **twice**, and the weights are never stored. `soft_mean(x, v, y)`.
+and N ≥ 1, in float32 and float16, computed in float32. Each row of `x` is read **twice**, and the weights are never stored. `soft_mean(x, v, y)`.
 """,
     hints=(
         "A weight is e / s, and s is the same for the whole row: where may the division stand?",
@@ -29,6 +28,7 @@ One division a row, no weights in memory, and no third pass: a softmax that is u
 than one that is stored. With a vector of values for each element in place of one number this is
 attention for one query, and it is where this week ends.
 """,
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="soft_mean",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(n) + 2),
     result=lambda x, v: x.softmax(1) @ v,

@@ -35,11 +35,10 @@ def _of_lanes(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="let rows wait in shared memory",
     task="""
-Softmax of each row of x, float32, rows of up to 1,024 elements in whole vectors of four. A block of
-one warp a row: it copies the whole row to shared memory with `cp.async`, 16 bytes a lane and
-32 vectors a group, all groups in flight before the first is waited for; finds maximum and
+Softmax of each row of x, float32, rows of up to 1,024 elements in whole vectors of four. A warp
+copies the whole row to shared memory with `cp.async`, 32 vectors per group, all groups in flight before the first is waited for; finds maximum and
 sum group by group, as they arrive; and takes the result from shared memory. No element is read from
-global memory twice, and none waits in a register. `staged_rows(x, y)`.
+global memory twice. `staged_rows(x, y)`.
 """,
     hints=(
         "Eight groups for 1,024 elements. A lane reads only what it has copied itself: what does it "
@@ -54,6 +53,12 @@ A lane holds four numbers of the row at a time, in place of 32, and all of its 1
 in flight at once. A row needs 4 kB of the 228 that a multiprocessor has, so 32 rows, as many as it
 has room for blocks, wait there together. No barrier: nobody reads what another lane has copied.
 """,
+    asked={
+        "work": "one block per row",
+        "block": 32,
+        "load_bytes": 16,
+        "shared_reads": ("each element read at least twice from shared memory", lambda m, n: 8 * m * n),
+    },
     entry="staged_rows",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
     result=lambda x: x.softmax(1),
@@ -84,5 +89,4 @@ has room for blocks, wait there together. No barrier: nobody reads what another 
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while copies are in "
                     "flight: the first look could begin when the first of eight groups is there."),
     ),
-    praise="The row waits, and no register with it.",
 )  # fmt: skip

@@ -24,7 +24,11 @@ WRONG = (
                                                         "k * 32 + 31 < vectors")},
           "the rest of the row is missing"),
     Wrong("through registers", {READ: "            x = gX[None, k * 32 + lane].load()\n"},
-          "elements are loaded that the result does not need"),
+          "Bytes read from shared memory: 3,072"),
     Wrong("the maximum begins at -65,504", {
         "m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "float32 the result is wrong"),
+    Wrong("the row in registers", {
+        "    m, s = -Float32.inf": "    rX = cute.make_rmem_tensor((4, 8), Float32)\n    m, s = -Float32.inf",
+        READ: READ + "            rX[None, k].store(x)\n", "tXsX[None, k].load() - m_row": "rX[None, k].load() - m_row"},
+          "read at least twice from shared memory"),
 )  # fmt: skip

@@ -36,8 +36,7 @@ EXERCISE = puzzle(
     task="""
 `y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens
 the weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16
-bytes, float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a
-block, the row in registers, read once and written once by 16 bytes a lane. For each element
+bytes, float32 and bfloat16, computed in float32; some elements are −∞. The row waits in registers, read once and written once. For each element
 there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication, and no division:
 nothing is spent on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
 """,
@@ -55,6 +54,7 @@ its 1/√d, takes exactly the instructions of one without. The rounding of m · 
 to the row, and the sum divides it out; with a product of its own for each element, x · log₂ e /
 t would be rounded before the subtraction, and rows around 1,000 show that.
 """,
+    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="temperature",
     # low: x / t, rounded, may be right; at -20,000 its error would be too large.
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True, low=1000), T[(m + n // 8) % 4]),
@@ -62,7 +62,7 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
     sizes=[(5, 16), (3, 256), (10, 1024), (7, 1000), (1, 8)],
     count=[(4, 256), (40, 1000)],
     dtypes=("float32", "bfloat16"),
-    waste={"load_requests": 1.25, "instructions": 2},
+    waste={"instructions": 2},
     legal=lambda m, n: (m, min(1024, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 2: {1: 8}},
     misconceptions=[

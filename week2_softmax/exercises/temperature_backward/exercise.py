@@ -35,7 +35,7 @@ EXERCISE = puzzle(
     task="""
 `y = softmax(x / t)` with one temperature t, a `Float32`, for all rows. From dy, y and x, in one kernel:
 `dx`, and `dt[m]`, what row m contributes to the gradient by t, `Σ dz·(-x / t²)` where dz is the
-gradient by z = x / t. Float32, rows of any length, a warp a row, four rows a block; `dy` and `y` are read
+gradient by z = x / t. Float32, rows of any length; `dy` and `y` are read
 twice, `x` once. Called as `temperature_backward(dy, y, x, t, dx, dt)`.
 """,
     hints=(
@@ -52,6 +52,7 @@ loop; but that is a difference of two numbers that may be large and nearly equal
 has a large mean. A gradient by something that many rows share ends in a sum over rows; here that is left to
 a second launch, for instance one of week 1.
 """,
+    asked={"work": "one warp per row"},
     entry="temperature_backward",
     inputs=_inputs,
     result=_gradients,

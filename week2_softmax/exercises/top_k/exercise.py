@@ -54,7 +54,7 @@ EXERCISE = puzzle(
     task="""
 The four largest elements of each row, the largest first, into `v[m, 0…3]`, and their columns into `i[m, 0…3]`. Among equal
 elements the one with the lower index comes first: the result is the same in every order of lanes. Rows have four
-elements at least, some of them −∞; there is no NaN. A warp a row, four rows a block, rows read once, no shared memory.
+elements at least, some of them −∞; there is no NaN. Rows are read once.
 `top_k(x, v, i)`: x and v float32, i int32.
 """,
     hints=(
@@ -71,6 +71,7 @@ Five steps of eight shuffles a row; a whole vocabulary is read once. Sampling fr
 kernel and a softmax over four numbers. For k beyond a few dozen registers run out, and one sorts or selects by digits (radix
 select).
 """,
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="top_k",
     inputs=_inputs,
     result=_top,
@@ -94,5 +95,4 @@ select).
         {"x": [["4", ("9", 0), "1", ("7", 2), ("5", 3), ("9", 1)]], "v": [[("9", 0), ("9", 1), ("7", 2), ("5", 3)]],
          "i": [[("1", 0), ("5", 1), ("3", 2), ("4", 3)]]},
     ),
-    praise="Four numbers and four places, through one tree.",
 )  # fmt: skip

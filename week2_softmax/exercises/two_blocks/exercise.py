@@ -17,8 +17,7 @@ def _alone(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="share a row between two blocks",
     task="""
-Softmax of each row of x, float32, rows of up to 512 elements in whole vectors of four. A cluster of
-two blocks of 64 threads a row; a thread keeps one vector in registers: thread `t` of the block of
+Softmax of each row of x, float32, rows of up to 512 elements in whole vectors of four. A thread keeps one vector in registers: thread `t` of the block of
 rank `r` has vector `64 r + t`. The pair (m, s) of each of the four warps goes to *both* blocks, by
 `store_async_dsmem`, and an mbarrier in each block counts what comes to it. One read, one write, one
 exchange. `two_blocks(x, y)`, for GPUs of compute capability 9.0 and later.
@@ -36,6 +35,14 @@ Four pairs, 32 bytes, to each of two blocks; one wait, no barrier of a block at 
 one of the cluster: a block leaves when all that was to come to it has come. Production kernels look
 like this, with 8 or 16 blocks and more vectors a thread.
 """,
+    asked={
+        "work": "one cluster per row",
+        "cluster": 2,
+        "block": 64,
+        "barriers": 0,
+        "cluster_barriers": 1,
+        "load_bytes": 16,
+    },
     entry="two_blocks",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
     result=lambda x: x.softmax(1),
@@ -43,7 +50,6 @@ like this, with 8 or 16 blocks and more vectors a thread.
     count=[(3, 256), (40, 500)],
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
-    waste={"shared_wavefronts": 4},  # each thread may read all four pairs: 8 broadcasts, not 2
     misconceptions=[
         looks_like(lambda x, y: _alone(x), "each block makes a softmax of its own half: the other's "
                    "pair is missing."),
@@ -65,5 +71,4 @@ like this, with 8 or 16 blocks and more vectors a thread.
     ],
     more=lambda make: (announced(make, (2, 512)),),
     arch="sm_90a",
-    praise="Two blocks, one row.",
 )  # fmt: skip

@@ -26,4 +26,6 @@ WRONG = (
     Wrong("the maximum begins at -65,504", {
         "m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "m = x.reduce(cute.ReductionOp.MAX, -65504.0, 0)"},
         "float32 the result is wrong"),
+    Wrong("another barrier of the cluster", {"    rX.store(cute.math.exp(x - m_row": ARRIVE + WAIT + "    rX.store(cute.math.exp(x - m_row"},
+          "at most 1 barrier of the cluster"),
 )  # fmt: skip

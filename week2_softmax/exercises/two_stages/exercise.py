@@ -27,9 +27,9 @@ EXERCISE = puzzle(
     title="stream a row through two buffers",
     task="""
 `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole vectors
-of four. A block of one warp a row, and shared memory for two tiles of 32 vectors: while the lanes
+of four. Shared memory holds two tiles of 32 vectors: while the lanes
 absorb one tile into (m, s), the copy of the next is in flight to the other buffer. All elements
-come by `cp.async`, 16 bytes a lane. `two_stages(x, y)`.
+come by `cp.async`. `two_stages(x, y)`.
 """,
     hints=(
         "Start tile 0 before the loop. In round k: start tile k + 1, wait for tile k, absorb tile k.",
@@ -44,6 +44,7 @@ matrix product as of attention; they have more stages and larger tiles. Who star
 be done with tile k, whose buffer it takes. Here a lane reads its own vectors in program order, so
 it is; where others read them, a barrier stands at the end of each round.
 """,
+    asked={"work": "one block per row", "block": 32, "shared_bytes": 1024, "load_bytes": 16},
     entry="two_stages",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
     result=lambda x: x.logsumexp(1),
@@ -74,5 +75,4 @@ it is; where others read them, a barrier stands at the end of each round.
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while a copy is in flight: "
                     "start the next tile first, and let its group stay open."),
     ),
-    praise="One in use, one in flight.",
 )  # fmt: skip

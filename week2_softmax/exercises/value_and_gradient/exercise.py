@@ -42,7 +42,7 @@ EXERCISE = puzzle(
     task="""
 `value[m] = Σ w[m, n] · softmax(x[m])[n]`, a mean of `w` with the weights of a softmax, and its gradient
 `dx[m, n]` by `x`, both in one launch: the softmax itself is stored nowhere. Float32, rows of any
-length; a warp a row, four rows a block; `x` and `w` are read at most twice, and no number overflows for
+length; `x` and `w` are read at most twice, and no number overflows for
 an x of 1,000 or -1,000. Called as `value_and_gradient(x, w, value, dx)`.
 """,
     hints=(
@@ -58,6 +58,7 @@ V in place of the number w it is the loop of flash attention, whose accumulator 
 line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices' worth, or 3 with
 rows in registers; one kernel for each of the three would move y twice more, and keep it in memory.
 """,
+    asked={"work": "one warp per row"},
     entry="value_and_gradient",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(m, n) + 2),
     result=_both,

@@ -1,0 +1,213 @@
+"""As asked: the facts that a task states in its last line, checked in the launch and the run.
+
+The line of the task, the gate and the praise are made from one dict, so they cannot differ.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import usage_error
+from forgekit.lessons.gates.counters import exact
+from forgekit.lessons.gates.gate import GateError
+from forgekit.lessons.gates.submission import CallKey, Group, Submission
+from forgekit.lessons.gates.values import check_values
+from forgekit.text import plural
+
+if TYPE_CHECKING:
+    from forgekit.profiling.profile import Profile
+    from forgekit.profiling.profiled_lines import Launch, ProfiledInstruction
+
+Asked = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that a task can ask for.
+
+    Attributes:
+        noun, rest: "thread" and " per block" make "128 threads per block". measure: of a profile.
+        most: True where fewer are as good. none: the words for 0, if not "no threads per block".
+        ptx: the instructions that are counted, whose lines a failure names. enough: the part of the
+        value that suffices, where more is as good. look_at: a picture of it.
+    """
+
+    noun: str
+    rest: str
+    measure: Callable[[Profile], float]
+    most: bool = False
+    none: str = ""
+    ptx: str = ""
+    enough: float = 0
+    look_at: str = "fk.profile(*{failed})"
+
+    def words(self, value: int) -> str:
+        """`no barriers`, `at most 5 shuffles per warp`, `16 bytes per load`"""
+        if not value:
+            return self.none or f"no {self.noun}s{self.rest}"
+        return f"{'at most ' * self.most}{plural(value, self.noun)}{self.rest}"
+
+    def holds(self, value: float, asked: float) -> bool:
+        if self.enough:
+            return value >= self.enough * asked
+        return value <= asked if self.most else value == asked
+
+
+def _main(p: Profile) -> Launch:
+    """The launch that executes most: not one that clears or merges."""
+    return max(p.launches, key=lambda x: x["thread_instructions"])
+
+
+def _per_warp(ptx: str) -> Callable[[Profile], float]:
+    """How often a warp executes such instructions, on average, in the launch with most of them."""
+
+    def measure(p: Profile) -> float:
+        found = [0.0]
+        for x in p.launches:
+            warps = math.prod(x.grid) * -(-math.prod(x.block) // 32)
+            each = (i["warp_instructions"] for line in x.lines for i in line.instructions
+                    if re.match(ptx, i.text))  # fmt: skip
+            found.append(sum(each) / max(warps, 1))
+        return max(found)
+
+    return measure
+
+
+def _width(i: ProfiledInstruction, kind: str) -> float:
+    return i[f"{kind}_bytes_asked"] / max(i["thread_instructions"], 1)
+
+
+def _mean_width(kind: str) -> Callable[[Profile], float]:
+    """How many bytes a thread moves at once: the mean over all bytes."""
+
+    def measure(p: Profile) -> float:
+        each = [(i[f"{kind}_bytes_asked"], _width(i, kind)) for line in p.all_lines
+                for i in line.instructions]  # fmt: skip
+        return sum(b * width for b, width in each) / max(sum(b for b, _ in each), 1)
+
+    return measure
+
+
+_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither of a warp nor of a cluster
+_CLUSTER = r"barrier\.cluster\.arrive"
+_SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"  # not that which tells the warp's index
+
+FACTS: dict[str, Fact] = {
+    "launches": Fact("launch", "", lambda p: len(p.launches)),
+    "blocks": Fact("block", "", lambda p: math.prod(_main(p).grid)),
+    "block": Fact("thread", " per block", lambda p: math.prod(_main(p).block)),
+    "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
+    "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, ptx=_BARRIER),
+    "cluster_barriers": Fact(
+        "barrier", " of the cluster", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
+    ),
+    "shuffles": Fact("shuffle", " per warp", _per_warp(_SHUFFLE), most=True, ptx=_SHUFFLE),
+    "shared_bytes": Fact(
+        "byte", " of shared memory per block", lambda p: p.shared_bytes, most=True,
+        none="no shared memory",
+    ),
+    "bank_conflicts": Fact(
+        "bank conflict", "",
+        lambda p: p["shared_load_bank_conflicts"] + p["shared_store_bank_conflicts"], most=True,
+        look_at="fk.banks(*{failed})",
+    ),
+    "shared_reads": Fact(
+        "byte", " read from shared memory", lambda p: p["shared_load_bytes_asked"], enough=1
+    ),
+    "global_atomics": Fact(
+        "atomic", " on global memory", most=True, ptx=r"(atom|red)\.\S*global",
+        measure=lambda p: p["global_atomic_requests"] + p["global_reduction_requests"],
+    ),
+    "load_bytes": Fact("byte", " per load", _mean_width("global_load"), enough=0.75),
+    "store_bytes": Fact("byte", " per store", _mean_width("global_store"), enough=0.75),
+}  # fmt: skip
+
+_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
+_WORK = re.compile(r"(\S+) (lane|thread|warp|block|cluster)s? per (?:([\w,]+) )?(\w+?)s?")
+_MODES = {"row": "m", "column": "n", "segment": "m"}  # others are called what they count
+
+
+def words_of(asked: Asked) -> str:
+    """The facts in one line: `one warp per row, 256 threads per block, no barriers`.
+
+    asked: `work`, such as "one warp per row" or "one block per 32 columns", and names of `FACTS`,
+    each with a number, or with its words and a function of the size that gives the number. The
+    function names what it takes: modes of the size, `itemsize`, `block` for the threads per block.
+    """
+    found = []
+    for key, value in asked.items():
+        if key != "work" and key not in FACTS:
+            needed = f"one of work, {', '.join(FACTS)}"
+            raise usage_error("asked", repr(key), needed, "check the name")
+        number = isinstance(value, int)
+        found.append(FACTS[key].words(value) if number else value if key == "work" else value[0])
+    return ", ".join(found)
+
+
+def stated(asked: Asked) -> str:
+    """Return the line of a task."""
+    return f"\n\n**Asked**: {words_of(asked)}." if asked else ""
+
+
+def as_asked(calls: Callable[[], Collection[CallKey]], asked: Asked, modes: Sequence[str]) -> Group:
+    """A group that counts calls, compares their values and then what was asked with the counts.
+
+    asked: as `words_of` takes it. modes: the names of a size's numbers.
+    """
+
+    def run(submission: Submission) -> str:
+        for call in calls():
+            case = submission.case(*call)
+            profile, after = submission.counted(case)
+            check_values(submission, case, after)
+            known = dict(zip(modes, call[1], strict=True))
+            known |= {"elements": math.prod(call[1]), "itemsize": case.itemsize}
+            for key, value in asked.items():
+                _check(key, value, known, profile, case.label)
+        return words_of(asked)
+
+    return Group("As asked", run, counts=calls)
+
+
+def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label: str) -> None:
+    main = _main(profile)
+    known = known | {"block": math.prod(main.block), "cluster": math.prod(main.cluster)}
+    fact, words, needed = FACTS["blocks" if key == "work" else key], "", value
+    if key == "work":
+        words, needed = value, _blocks(value, known)
+    elif isinstance(value, tuple):
+        words, of = value
+        needed = of(*(known[name] for name in inspect.signature(of).parameters))
+    got = fact.measure(profile)
+    if fact.holds(got, needed):
+        return
+    called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest
+    asks = words + f", which makes {needed:,}" * bool(needed) if words else fact.words(value)
+    raise GateError(
+        f"{called}: {exact(got)} with {label}; the task asks for {asks}."
+        + _lines(profile, fact.ptx),
+        look_at=fact.look_at,
+    )
+
+
+def _blocks(work: str, known: dict[str, int]) -> int:
+    """How many blocks `one warp per row` makes, of the block and the cluster that are launched."""
+    found = _WORK.fullmatch(work)
+    assert found is not None, work
+    count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
+    block, mode = known["block"], _MODES.get(found[4], "")
+    threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(found[2], 1)
+    units = count * -(-known[mode if mode in known else f"{found[4]}s"] // per)
+    return -(-units * threads // block)
+
+
+def _lines(profile: Profile, ptx: str) -> str:
+    """Where such instructions are executed."""
+    where = [f"{line.where}: {line.text}" for line in profile.all_lines if ptx and line.source
+             and any(re.match(ptx, i.text) for i in line.instructions)]  # fmt: skip
+    return "".join(f"\n{text}" for text in where[:4])

@@ -1,0 +1,9 @@
+"""Other right solutions of week0/convolve."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("blocks of 512 threads", {"bidx * 128": "bidx * 512", "make_layout(128 + 31)": "make_layout(512 + 31)",
+          "sX[128 + tidx] = mX[i + 128] if i + 128 < n": "sX[512 + tidx] = mX[i + 512] if i + 512 < n",
+          "ceil_div(mX.shape[0], 128)": "ceil_div(mX.shape[0], 512)", "(128, 1, 1)": "(512, 1, 1)"}),
+)  # fmt: skip

@@ -1,0 +1,10 @@
+"""Other right solutions of week0/fold_halves."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("through registers", {"gY[(None, i)].store(gX[(None, i)].load() + gX[(None, half + i)].load())":
+          "rX = cute.make_rmem_tensor(vec, mX.element_type)\n        rY = cute.make_rmem_tensor(vec, mX.element_type)\n"
+          "        cute.autovec_copy(gX[(None, i)], rX)\n        cute.autovec_copy(gX[(None, half + i)], rY)\n"
+          "        rY.store(rX.load() + rY.load())\n        cute.autovec_copy(rY, gY[(None, i)])"}),
+)  # fmt: skip

@@ -1,0 +1,9 @@
+"""Other right solutions of week0/scale_columns."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("cut by zipped_divide", {"cute.local_tile(mX[row, None], (width,), (k,))": "cute.zipped_divide(mX[row, None], (width,))[(None, k)]",
+          "cute.local_tile(mW, (width,), (k,))": "cute.zipped_divide(mW, (width,))[(None, k)]",
+          "cute.local_tile(mY[row, None], (width,), (k,))": "cute.zipped_divide(mY[row, None], (width,))[(None, k)]"}),
+)  # fmt: skip

@@ -1,0 +1,18 @@
+"""Other right solutions of week0/transpose_batch."""
+
+from forgekit.lessons.wrong import Wrong
+
+STEP = "    for k in cutlass.range_constexpr(0, 32, 16):\n        if "
+HALVES = """        for half in cutlass.range_constexpr(0, 64, 32):
+            if col0 + ty + k < N and row0 + half + tx < M:
+"""
+
+ALTERNATIVES = (
+    Wrong("blocks of (32, 16)", {"    for k in cutlass.range_constexpr(0, 32, 8):\n        if row0": STEP + "row0",
+          "    for k in cutlass.range_constexpr(0, 32, 8):\n        if col0": STEP + "col0", "(32, 8, 1)": "(32, 16, 1)"}),
+    Wrong("padded tiles of 64 x 32", {"by * 32, bx * 32": "by * 64, bx * 32", "((32, 32), stride=(33, 1))": "((64, 32), stride=(33, 1))",
+          "    for k in cutlass.range_constexpr(0, 32, 8):\n        if row0": "    for k in cutlass.range_constexpr(0, 64, 8):\n        if row0",
+          "        if col0 + ty + k < N and row0 + tx < M:\n": HALVES,
+          "            mY[b, col0 + ty + k, row0 + tx] = sX[tx, ty + k]": "                mY[b, col0 + ty + k, row0 + half + tx] = sX[half + tx, ty + k]",
+          "cute.ceil_div(M, 32)": "cute.ceil_div(M, 64)"}),
+)  # fmt: skip

@@ -1,0 +1,10 @@
+"""Other right solutions of week1/abs_sums."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("lane 0 adds what is left over", {"    j = n // vec * vec + lane\n    if j < n and j // 1024 == piece:\n"
+          "        value = mX[j].to(Float32)\n        total += cute.arch.fmax(value, -value)\n":
+          "    if lane == 0 and n // 1024 == piece:\n        for j in range(n // vec * vec, n):\n"
+          "            value = mX[j].to(Float32)\n            total += cute.arch.fmax(value, -value)\n"}),
+)  # fmt: skip

@@ -1,0 +1,9 @@
+"""Other right solutions of week1/fix_the_tail."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("filled before the loop and after each addition", {"        tXrX.fill(0.0)\n        cute.copy": "        cute.copy",
+          "    for tile in": "    tXrX.fill(0.0)\n    for tile in",
+          "ReductionOp.ADD, 0.0, 0)\n    total = cute": "ReductionOp.ADD, 0.0, 0)\n        tXrX.fill(0.0)\n    total = cute"}),
+)  # fmt: skip

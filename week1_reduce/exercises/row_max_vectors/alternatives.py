@@ -1,0 +1,8 @@
+"""Other right solutions of week1/row_max_vectors."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("element by element in registers", {"            best = cute.arch.fmax(best, values.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n":
+          "            for v in cutlass.range_constexpr(vec):\n                best = cute.arch.fmax(best, values[v])\n"}),
+)  # fmt: skip

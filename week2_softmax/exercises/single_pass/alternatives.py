@@ -1,0 +1,17 @@
+"""Other right solutions of week2/single_pass."""
+
+from forgekit.lessons.wrong import Wrong
+
+FIRST = """    m, s = -Float32.inf, Float32(0.0)
+    for k in cutlass.range_constexpr(loads):
+        largest = rX[None, k].load().to(Float32).reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
+        m = cute.arch.fmax(m, largest * LOG2_E)
+    shift = Float32(0.0) if m == -Float32.inf else m
+    for k in cutlass.range_constexpr(loads):
+        x = rX"""
+
+ALTERNATIVES = (
+    Wrong("a thread's maximum first", {"    m, s = -Float32.inf, Float32(0.0)\n    for k in cutlass.range_constexpr(loads):\n        x = rX": FIRST,
+          "        largest = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)\n        m_new = cute.arch.fmax(m, largest * LOG2_E)\n        shift = Float32(0.0) if m_new == -Float32.inf else m_new\n": "",
+          "s = s * exp2(m - shift) + e.reduce": "s += e.reduce", "        m = m_new\n": ""}),
+)  # fmt: skip
