@@ -28,7 +28,7 @@ WRONG = (
     Wrong("blocks rounded down", {"cute.ceil_div(mX.shape[0], 128)": "mX.shape[0] // 128"},
           "cute.ceil_div for the grid"),
     Wrong("eight blocks always", {"cute.ceil_div(mX.shape[0], 128)": "8"},
-          "1,024 threads are launched for"),
+          "The launch has 1,024 threads"),
     Wrong("a thousand blocks always", {GRID: "grid=(1000, 1, 1)"},
           "their number follows from the length"),
     Wrong("block index forgotten", {"bidx * 128 + tidx": "tidx"},

@@ -29,10 +29,11 @@ WRONG = (
           "scale times the largest x is the smallest"),
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
     Wrong("only what is kept is written", {"            if col < N:\n                mY": f"            {KEPT}\n                mY"},
-          "as fk.empty leaves it"),
+          "every wrong element is NaN, never stored"),
     Wrong("all of it is read", {
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
                 value = {LOAD}
                 if col <= row + N - M:
                     rX[k] = value"""}, "are loaded that the result does not need"),
+    Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN, stored by threads"),
 )  # fmt: skip

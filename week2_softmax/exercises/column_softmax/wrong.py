@@ -20,4 +20,5 @@ WRONG = (
     Wrong("one row short", {MAXIMUM: MAXIMUM.replace("mX.shape[0]", "mX.shape[0] - 1")},
           "With m = 1, n = 1"),
     Wrong("a fixed grid", {LAUNCH: LAUNCH.replace("blocks, 1", "64, 1")}, "Threads launched"),
+    Wrong("first row not stored", {"        for k in range(mX.shape[0]):\n            e": "        for k in range(1, mX.shape[0]):\n            e"}, "no thread stores 3 of the 12 elements of mY, all in row 0"),
 )  # fmt: skip

@@ -20,4 +20,5 @@ WRONG = (
     Wrong("value not divided", {"value = t / s": "value = t"}, "not yet divided by"),
     Wrong("gradient without the value", {"(mW[row, n] - value) * y": "mW[row, n] * y"}, "the value has not been taken off"),
     Wrong("a pass for the maximum", {START: START + THREE_PASSES}, "Bytes that threads ask for in loads: 600,000"),
+    Wrong("no lane stores the value", {"if lane == 0": "if lane == 32"}, "no thread stores to mValue"),
 )  # fmt: skip
