@@ -7,5 +7,5 @@ GRID = "grid=(blocks, 1, 1)"
 WRONG = (
     Wrong("b forgotten", {"mA[i] + mB[i]": "mA[i]"}, "b is not added"),
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "fewer threads than elements"),
-    Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "their number follows from the length"),
+    Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "decides how many threads"),
 )  # fmt: skip

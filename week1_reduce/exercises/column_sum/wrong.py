@@ -22,6 +22,6 @@ WRONG = (
     Wrong(
         "a fixed grid",
         {"grid=(blocks, 1, 1)": "grid=(500, 1, 1)"},
-        "their number follows from the length",
+        "decides how many threads",
     ),
 )

@@ -62,7 +62,7 @@ registers; nobody stores it. One division a row, and one multiplication an eleme
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(_of_eight, "the first eight elements of a row have their softmax, and the others "
-                   "are not there: each lane has one element."),
+                   "are never stored: each lane has one element.", unstored=True),
         looks_like(_with_zeros, "registers without an element take part as if they held 0."),
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),

@@ -24,5 +24,5 @@ WRONG = (
                                                         "k * 32 + 31 < vectors")},
           "the rest of the row is missing"),
     Wrong("through registers", {READ: "            x = gX[None, k * 32 + lane].load()\n"},
-          "elements are loaded that the result does not need"),
+          "line 30 loads 768 of its elements as well"),
 )  # fmt: skip
