@@ -114,25 +114,29 @@ def looks_like(
     rtol: float | None = None,
     unstored: bool = False,
 ) -> Misconception:
-    """The first result is wrong, and just what a certain mistake would give.
+    """The first wrong result is just what a certain mistake would give.
 
-    alternative: of the call's arguments, what the first expected tensor would then hold. rtol: how
+    alternative: of the call's arguments, what the first expected tensor would then hold, or a tuple
+    with an entry for each expected tensor: None for those that the mistake leaves right. rtol: how
     far the two may differ where the mistake lets roundings grow; by default as far as the call's
-    right result may. unstored: NaN in `alternative` stands for elements that no thread stores; without
-    it, a result with wrong elements that no thread stored does not fit.
+    right result may. unstored: NaN in `alternative` stands for elements that no thread stores;
+    without it, a result with wrong elements that no thread stored does not fit.
     """
 
     def when(e: Evidence) -> bool:
         from forgekit.checking.compare import compare
 
-        if not e.got:
+        tolerances, results = e.case.tolerances, list((e.got or {}).items())
+        wrong = (not compare(of, e.case.expected[k], **tolerances).ok for k, of in results)
+        number = next((n for n, bad in enumerate(wrong) if bad), None)
+        if number is None:
             return False
-        position, tolerances = next(iter(e.got)), e.case.tolerances
-        got = e.got[position]
-        if compare(got, e.case.expected[position], **tolerances).ok:
-            return False  # it is another result that is wrong
+        got, made = results[number][1], alternative(*e.case.args)
         allowed = tolerances if rtol is None else tolerances | {"rtol": rtol}
-        made = alternative(*e.case.args)
+        if number or isinstance(made, tuple):
+            made = made[number] if isinstance(made, tuple) else None
+        if made is None:
+            return False
         if unstored:
             if e.never is None or not e.never.any() or not made[e.never].isnan().all():
                 return False

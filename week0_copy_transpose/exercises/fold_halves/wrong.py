@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
-    Wrong("no predicate", {"if i < half:": "if i >= 0:"}, "away from memory"),
+    Wrong("no predicate", {"if i < half:": "if i >= 0:"}, "or its bound is too large"),
     Wrong("elements for vectors", {"mY.shape[0] // vec": "mY.shape[0]"},
           "not the number of whole vectors"),
     Wrong("half left out", {" + gX[(None, half + i)].load()": ""}, "the second half is left out"),

@@ -16,4 +16,7 @@ WRONG = (
     Wrong("counts rows together", {"mCount.iterator + row": "mCount.iterator"}, "With m = 3"),
     Wrong("a barrier more", {BARRIER: "    cute.arch.sync_threads()\n" + BARRIER},
           "the solution gets by with fewer"),
+    Wrong("not divided", {"total / mX.shape[1]": "total"}, "not divided by the number of columns"),
+    Wrong("no reset", {"            mCount[row] = 0\n": ""}, "mCount[0] was 0 and is 1"),
+    Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),
 )  # fmt: skip

@@ -20,4 +20,9 @@ WRONG = (
         },
         "Nothing wasted",
     ),
+    Wrong(
+        "one segment more",
+        {"if segment < mY.shape[0]:\n        for": "if segment <= mY.shape[0]:\n        for"},
+        "the index in this line is 3",
+    ),
 )
