@@ -341,7 +341,10 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
     stores = profile["global_store_requests"] + profile["global_atomic_requests"]
     if not stores + profile["global_reduction_requests"]:
         behind = "st.global" in submission.compiled(case).ptx
-        why = ". The PTX has stores, and each thread's `if` or loop skips them" if behind else ""
+        why = ". The PTX has stores, and each thread's `if` or loop skips them"
+        if not behind:
+            why = (". Nor has the PTX a store: the compiler drops one whose predicate or value is "
+                   "not set in each case")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
     if never.all():
         return f"no thread stores to {name}."
