@@ -384,6 +384,10 @@ def test_an_answers_own_comparison_is_not_asked():
 
         __hash__ = float.__hash__
 
+    class Whole(int):
+        def __float__(self) -> float:
+            return 8.0
+
     class Stranger:
         def __eq__(self, other: object) -> bool:
             return True
@@ -393,7 +397,12 @@ def test_an_answers_own_comparison_is_not_asked():
     group = answers({"sectors": 8, "pair": (1, 2), "word": "none"})
     good = {"sectors": 8.0, "pair": [1, 2], "word": "None"}
     assert group.run(Submission(good)) == "3 answers"
-    for name, value in (("sectors", Agreeable(7)), ("sectors", Stranger()), ("word", Stranger())):
+    for name, value in (
+        ("sectors", Agreeable(7)),
+        ("sectors", Whole(7)),
+        ("sectors", Stranger()),
+        ("word", Stranger()),
+    ):
         with pytest.raises(GateError):
             group.run(Submission(good | {name: value}))
 

@@ -16,4 +16,5 @@ WRONG = (
                                       "range(tidx, mX.shape[1], 128)"}, "the whole row"),
     Wrong("no barrier of the block", {"    cute.arch.sync_threads()\n" + WAIT: WAIT},
           "Race in shared memory"),
+    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip

@@ -22,4 +22,5 @@ WRONG = (
     Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no element"),
     Wrong("no logarithm", {"m_row + cute.math.log(s, fastmath=True)": "s"}, "plus its logarithm"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added again"),
+    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip
