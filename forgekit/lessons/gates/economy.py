@@ -112,6 +112,8 @@ QUANTITIES: dict[str, Quantity] = {
     "atomics": Quantity(
         "atomic requests", _sum("global_atomic_requests", "global_reduction_requests",
                                 "shared_atomic_requests"), 1.25, 2,
+        says="add up in the warp or in the block first: each request is a read, an addition and a "
+        "write in memory.",
     ),
     "threads": Quantity(
         "threads launched", launched_threads, 2, 1024,

@@ -22,5 +22,9 @@ WRONG = (
         "total += mW[k] *",
     ),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
-    Wrong("halo over its tile", {"sX[128 + tidx] = mX": "sX[127 + tidx] = mX"}, "35 of 1,000 elements differ"),
+    Wrong(
+        "halo over its tile",
+        {"sX[128 + tidx] = mX": "sX[127 + tidx] = mX"},
+        "35 of 1,000 elements differ",
+    ),
 )

@@ -52,6 +52,8 @@ would cost 32 wavefronts a load in place of one.
             "the element that *it* moves, not for the one that the thread has loaded.",
             lambda e: "writes mY" in e.text and "before its start" in e.text,
         ),
-        found("shared-race", "a thread reads what another may not have stored yet.", text=" reads "),
+        found(
+            "shared-race", "a thread reads what another may not have stored yet.", text=" reads "
+        ),
     ],
 )

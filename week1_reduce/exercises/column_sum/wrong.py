@@ -24,4 +24,12 @@ WRONG = (
         {"grid=(blocks, 1, 1)": "grid=(500, 1, 1)"},
         "decides how many threads",
     ),
+    Wrong(
+        "added in the type of x",
+        {
+            "total = Float32(0.0)": "total = mX.element_type(0.0)",
+            ADD: "total = (total + mX[m, col]).to(mX.element_type)",
+        },
+        "add in float32",
+    ),
 )

@@ -17,4 +17,5 @@ WRONG = (
     Wrong(
         "sum for mean", {"mMean[row] = mean": "mMean[row] = mean * count"}, "it is not divided by n"
     ),
+    Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "is divided by n − 1"),
 )

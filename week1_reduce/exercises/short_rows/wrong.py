@@ -13,4 +13,5 @@ WRONG = (
                            "size(gX, mode=[1]), 8)": "size(gX, mode=[1]), 32)",
                            ", threads_in_group=8": "", "(mX.shape[0], 16)": "(mX.shape[0], 4)"},
           "Sectors stored"),
+    Wrong("a sum of 32 lanes", {", threads_in_group=8": ""}, "the sum is that of four rows"),
 )  # fmt: skip

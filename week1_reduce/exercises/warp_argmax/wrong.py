@@ -33,6 +33,7 @@ WRONG = (
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
             f"    {line}\n" for line in SHUFFLES.splitlines())}, "which takes no part"),
     Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Threads launched"),
+    Wrong("no rule for ties", {INNER: INNER.replace(" or (value == largest and n < column)", ""), OUTER: OUTER.replace(" or (value == largest and n < column)", "")}, "but not of the first one"),
 )  # fmt: skip
 
 SAME = "a column is compared with itself only where nothing changes by taking it"

@@ -23,6 +23,7 @@ WRONG = (
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "these are the smallest"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
+    Wrong("filled with index 0", {"rI.fill(2**31 - 1)": "rI.fill(0)"}, "a wrong index is 0"),
 )  # fmt: skip
 
 EQUIVALENT = {
