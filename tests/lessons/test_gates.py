@@ -458,3 +458,10 @@ def test_places_in_a_students_code_stay():
     happened = GateError(_SAID.format(file="/home/ada/scale.py")).happened
     assert "\x1b" not in happened
     assert "--> /home/ada/scale.py:3:9\n  |\n3 |         fn(x, y)\n" in happened
+
+
+def test_an_atomic_operation_reads_its_counter():
+    e = exercise("week1/fix_the_counter")
+    report = e.grade(load(e, e.source.solution.replace("mY[0] = best", "mY[0] = best + 1.0")))
+    assert "result is wrong" in repr(report) and "no thread reads" not in repr(report)
+    assert "expected" in report.failure.happened  # got above expected, where no reason is known
