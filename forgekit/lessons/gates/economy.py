@@ -200,7 +200,11 @@ def economical(
             case = submission.case(make, size, dtype)
             shares = WarpShares()
             profile, after = submission.counted(case, shares)
-            check_values(submission, case, after)
+            try:
+                check_values(submission, case, after)
+            except GateError as failure:
+                failure.happened = f"Values has not run {case.label}.\n{failure.happened}"
+                raise
             assert submission.solution is not None
             ideal = _ideal(submission.solution, make, size, dtype, submission.arch)
             for key in QUANTITIES:

@@ -44,7 +44,7 @@ def values(
     """A group that runs all sizes, each in one of the types, and compares every result.
 
     A size that another group runs in an adversarial order is compared there; it runs in the usual
-    one only where that run is wrong. The calls that another group counts are compared here as well.
+    one only where that run is wrong.
 
     On a machine with a GPU each case that is right on the virtual GPU runs on the GPU as well; in
     this order, since a wrong access on a GPU can end the notebook's kernel.
@@ -77,10 +77,7 @@ def values(
         more = drawn_sizes(sizes, drawn, submission.seed, legal)
         every = list(dict.fromkeys([*sizes, *more]))  # one that was drawn may be known
         ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
-        calls = shared_out(every, dtypes, ordered)
-        counted = (call for group in submission.groups for call in group.counts if call[0] is make)
-        calls += [(of, size) for _, size, of in counted if (of, size) not in calls]
-        for dtype, size in calls:
+        for dtype, size in shared_out(every, dtypes, ordered):
             case = submission.case(make, size, dtype)
             for device in devices:
                 if device != "gpu" and right_in_other_orders(submission, case, tolerances):

@@ -20,6 +20,6 @@ WRONG = (
     Wrong(
         "in the loop, too",
         {"            second = cutlass.max(second, cutlass.min(first, value))\n": ""},
-        "With m = 1, n = 300, float32",
+        "Values has not run m =",
     ),
 )
