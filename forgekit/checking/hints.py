@@ -13,6 +13,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+EITHER = ", never stored or computed"  # of NaN, which fk.empty fills floats with
 _MAX_HINTS = 3
 _PIECE = 1 << 18
 _MAX_FOR_VALUES = 1 << 25  # above this many elements the whole-array comparisons are left out
@@ -35,7 +36,7 @@ def hints(
         tile: the kernel's tile over the last dimensions.
     """
     found = _of_values(got, want, codes, rtol, atol) if got.size <= _MAX_FOR_VALUES else []
-    found += _of_places(codes != 0)
+    found += of_places(codes != 0)
     if tile is not None:
         found += _of_tiles(codes != 0, tile)
     return tuple(found[:_MAX_HINTS])
@@ -70,9 +71,7 @@ def _of_values(got: Array, want: Array, codes: Array, rtol: float, atol: float) 
         opposite = bool((flat != expected).all())
         return ["every element of actual is the opposite of expected"] if opposite else []
     if flat.dtype.kind == "f" and np.isnan(flat).all():
-        return [
-            "actual is all NaN, as fk.empty leaves it: the kernel wrote nothing, or NaN everywhere"
-        ]
+        return [f"every element of actual is NaN{EITHER}"]
     if flat.size > 1 and (flat == flat[0]).all():
         return [f"every element of actual is {_formatted(flat[0])}"]
     with np.errstate(all="ignore"):
@@ -122,13 +121,14 @@ def _same_everywhere(wrong_values: Array) -> list[str]:
     if wrong_values.size < 2:
         return []
     if wrong_values.dtype.kind == "f" and np.isnan(wrong_values).all():
-        return ["every wrong element is NaN, as fk.empty leaves it"]
+        return [f"every wrong element is NaN{EITHER}"]
     if (wrong_values == wrong_values[0]).all():
         return [f"every wrong element is {_formatted(wrong_values[0])}"]
     return []
 
 
-def _of_places(wrong: Array) -> list[str]:
+def of_places(wrong: Array) -> list[str]:
+    """Where in an array the elements are that `wrong` marks."""
     total = int(np.count_nonzero(wrong))
     if total == wrong.size:
         return []  # the report's headline says so

@@ -16,21 +16,31 @@ _THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
 # A tensor's own facts that may be static, and calls that take a value apart without its number.
 _STATIC = {"layout", "shape", "stride", "element_type", "dtype", "memspace", "iterator", "type"}
 _STATIC_CALLS = {"type", "len", "isinstance"}
+_CLUSTER_CALLS = {"cluster_arrive", "cluster_arrive_relaxed", "cluster_wait", "map_dsmem_ptr",
+                  "store_async_dsmem"}  # fmt: skip
 # Attributes of a tensor in registers that store nothing in it.
 _READ = {"load", "layout", "shape", "stride", "element_type", "dtype", "type"}
 
 
 def find_mistakes(fn: object) -> list[str]:
     """The mistakes in `fn` and in the functions that it reaches, each with its line in a sentence:
-    tuples compared by `<`, registers that are read and that nothing is stored in.
+    tuples compared by `<`, registers that are read and that nothing is stored in, a cluster's
+    barrier or shared memory where no launch has `cluster=`.
 
     A tensor that is handed to any function but as a source or a predicate may be filled there.
     """
+    sources = list(reached_functions(fn))
+    launches = [n for s in sources for n in ast.walk(s.tree)
+                if isinstance(n, ast.Call) and _name_of(n.func) == "launch"]  # fmt: skip
+    alone = launches and not any(k.arg in (None, "cluster") for n in launches for k in n.keywords)
     return [
         f"{source.line(node).where}: {says}"
-        for source in reached_functions(fn)
-        for node, says in (*_tuples_compared(source.tree), *_never_filled(source.tree))
-    ]
+        for source in sources
+        for node, says in (
+            *_tuples_compared(source.tree), *_never_filled(source.tree),
+            *(_of_a_cluster(source.tree) if alone else ()),
+        )
+    ]  # fmt: skip
 
 
 def find_prints(fn: object) -> list[str]:
@@ -89,6 +99,14 @@ def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
         used_after = [n for n in uses if isinstance(n.ctx, ast.Load)]
         if used_after and reads.issuperset(used_after):
             yield where, f"nothing is ever stored in `{name}`, so it holds anything."
+
+
+def _of_a_cluster(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """The first call that needs other blocks of a cluster."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name_of(node.func) in _CLUSTER_CALLS:
+            yield node, "no launch has `cluster=`, so each block is a cluster of its own."
+            return
 
 
 def _name_of(func: ast.expr) -> str:

@@ -25,13 +25,15 @@ _CLOSE = 0.01  # of a metric or a fraction, the difference that is right: no mea
 
 @dataclass
 class Prediction:
-    """One number, or another value, said of a question; `answer` is None until it is known."""
+    """One number, or another value, said of a question; `answer` is None until it is known, and
+    `expected` what theory says where the answer is a measurement."""
 
     question: str
     said: Any
     metric: str = ""
     answer: Any = None
     factor: float = 1.0  # within which it is right, of a predicted time
+    expected: Any = None
 
     @property
     def open(self) -> bool:
@@ -46,11 +48,12 @@ class Prediction:
                 and self.answer / self.factor <= self.said <= self.answer * self.factor
             )
         roughly = bool(self.metric) or _is_fraction(self.answer)
-        return not self.open and _same(self.said, self.answer, roughly)
+        answers = (self.answer, self.expected) if self.expected is not None else (self.answer,)
+        return not self.open and any(_same(self.said, a, roughly) for a in answers)
 
-    def against(self, answer: Any) -> None:
-        """Print what was said beside the answer, and keep both."""
-        self.answer = answer
+    def against(self, answer: Any, expected: Any = None) -> None:
+        """Print what was said beside the answer and what theory expects, and keep them."""
+        self.answer, self.expected = answer, expected
         _keep(self)
         print(self)
 
@@ -60,6 +63,8 @@ class Prediction:
 
     @property
     def answer_text(self) -> str:
+        if self.expected is not None:
+            return f"{_text(self.expected)} expected, {_text(self.answer)} in this run"
         return "" if self.answer is None else _text(self.answer)
 
     def __repr__(self) -> str:
@@ -72,6 +77,8 @@ class Prediction:
         if self.right and _is_fraction(self.answer) and self.said != self.answer:
             within = f"a factor of {self.factor:.2f}" if self.factor > 1 else "1 %"
             verdict = f"right, within {within}; it is {self.answer_text}"
+        if self.expected is not None:
+            verdict = f"{'right: ' * self.right}{self.answer_text}"
         mark = ": " if self.right else "; "
         return f"{self.question}: you said {self.said_text}{mark}{verdict}"
 
@@ -191,6 +198,8 @@ def _is_fraction(value: Any) -> bool:
 
 
 def _equal(one: Any, other: Any, roughly: bool = False) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return one.strip().casefold() == other.strip().casefold()
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_equal, one, other))
     if roughly:

@@ -336,7 +336,7 @@ HINTS = [  # of a matrix
     (lambda e: broken(e, slice(3, None, 4)), "all mismatches lie in every 4th row, from 3 on"),
     (lambda e: broken(e, (3, 4)), "a single element differs"),
     (lambda e: e * NAN,
-     "actual is all NaN, as fk.empty leaves it: the kernel wrote nothing, or NaN everywhere"),
+     "every element of actual is NaN, never stored or computed"),
     (lambda e: e * 0, "every element of actual is 0"),
     (lambda e: e * 0 + 3, "every element of actual is 3"),
     (lambda e: e * 2, "actual is expected times 2"),
@@ -351,7 +351,7 @@ HINTS = [  # of a matrix
     (lambda e: e.reshape(-1).roll(-1).reshape(40, 1000),
      "actual is expected shifted: each value stands one place earlier"),
     (lambda e: broken(e, (slice(2, None), slice(2, None)), NAN),
-     "every wrong element is NaN, as fk.empty leaves it"),
+     "every wrong element is NaN, never stored or computed"),
 ]  # fmt: skip
 HINTS_ELSEWHERE = [
     (arange(1, 1025), lambda e: broken(e, slice(1, None, 2)),

@@ -304,6 +304,11 @@ def test_the_day_of_a_pass_shows_where_it_was_recorded():
     assert record("week0/four_loads") == Record()
 
 
+def test_the_course_s_own_solution_is_no_pass():
+    assert exercise(NAME).grade(exercise(NAME).reference())
+    assert not record(NAME).passed
+
+
 def test_the_last_pass_and_a_folder_without_exercises():
     for e in all_exercises():
         change(e.name, passed)

@@ -71,8 +71,8 @@ SUMS = {
     600001: "sum 1024x1, 4 loads",
 }
 SERVED: dict[tuple[Op, int], dict[int, str]] = {
-    ("sum", 2): SUMS | {2049: "sum 512x1, 2 loads", 600000: "sum 512x1, 2 loads",
-                        600001: "sum 512x1, 2 loads"},
+    ("sum", 2): SUMS
+    | {2049: "sum 512x1, 2 loads", 600000: "sum 512x1, 2 loads", 600001: "sum 512x1, 2 loads"},
     ("sum", 4): SUMS,
     ("softmax", 2): {
         16: "registers 16x8, 1 loads",

@@ -72,6 +72,14 @@ def test_what_was_said_stands_beside_the_answer(
     assert repr(fk.predictions()) == says
 
 
+def test_what_theory_expects_is_right_beside_the_answer(capsys):
+    for said, says in ((7.5, ": right: "), (7.1, ": right: "), (6, "; ")):
+        fk.predict("new maxima", said).against(7.1, expected=7.5)
+        assert capsys.readouterr().out.endswith(f"{says}7.50 expected, 7.10 in this run\n")
+    fk.predict("layout", "folded ").against("Folded")
+    assert capsys.readouterr().out.endswith(": right\n")
+
+
 def test_all_are_kept_the_first_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert repr(fk.predictions()) == "no predictions yet"
     assert "no predictions yet" in fk.predictions()._repr_mimebundle_()["text/html"]

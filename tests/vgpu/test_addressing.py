@@ -42,12 +42,12 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
     [
         # The thread has an element of its own: its index is wrong, a predicate would not help.
         (load(4), [zeros(8, 4)], [
-            "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], 4 bytes past its end.",
-            "x: float32 (8, 4) has 128 bytes.", "look at how the ind", "!more thread",
-            "!predicate",
+            "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], up to 4 bytes past its end.",
+            "x[7, 4] to x[0, 32] have the same address.", "x: float32 (8, 4) has 128 bytes.",
+            "look at how the ind", "!more thread", "!predicate",
         ]),
         (load(0), [zeros(20)], [  # a thread without an element
-            "thread (20, 0, 0) of block (0, 0, 0) reads x[20]", "`if i < x.shape[0]:`",
+            "thread (20, 0, 0) of block (0, 0, 0) reads x[20]", "`i < x.shape[0]`",
             "thread number 20",
         ]),
         (load(-4), [zeros(64)], ["does not count from the end"]),
@@ -57,7 +57,7 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
         ]),
         (ST, [zeros(16)], ["writes x[16]"]),
         (RED, [zeros(16)], ["updates x[16]"]),
-        (BEYOND, [zeros(4), zeros(4)], ["reads y[4], 4 bytes past its end"]),
+        (BEYOND, [zeros(4), zeros(4)], ["reads y[4], up to 4 bytes past its end"]),
         ("ld.global.b32 %r5, [%rd0+8727373545472]; ret;", [zeros(4)], [
             "which belongs to no tensor of this launch", "Tensors: x: float32 (4,).",
         ]),
@@ -65,15 +65,15 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
             "at address 0x0 (a null pointer)",
         ]),
         ("ld.global.b32 %r5, [%rd0]; ret;", [zeros(0, 4)], [
-            "reads x[0, 0], 4 bytes past its end.",
+            "reads x[0, 0], up to 4 bytes past its end.",
             "x: float32 (0, 4) has 0 bytes. An empty tensor has no element to access.",
         ]),
         ("mov.b64 %rd5, 4096; ld.global.b32 %r5, [%rd5]; ret;", [], ["Tensors: none."]),
         (load(2, "b8", 1).replace("%r5", "%rs5"), [np.zeros(33, np.uint8)], [
-            "reads x[33], 1 byte past its end",
+            "reads x[33], up to 1 byte past its end",
         ]),
         (AT.format(step=16) + VECTOR, [zeros(127)], [
-            "thread (31, 0, 0)", "reads x[124] and the 3 after it, 4 bytes past its end",
+            "thread (31, 0, 0)", "reads x[124] and the 3 after it, up to 4 bytes past its end",
         ]),
         (AT.format(step=4) + VECTOR, [zeros(8, 32)], [
             "Misaligned access", "thread (1, 0, 0) of block (0, 0, 0) reads 16 bytes at x[0, 1]",

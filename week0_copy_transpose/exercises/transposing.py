@@ -166,8 +166,9 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         looks_like(
             sizes_exchanged,
             "M and N are exchanged in the store's predicate: mY has N rows and M columns.",
+            unstored=True,
         ),
-        looks_like(with_the_loads_predicate, _STORE_PREDICATE),
+        looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
         looks_like(
             lambda x, y: in_tiles(x, turned=False),
             "the tiles have changed places, but inside each tile nothing is turned: the store has "

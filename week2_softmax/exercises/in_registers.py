@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from forgekit.lessons.gates import Counter, counters
+from forgekit.lessons.gates import Counter, counted, counters
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Group
@@ -42,7 +42,18 @@ def arithmetic(
         return measure
 
     gates = [
-        Counter(measure=of(pattern), called=called, at_most=most)
+        Counter(
+            of(pattern),
+            called,
+            at_most=most,
+            misconceptions=[
+                counted(
+                    lambda p, of=pattern: of == ARITHMETIC,
+                    "a product and a sum are two "
+                    "operations, or one as an FMA: `x * a + b` in float32.",
+                )
+            ],
+        )
         for pattern, called, most in limits
     ]
     return counters(make, size, gates, dtype, name="Arithmetic an element", look_at=look_at)

@@ -13,8 +13,8 @@ __all__ = ["NAN_FROM_NOTHING"]
 
 
 def _nan_of_numbers(e: Evidence) -> bool:
-    """Whether a result is NaN that should be a number."""
-    if not e.got:
+    """True if threads stored NaN where a number is expected."""
+    if not e.got or (e.never is not None and e.never.any()):
         return False
     position = next(iter(e.got))
     return bool((e.got[position].isnan() & ~e.case.expected[position].isnan()).any())

@@ -91,7 +91,8 @@ def _equal(got: Any, want: Any) -> bool:
     if isinstance(want, bool) or isinstance(got, bool):
         return got is want
     if isinstance(want, int | float) and isinstance(got, Real):
-        number = float.__float__(got) if isinstance(got, float) else float(got)  # not its own
+        of: Any = next((t for t in (float, int) if isinstance(got, t)), None)
+        number = of.__float__(got) if of else float(got)  # not the subclass's own
         return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
     if isinstance(want, str) and isinstance(got, str):
         return got.strip().lower() == want.strip().lower()

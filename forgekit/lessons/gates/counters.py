@@ -11,9 +11,12 @@ from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, expl
 from forgekit.lessons.gates.submission import Group, MakeCase, Submission
 from forgekit.lessons.gates.values import check_values
 from forgekit.profiling.waste import access_reason
+from forgekit.text import plural
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
+    from forgekit.profiling.profiled_lines import ProfiledLine
+    from forgekit.vgpu import AccessCounts
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def counters(
             if high or low:
                 evidence = Evidence(case=case, counts=counts)
                 raise GateError(
-                    _describe(gate, value, case.label) + line_of_most(counts, gate.measure, high),
+                    _describe(gate, value, case.label) + lines_of_most(counts, gate.measure, high),
                     explained(gate.misconceptions, evidence),
                     gate.look_at or look_at,
                 )
@@ -99,22 +102,62 @@ def _describe(gate: Counter, value: float, label: str) -> str:
     return f"{called}: {number(value)} with {label}; needed {' and '.join(bounds)}{more}."
 
 
-def line_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
-    """The line that most of a metric comes from, and why it takes so much where that is known."""
+def lines_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
+    """The lines that take more of a metric than they need or access elements again, each with the
+    reason; if there are none, the line with at least half of the metric."""
     if not high or not isinstance(measure, str):
         return ""
     try:
-        line = max(profile.all_lines, key=lambda line: line[measure])
-        share = line[measure] / max(sum(x[measure] for x in profile.all_lines), 1)
+        whole = max(sum(line[measure] for line in profile.all_lines), 1)
     except (KeyError, TypeError, ValueError, UsageError):
         return ""
-    if not line.source or share < 0.5:
-        return ""
     kind = "_".join(measure.split("_")[:2])
-    a = line.accesses.get(kind)
-    why = f"; {access_reason(a)}" if a is not None and a.units > a.ideal else ""
-    part = "All" if share > 0.999 else f"{100 * share:.0f} %"
-    return f"\n{part} of it at {line.where}: {line.text}{why}"
+    lines = [x for x in profile.all_lines if x.source and x[measure] >= 0.1 * whole]
+    reasons = {x.key: _excess(x.accesses.get(kind), measure) for x in lines}
+    if kind in ("global_load", "global_store"):
+        for key, again in _again(profile, lines, kind[7:]).items():
+            reasons[key] += again
+    named = [x for x in lines if reasons[x.key]] or [x for x in lines if x[measure] >= 0.5 * whole]
+    text = ""
+    for x in named[:4]:
+        part = "All" if x[measure] > 0.999 * whole else f"{100 * x[measure] / whole:.0f} %"
+        text += "\n" + "; ".join([f"{part} of it at {x.where}: {x.text}", *reasons[x.key]])
+    return text
+
+
+def _excess(a: AccessCounts | None, measure: str) -> list[str]:
+    """How a line's accesses exceed what they need."""
+    found = [access_reason(a)] if a is not None and a.units > a.ideal else []
+    if a is not None and measure.endswith("requests") and a.width < 16:
+        found.append(f"{plural(a.width, 'byte')} per lane")
+    return found
+
+
+def _again(
+    profile: Profile, lines: Sequence[ProfiledLine], kind: str
+) -> dict[tuple[str, int], list[str]]:
+    """Of each line that accesses elements several times, or elements of another line: how many."""
+    from forgekit.tracing.footprint import footprint
+
+    if profile.call is None:
+        return {}
+    kernel, args = profile.call
+    counts = {}
+    for x in lines:
+        touched = footprint(kernel, *args, kind=kind, line=x.source).touched
+        counts[x] = {name: of["count"] for name, of in touched.items()}
+    found: dict[tuple[str, int], list[str]] = {}
+    for x, mine in counts.items():
+        elements = sum(int((of > 0).sum()) for of in mine.values())
+        times = sum(int(of.sum()) for of in mine.values()) / max(elements, 1)
+        found[x.key] = [f"each element {_number(times)} times"] if times > 1.05 else []
+        for y, other in counts.items():
+            both = sum(
+                int(((of > 0) & (other[n] > 0)).sum()) for n, of in mine.items() if n in other
+            )
+            if x is not y and both:
+                found[x.key].append(f"line {y.number} {kind}s {both:,} of its elements as well")
+    return found
 
 
 def exact(value: float) -> str:

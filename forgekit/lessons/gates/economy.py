@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.errors import usage_error
-from forgekit.lessons.gates.counters import line_of_most
+from forgekit.lessons.gates.counters import lines_of_most
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import (
     CallKey,
@@ -43,7 +43,8 @@ class Quantity:
     Attributes:
         called: in words that stand before "are 12". measure: of a profile. factor: how many times
         the solution's are allowed, and slack how many more. line: the metric whose line is named.
-        says: what more than that means, true whatever the kernel. look_at: a picture of it.
+        says: what more than that means, true whatever the kernel; {mine} and {best} are the bytes
+        that a thread moves here and in the solution. look_at: a picture of it.
     """
 
     called: str
@@ -64,7 +65,14 @@ def launched_threads(p: Profile) -> int:
     return sum(math.prod(x.grid) * math.prod(x.block) for x in p.launches)
 
 
+def bytes_per_thread(p: Profile) -> float:
+    """Bytes of global memory that a thread loads and stores, on average."""
+    moved = p["global_load_bytes_asked"] + p["global_store_bytes_asked"]
+    return moved / max(launched_threads(p), 1)
+
+
 QUANTITIES: dict[str, Quantity] = {
+    "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "stored": Quantity(
         "bytes stored", _sum("global_store_bytes_asked"), 1, line="global_store_bytes_asked",
         says="elements are stored more than once: each belongs to one thread.",
@@ -83,7 +91,7 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "load_sectors": Quantity(
         "sectors loaded", _sum("global_load_sectors"), 1.25, 8, "global_load_sectors",
-        "the rest is fetched for bytes that nobody uses, or that another request had fetched.",
+        "the rest is fetched for bytes that no thread uses, or that another request has fetched.",
         "fk.coalescing(*{failed}, kind='load')",
     ),
     "store_sectors": Quantity(
@@ -93,12 +101,13 @@ QUANTITIES: dict[str, Quantity] = {
     "atomics": Quantity(
         "atomic requests", _sum("global_atomic_requests", "global_reduction_requests",
                                 "shared_atomic_requests"), 1.25, 2,
+        says="add up in the warp or in the block first: each request is a read, an addition and a "
+        "write in memory.",
     ),
-    "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "threads": Quantity(
         "threads launched", launched_threads, 1.5, 1024,
-        says="many of them have nothing to do, or hardly anything: their number follows from the "
-        "length.",
+        says="a thread moves {mine:.3g} bytes on average, and in the solution {best:.3g}: the "
+        "length decides how many threads the launch needs.",
     ),
     "shared_bytes": Quantity(
         "bytes of shared memory in all blocks",
@@ -175,7 +184,11 @@ def economical(
             case = submission.case(*call)
             shares = WarpShares()
             profile, after = submission.counted(case, shares)
-            check_values(submission, case, after)
+            try:
+                check_values(submission, case, after)
+            except GateError as failure:
+                failure.happened = f"Values has not run {case.label}.\n{failure.happened}"
+                raise
             assert submission.solution is not None
             ideal = _ideal(submission.solution, call, submission.arch, secret())
             for key in QUANTITIES:
@@ -207,8 +220,8 @@ def _compare(
     called = quantity.called[0].upper() + quantity.called[1:]
     raise GateError(
         f"{called}: {value:,.0f} with {label}; the solution needs {ideal[key]:,.0f}, and at most "
-        f"{most:,.0f} are allowed.{line_of_most(profile, why.line)}",
-        why.says,
+        f"{most:,.0f} are allowed.{lines_of_most(profile, why.line)}",
+        why.says.format(mine=bytes_per_thread(profile), best=ideal["bytes_per_thread"]),
         why.look_at or "fk.profile(*{failed})",
     )
 
@@ -243,4 +256,5 @@ def _ideal(
     shares = WarpShares()
     profile, _ = Submission(solution(), arch).counted(case, shares)
     found = {key: quantity.measure(profile) for key, quantity in QUANTITIES.items()}
-    return {**found, "unevenness": shares.unevenness}
+    more = {"unevenness": shares.unevenness, "bytes_per_thread": bytes_per_thread(profile)}
+    return found | more

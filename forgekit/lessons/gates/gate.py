@@ -34,6 +34,10 @@ class GateError(Exception):
         self.happened = _plain(self.happened)
 
 
+class UnexplainedError(GateError):
+    """A wrong result whose cause nothing proves."""
+
+
 def _plain(text: str) -> str:
     """Without colours, and without places that are not in a student's code."""
     shown = without_colours(text)
@@ -48,7 +52,8 @@ class Evidence:
     kinds: of the sanitizer's findings or of the error that stopped the kernel (such as
     "shared-race", "out-of-bounds"); hints: facts about wrong values, as `fk.check` gives them;
     got: parameter's position -> the tensor after the run; case: the call; counts: the profile;
-    error: what stopped the kernel; time: the predicted one. What does not apply is empty or None.
+    error: what stopped the kernel; time: the predicted one; never: the wrong elements of the first
+    wrong result that no thread stored. Fields that do not apply are empty or None.
     """
 
     kinds: tuple[str, ...] = ()
@@ -59,6 +64,7 @@ class Evidence:
     counts: Any = None
     error: KernelError | None = None
     time: Any = None
+    never: Any = None
 
 
 @dataclass(frozen=True)
@@ -102,26 +108,42 @@ def counted(when: Callable[[Any], bool], says: str) -> Misconception:
 
 
 def looks_like(
-    alternative: Callable[..., Any], says: str, *, rtol: float | None = None
+    alternative: Callable[..., Any],
+    says: str,
+    *,
+    rtol: float | None = None,
+    unstored: bool = False,
 ) -> Misconception:
-    """The first result is wrong, and just what a certain mistake would give.
+    """The first wrong result is just what a certain mistake would give.
 
-    alternative: of the call's arguments, what the first expected tensor would then hold. rtol: how
+    alternative: of the call's arguments, what the first expected tensor would then hold, or a tuple
+    with an entry for each expected tensor: None for those that the mistake leaves right. rtol: how
     far the two may differ where the mistake lets roundings grow; by default as far as the call's
-    right result may.
+    right result may. unstored: NaN in `alternative` stands for elements that no thread stores;
+    without it, a result with wrong elements that no thread stored does not fit.
     """
 
     def when(e: Evidence) -> bool:
         from forgekit.checking.compare import compare
 
-        if not e.got:
+        tolerances, results = e.case.tolerances, list((e.got or {}).items())
+        wrong = (not compare(of, e.case.expected[k], **tolerances).ok for k, of in results)
+        number = next((n for n, bad in enumerate(wrong) if bad), None)
+        if number is None:
             return False
-        position, tolerances = next(iter(e.got)), e.case.tolerances
-        got = e.got[position]
-        if compare(got, e.case.expected[position], **tolerances).ok:
-            return False  # it is another result that is wrong
+        got, made = results[number][1], alternative(*e.case.args)
         allowed = tolerances if rtol is None else tolerances | {"rtol": rtol}
-        return compare(got, alternative(*e.case.args), **allowed).ok
+        if number or isinstance(made, tuple):
+            made = made[number] if isinstance(made, tuple) else None
+        if made is None:
+            return False
+        if unstored:
+            if e.never is None or not e.never.any() or not made[e.never].isnan().all():
+                return False
+            got, made = got.masked_fill(e.never, 0), made.masked_fill(e.never, 0).to(got.dtype)
+        elif e.never is not None and e.never.any():
+            return False
+        return compare(got, made, **allowed).ok
 
     return Misconception(says, when)
 

@@ -36,9 +36,9 @@ def _of_one_mode(o: Any, unit: str) -> str:
             if o.width > 1:
                 length += f" divided by {o.width}, rounded down"
             return (
-                f"nothing keeps the threads beyond the last {unit} away from memory: all "
-                f"{without:,} of them are here. What has to be asked is whether the number of the "
-                f"{unit} is less than the length, {length}."
+                f"all {without:,} threads beyond the last {unit} access memory: there is no "
+                f"predicate, or its bound is too large. The number of the {unit} has to be less "
+                f"than {length}."
             )
         first, last = int(o.threads.min()), int(o.threads.max())
         who = f"thread {first:,}" if first == last else f"threads {first:,} to {last:,}"

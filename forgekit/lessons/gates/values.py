@@ -5,13 +5,27 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forgekit.checking.hints import EITHER, of_places
 from forgekit.errors import KernelError
-from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
+from forgekit.lessons.gates.gate import (
+    Evidence,
+    GateError,
+    Misconception,
+    UnexplainedError,
+    explained,
+)
 from forgekit.lessons.gates.overrun import overrun_diagnosis
 from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission, secret
-from forgekit.text import plural
+from forgekit.text import Table, plural
+
+if TYPE_CHECKING:
+    from forgekit.checking.check_report import CheckReport
+
+_SMALL = 64  # elements of a result
 
 _LONG = 20_000  # a longer size of `beyond` is not exceeded: its call alone takes long enough
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
@@ -71,8 +85,23 @@ def values(
         for dtype, size in shared_out(every, dtypes, ordered):
             case = submission.case(make, size, dtype)
             for device in devices:
-                if device == "gpu" or not right_in_other_orders(submission, case, tolerances):
+                if device != "gpu" and right_in_other_orders(submission, case, tolerances):
+                    continue
+                try:
                     one(submission, case, device)
+                except UnexplainedError as failure:
+                    if not drawn or device == "gpu":
+                        raise
+                    small = _smallest(submission, make, size, dtype, legal, tolerances)
+                    if small is case:
+                        raise
+                    try:
+                        args = submission.run(small)
+                        check_values(submission, small, args, device, None, look_at, tolerances)
+                    except GateError as smaller:
+                        smaller.happened += f"\nSo is the result with {case.label}."
+                        raise smaller from None
+                    raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
         return f"{plural(len(every), 'size')} in {types}{on_gpu}"
@@ -158,25 +187,28 @@ def check_values(
     case: Case,
     args: dict[int, Any],
     device: str = "virtual",
-    misconceptions: Sequence[Misconception] = (),
+    misconceptions: Sequence[Misconception] | None = (),
     look_at: str = SHOW,
     tolerances: dict[str, Any] | None = None,
 ) -> None:
     """Compare what a call left in its arguments with what is expected.
 
+    misconceptions: None names no reason at all: in a very small call many mistakes look alike.
+
     Raises:
         GateError: an output is wrong, or an input has changed.
     """
+    import torch
+
+    from forgekit.checking.check_report import MISSING
     from forgekit.checking.compare import compare
 
+    names = [p.name for p in submission.compiled(case, device).parameters]
     changed = _changed_input(args, case)
     if changed is not None:
-        raise GateError(
-            f"With {case.label} the kernel has changed its input, argument {changed + 1}.",
-            look_at="Write only into the output; what is used in between has to hold in the end "
-            "what it held before.",
-        )
-    names = [p.name for p in submission.compiled(case, device).parameters]
+        change = _changed_error(names[changed], case.args[changed], args[changed].cpu(), case.label)
+        if case.args[changed].is_floating_point():  # of a counter the results tell more
+            raise change
     for position, want in case.expected.items():
         report = compare(
             args[position].cpu(), want, name=names[position], max_shown=3, tile=case.tile,
@@ -186,17 +218,113 @@ def check_values(
             continue
         got = {k: args[k].cpu() for k in case.expected}
         where = " on the GPU (on the virtual GPU it is right)" if device == "gpu" else ""
-        happened = f"With {case.label} the result is wrong{where}.\n{report}"
+        never = None if device == "gpu" else _never_stored(submission, case, position, report.codes)
+        shown = str(report)
+        if never is not None:
+            left, bad = int(never.sum()), report.wrong
+            some = f", {left:,} of them never stored" if left < bad else ", never stored"
+            shown = shown.replace(EITHER, some if left else ", stored by threads")
         kinds, found = _findings(submission, case) if device == "virtual" else ((), "")
-        if found:
-            happened += f"\n\nThe sanitizer says of this very call:\n{found}"
-        evidence = Evidence(kinds, report.hints, str(report), got, case)
-        likely = _written(submission) or explained(misconceptions, evidence)
-        if not likely and not found:
-            partly = device == "gpu" or "unwritten-output" in kinds  # a NaN may be computed, too
-            likely = _unwritten(submission, case, got[position], partly)
+        blank = None if never is None else never & torch.from_numpy(report.codes >= MISSING)
+        evidence = Evidence(kinds, report.hints, shown, got, case, never=blank)
+        likely = _written(submission) or explained(misconceptions or (), evidence)
+        if not likely and not found and misconceptions is not None:
+            likely = _unstored(submission, case, names[position], never)
             likely = likely or _unread(submission, case)
-        raise GateError(happened, likely, look_at)
+        if not likely:
+            shown = shown.partition("\n  first mismatches")[0] + _sketch(
+                got[position], want, report
+            )
+        happened = f"With {case.label} the result is wrong{where}.\n{shown}"
+        if found:
+            happened += f"\n\nThe sanitizer reports for this call:\n{found}"
+        kind = GateError if likely or found else UnexplainedError
+        raise kind(happened, likely, look_at)
+    if changed is not None:
+        raise change
+
+
+def _smallest(
+    submission: Submission,
+    make: MakeCase,
+    size: tuple[int, ...],
+    dtype: str,
+    legal: Callable[..., tuple[int, ...]] | None,
+    tolerances: dict[str, float],
+) -> Case:
+    """The smallest case with a wrong result that halving the sizes in turn finds; a case of at most
+    64 elements is small enough."""
+    from forgekit.checking.compare import compare
+
+    if max(v.numel() for v in submission.case(make, size, dtype).expected.values()) <= _SMALL:
+        return submission.case(make, size, dtype)
+
+    def wrong(of: tuple[int, ...]) -> bool:
+        try:
+            case = submission.case(make, of, dtype)
+            args = submission.run(case)
+        except Exception:  # stopped, or no size of the exercise: another mistake
+            return False
+        chosen = case.tolerances | tolerances
+        return not all(compare(args[k], v, **chosen).ok for k, v in case.expected.items())
+
+    for mode in range(len(size)):
+        low = 0
+        while size[mode] - low > 1:
+            middle = (low + size[mode]) // 2
+            tried = (*size[:mode], middle, *size[mode + 1 :])
+            tried = legal(*tried) if legal else tried
+            if tried[mode] < size[mode] and wrong(tried):
+                size = tried
+            else:
+                low = middle
+    return submission.case(make, size, dtype)
+
+
+def _sketch(got: Any, want: Any, report: CheckReport) -> str:
+    """What was got above what was expected: at most 3 rows of 6, wrong elements marked `*`."""
+    wrong = np.atleast_2d(report.codes != 0).reshape(-1, report.shape[-1] if report.shape else 1)
+    begins = [max(0, at - 1) for at in np.argwhere(wrong)[0].tolist()]
+    rows, columns = (
+        range(max(0, min(begin, length - most)), min(length, begin + most))
+        for begin, length, most in zip(begins, wrong.shape, (3, 6), strict=True)
+    )
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        place = f"row {row} " if len(wrong) > 1 else ""
+        for name, values in (("got", got), ("expected", want)):
+            of = values.reshape(wrong.shape)[row]
+            marks = ("*" if name == "got" and wrong[row, c] else " " for c in columns)
+            cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
+            lines.append((place + name, *cells))
+    heads = (report.name or "", *(f"[{c}] " for c in columns))
+    return "".join(f"\n  {line.rstrip()}" for line in Table(heads, lines).lines())
+
+
+def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
+    """Of an argument that must hold after the call what it held before."""
+    at = tuple((after.nan_to_num() != before.nan_to_num()).nonzero()[0].tolist())
+    place = f"{name}[{', '.join(map(str, at))}]"
+    return GateError(
+        f"With {label} the kernel has changed its input {name}: {place} was "
+        f"{before[at].item():.7g} and is {after[at].item():.7g}.",
+        look_at=f"Store only to the outputs. If the kernel needs {name} in between, it has to "
+        "restore the old value before it ends.",
+    )
+
+
+def _never_stored(submission: Submission, case: Case, position: int, codes: Any) -> Any:
+    """The wrong elements of an output that no thread stores; None where too many to look at."""
+    import torch
+
+    from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
+
+    run = submission.compiled(case)
+    if max(v.numel() for v in case.args if hasattr(v, "numel")) > MOST_ELEMENTS:
+        return None
+    name = run.parameters[position].name
+    found = footprint(run, *submission.arguments(case).values(), tensor=name, kind="store")
+    return torch.from_numpy((found.touched[name]["count"] == 0) & (codes != 0))
 
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
@@ -225,9 +353,10 @@ def _unread(submission: Submission, case: Case) -> str:
     sizes = {k: value.numel() for k, value in enumerate(case.args) if hasattr(value, "numel")}
     if max(sizes.values()) > MOST_ELEMENTS:
         return ""
-    touched = footprint(run, *submission.arguments(case).values(), kind="load").touched
+    touched = footprint(run, *submission.arguments(case).values()).touched
     inputs = [run.parameters[k].name for k, n in sizes.items() if n and k not in case.expected]
-    never = [name for name in inputs if not touched[name]["count"].any()]
+    read = {name: of["loads"] + of["atomics"] for name, of in touched.items()}
+    never = [name for name in inputs if not read[name].any()]
     if not never:
         return ""
     dropped = ""
@@ -239,45 +368,35 @@ def _unread(submission: Submission, case: Case) -> str:
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
 
-def _unwritten(submission: Submission, case: Case, got: Any, partly: bool) -> str:
-    """What the launch itself says of elements that still hold the poison: nothing was stored, or,
-    if some were certainly not, fewer threads than elements were launched and those beyond them are
-    the ones missing."""
-    from forgekit.tensors import poison
-
-    blank = got.isnan() if got.is_floating_point() else got == poison(got.dtype)
-    if not blank.any():
+def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
+    """Which elements no thread stores, and why where the launch or the PTX shows it."""
+    if never is None or not never.any():
         return ""
     profile, _ = submission.counted(case)
+    if not profile.launches:
+        return "no kernel is launched: the host function ends without a `.launch(…)`."
     stores = profile["global_store_requests"] + profile["global_atomic_requests"]
     if not stores + profile["global_reduction_requests"]:
         behind = "st.global" in submission.compiled(case).ptx
-        why = ", for the predicate of its stores is never true" if behind else ""
+        why = ". The PTX has stores, and each thread's `if` or loop skips them"
+        if not behind:
+            why = (". Nor has the PTX a store: the compiler drops one whose predicate or value is "
+                   "not set in each case")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
-    if not partly:
-        return ""
-    if got.dim() == 2 and len(profile.launches) == 1:
-        return _box(~blank, profile.launches[0])
-    threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
-    missing = blank.reshape(-1).nonzero().reshape(-1)
-    if got.dim() == 1 and threads < got.numel() and int(missing[0]) == threads:
-        return (
-            f"{threads:,} threads are launched for {got.numel():,} elements, and what is missing "
-            "begins where they end."
-        )
-    return ""
-
-
-def _box(written: Any, launch: Any) -> str:
-    """Of a matrix whose first rows and columns alone are written."""
-    rows, columns = (int(written.any(dim).sum()) for dim in (1, 0))
-    if not rows or not written[:rows, :columns].all() or rows * columns != written.sum():
-        return ""
-    (across, down), of = (launch.grid[k] * launch.block[k] for k in (0, 1)), written.shape
-    return (
-        f"what is written is the first {rows:,} of {of[0]:,} rows and {columns:,} of {of[1]:,} "
-        f"columns; the launch has {across:,} threads in x and {down:,} in y."
+    if never.all():
+        return f"no thread stores to {name}."
+    at = ", ".join(map(str, never.nonzero()[0].tolist()))
+    lie = "all mismatches lie"
+    which = "".join(x.replace(lie, ", all") for x in of_places(never.numpy()) if lie in x)
+    which = (
+        f"no thread stores {int(never.sum()):,} of the {plural(never.numel(), 'element')} of "
+        f"{name}{which}; the first of them is {name}[{at}]."
     )
+    threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
+    first = int(never.reshape(-1).nonzero()[0])
+    if never.dim() == 1 and threads < never.numel() and first == threads:
+        which += f" The launch has {plural(threads, 'thread')}: fewer threads than elements."
+    return which
 
 
 def _changed_input(args: dict[int, Any], case: Case) -> int | None:

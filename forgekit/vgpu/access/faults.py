@@ -103,13 +103,14 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
     if offset < 0:
         side = f"{_bytes(-offset)} before its start"
     else:
-        side = f"{_bytes(offset + width - size)} past its end"
+        side = f"up to {_bytes(offset + width - size)} past its end"
     empty = "" if size else " An empty tensor has no element to access."
-    element = info.coordinate(from_first)
+    element, same = info.coordinate(from_first), info.same_address(from_first)
     error = _error(
         m, bad, "out-of-bounds", "Out of bounds",
         f"{kind} {element}{_more(width, info.itemsize)}, {side}.\n"
-        f"  {info} has {_bytes(size)}.{empty}",
+        + (f"  {same} {'have' if ' to ' in same else 'has'} the same address.\n" if same else "")
+        + f"  {info} has {_bytes(size)}.{empty}",
         _out_of_bounds_advice(m, _first(m, bad), info, from_first), f"{element} of {info}",
     )  # fmt: skip
     error.overrun = _overrun(m, address, bad, width, info, value - from_first)
@@ -155,7 +156,7 @@ def _out_of_bounds_advice(
     if number < elements:
         return (
             f"There {_elements(elements)}, and this is thread number {number:,}, counted over "
-            "all blocks: look at how the index is computed, and at the sizes and strides it uses."
+            "all blocks: look at how the index is computed."
         )
     if index != number:
         return (
@@ -164,8 +165,8 @@ def _out_of_bounds_advice(
         )
     return (
         f"There {_elements(elements, 'only ')}, and this is thread number {number:,}, counted over "
-        "all blocks. A thread without an element needs a predicate, such as "
-        f"`if i < {info.name}.shape[0]:`."
+        f"all blocks. Only threads whose predicate `i < {info.name}.shape[0]` is true have "
+        "an element."
     )
 
 

@@ -76,6 +76,22 @@ class TensorInfo:
         within = f" + {rest} bytes" if rest else ""
         return f"{self.name}[{text}]{gap}{within}"
 
+    def same_address(self, byte_offset: int) -> str:
+        """`x[7, 4] to x[0, 32]`: the other coordinates of a byte of a row-major matrix; else ""."""
+        element, rest = divmod(byte_offset, self.itemsize)
+        if (
+            len(self.shape) != 2
+            or rest
+            or element < 0
+            or self.strides[0] < 1
+            or self.strides[1] != 1
+        ):
+            return ""
+        rows = range(element // self.strides[0], -1, -1)
+        every = [f"{self.name}[{row}, {element - row * self.strides[0]}]" for row in rows]
+        other = [place for place in every if place != self.coordinate(byte_offset)]
+        return " to ".join(other[:: len(other) - 1] if len(other) > 1 else other)
+
 
 @dataclass(frozen=True)
 class Region:

@@ -116,6 +116,18 @@ KERNEL_BODIES = {
     tXpX = cute.make_rmem_tensor((3,), cutlass.Boolean)
     tXpX[0] = t < 3
     cute.copy(atom, tXgX, tXgY, pred=tXpX)  # wrong"""),
+    "predicate_of_one_boolean": ("copy-predicate", """
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
+    tXgX = cute.zipped_divide(cute.local_tile(a, (8,), (t,)), (1,))
+    tXgY = cute.zipped_divide(cute.local_tile(b, (8,), (t,)), (1,))
+    cute.copy(atom, tXgX, tXgY, pred=t < 3)  # wrong"""),
+    "nested_in_another_way": ("copy-shape", """
+    values = cute.make_rmem_tensor(((4,), 2), a.element_type)
+    total = values.load() * cute.local_tile(a, (4,), (t,)).load()  # wrong
+    b[t] = total[0]"""),
+    "reduced_value": ("raw-value", """
+    total = cute.local_tile(a, (4,), (t,)).load().reduce(cute.ReductionOp.ADD, 0.0, 0)
+    b[t] = total.to(b.element_type)  # wrong"""),
     "copy_ranks_differ": ("copy-shape", """
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
     tXgX = cute.local_tile(a, (4,), (t,))

@@ -6,7 +6,7 @@ GRID = "grid=(blocks, 1, 1)"
 
 WRONG = (
     Wrong("b forgotten", {"mA[i] + mB[i]": "mA[i]"}, "b is not added"),
-    Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "what is missing begins where they end"),
-    Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "their number follows from the length"),
+    Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "fewer threads than elements"),
+    Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "decides how many threads"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched"),
 )  # fmt: skip

@@ -144,7 +144,7 @@ def _values() -> Group:
             looks_like(lambda x, y, z, a: x.float() + a * y.float(), "`a` belongs to `x`."),
             looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "`a` is for `x` alone."),
             looks_like(_sizes_exchanged, "the sizes are exchanged: the row is compared with the "
-                       "number of columns, and the column with that of rows."),
+                       "number of columns, and the column with that of rows.", unstored=True),
             looks_like(_overflowed, "the product is rounded to float16, and is too large for "
                        "it. Convert both to Float32 first, and back once, at the end."),
             _unguarded("reads", "this load has no predicate: vectors outside of the matrix are "

@@ -28,7 +28,7 @@ WRONG = (
           "has to ask for the coordinate of vector `v`"),
     Wrong("exchanged", {"0, 0], shape)": "0, 0], (shape[1], shape[0]))"}, "the sizes are exchanged"),
     Wrong("the other way round", {_PREDICATE: "cute.elem_less(shape, tXcX[(0, v), 0, 0])"},
-          "the predicate of its stores is never true"),
+          "each thread's `if` or loop skips them"),
     Wrong("one row too many",
           {_PREDICATE: "cute.elem_less(tXcX[(0, v), 0, 0], (shape[0] + 1, shape[1]))"},
           "the row after the last is let through"),

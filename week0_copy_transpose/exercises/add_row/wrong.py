@@ -21,6 +21,6 @@ WRONG = (
     Wrong(
         "a fixed grid",
         {"grid = " + GRID: "grid = (64, 64, 1)"},
-        "their number follows from the length",
+        "decides how many threads",
     ),
 )

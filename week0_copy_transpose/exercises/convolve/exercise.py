@@ -71,6 +71,8 @@ a thread, from registers, are the next step.
         looks_like(lambda x, w, y: _filtered(x, w[:-1]), "the last element of w is left out."),
         looks_like(lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x, "w[0] is left out."),
         halo_missing(31),
-        found("shared-race", "a thread reads what another may not have stored yet."),
+        found(
+            "shared-race", "a thread reads what another may not have stored yet.", text=" reads "
+        ),
     ],
 )

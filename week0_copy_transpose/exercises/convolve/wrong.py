@@ -34,4 +34,9 @@ WRONG = (
         {"make_layout(128 + 31)": "make_layout(224)"},
         "64 floats more than a block",
     ),
+    Wrong(
+        "halo over its tile",
+        {"sX[128 + tidx] = mX": "sX[127 + tidx] = mX"},
+        "35 of 1,000 elements differ",
+    ),
 )

@@ -180,7 +180,8 @@ def _compilations(submission: Submission) -> str:
         }
         raise GateError(
             f"Compilations: {count} for {shapes}; needed 2, one for N = 48 and one for N = 33.",
-            reasons.get(count, "the key holds something that changes from call to call."),
+            reasons.get(count, ""),
+            "Count how often one call of `run` calls `compile`, and compare the keys of two calls.",
         )
     return f"{len(_BOTH)} calls, 2 compilations"
 

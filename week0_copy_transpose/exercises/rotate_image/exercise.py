@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.gates import Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..practice import numbers, picture
@@ -48,12 +48,13 @@ would cost 32 wavefronts a load in place of one.
         looks_like(lambda x, y: x.rot90(1), "that is a quarter turn the other way."),
         looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "that is a quarter turn the other way."),
         looks_like(lambda x, y: x.T.flip((0, 1)), "rows and columns both run backwards."),
-        found(
-            "out-of-bounds",
+        Misconception(
             "the column that is stored to is below 0, so x has no such row: the store asks for "
             "the element that *it* moves, not for the one that the thread has loaded.",
-            text="before its start",
+            lambda e: "writes mY" in e.text and "before its start" in e.text,
         ),
-        found("shared-race", "a thread reads what another may not have stored yet."),
+        found(
+            "shared-race", "a thread reads what another may not have stored yet.", text=" reads "
+        ),
     ],
 )

@@ -30,4 +30,9 @@ WRONG = (
         {INSIDE: "if row0 + ty + k < M and col0 + tx < N:"},
         "for the element that *it* moves",
     ),
+    Wrong(
+        "rows from below",
+        {"mX[row0 + ty + k, col0 + tx]": "mX[M - 2 - (row0 + ty + k), col0 + tx]"},
+        "reads mX[-1, 0], 16 bytes before its start",
+    ),
 )

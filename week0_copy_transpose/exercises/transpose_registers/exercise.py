@@ -145,6 +145,7 @@ of eight, the shared tile is still the answer.
                     _sizes_exchanged,
                     "M and N are exchanged in the predicate: i counts squares down the M rows of "
                     "X, j along its N columns.",
+                    unstored=True,
                 ),
                 looks_like(lambda x, y: x, "the kernel copies: nothing is turned."),
                 looks_like(functools.partial(_mirrored, upper=True), _OVERWRITTEN),

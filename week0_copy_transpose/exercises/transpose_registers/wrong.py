@@ -66,6 +66,6 @@ WRONG = (
     Wrong(
         "a doubled grid",
         {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-        "many of them have nothing to do",
+        "a thread moves",
     ),
 )  # fmt: skip

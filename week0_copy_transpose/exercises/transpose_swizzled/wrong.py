@@ -42,5 +42,5 @@ WRONG = (
         "one tile is enough",
     ),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-          "many of them have nothing to do"),
+          "a thread moves"),
 )  # fmt: skip

@@ -170,9 +170,9 @@ is the same, next to nothing, because there is one last tile, however long the v
                            "n // vec counts vectors, and the index counts elements."),
                 looks_like(_whole_vectors, "nobody copies the elements after the last whole "
                            "vector, or copies them to the wrong index: the first of them is number "
-                           "n // vec * vec, on both sides."),
+                           "n // vec * vec, on both sides.", unstored=True),
                 looks_like(_first_of_the_rest, "of the elements that are left over, only the first "
-                           "is copied."),
+                           "is copied.", unstored=True),
                 Misconception(
                     "the sizes in float32 were right: look at what depends on the type. 16 bytes "
                     "are 4 elements of float32, and 8 of this type.",

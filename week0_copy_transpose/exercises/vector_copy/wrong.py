@@ -13,7 +13,7 @@ WRONG = (
     Wrong("shifted", {"gX[(None, i)].load()": "gX[(None, i + 1)].load()"},
           "thread i reaches vector i + 1"),
     Wrong("a predicate for more", {"if i < n % vec": "if i < n"}, "and there are n % vec"),
-    Wrong("a fixed grid", {"grid=(blocks": "grid=(64"}, "their number follows from the length"),
+    Wrong("a fixed grid", {"grid=(blocks": "grid=(64"}, "decides how many threads"),
     Wrong("rest forgotten", {_REST: ""}, "nobody copies"),
     Wrong("rest from the front", {"mX[n // vec * vec + i]": "mX[n // vec + i]"},
           "read from the wrong place"),

@@ -110,6 +110,7 @@ begin at a multiple of 8 elements costs a fifth sector each request; there is no
             ),
             "what is never written is just what x does not have: the predicate of x's element "
             "must not keep the thread from storing its 0.",
+            unstored=True,
         ),
         looks_like(
             lambda x, top, left, y: _window(x, top, left).masked_fill(

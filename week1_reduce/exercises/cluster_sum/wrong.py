@@ -45,6 +45,7 @@ WRONG = (
           "asks for 4 blocks per cluster"),
     Wrong("another barrier of the cluster", {"    if rank == 0 and": ARRIVE + WAIT + "    if rank == 0 and"},
           "at most 2 barriers of the cluster"),
+    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 17: no predicate": "all threads of a block send the same sum to the same place"}

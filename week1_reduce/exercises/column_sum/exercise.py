@@ -1,5 +1,9 @@
 """Puzzle week1/column_sum: the mirror image of a thread a row."""
 
+import functools
+
+import torch
+
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
@@ -32,6 +36,8 @@ does not matter to a warp.
         looks_like(lambda x, y: x[-1], "only the last row is in the result: each element replaces "
                    "the sum in place of being added."),
         looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is left out."),
+        looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition is rounded to the type "
+                   "of x: add in float32."),
         looks_like(lambda x, y: x.double().sum(0) + 1, "the sum does not begin at 0."),
     ],
 )  # fmt: skip

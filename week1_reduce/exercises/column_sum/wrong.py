@@ -22,7 +22,7 @@ WRONG = (
     Wrong(
         "a fixed grid",
         {"grid=(blocks, 1, 1)": "grid=(500, 1, 1)"},
-        "Blocks: 500",
+        "decides how many threads",
     ),
     Wrong(
         "one block",
@@ -31,5 +31,13 @@ WRONG = (
             "grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
         },
         "asks for one thread per column, which makes 12",
+    ),
+    Wrong(
+        "added in the type of x",
+        {
+            "total = Float32(0.0)": "total = mX.element_type(0.0)",
+            ADD: "total = (total + mX[m, col]).to(mX.element_type)",
+        },
+        "add in float32",
     ),
 )

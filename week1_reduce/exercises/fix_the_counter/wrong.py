@@ -8,7 +8,7 @@ RESET = "            mCount[0] = 0\n"
 ALL = FENCE + COUNT + FENCE
 
 WRONG = (
-    Wrong("as given", {ALL: COUNT, RESET: ""}, "changed its input, argument 2"),
+    Wrong("as given", {ALL: COUNT, RESET: ""}, "changed its input mCount"),
     Wrong("set back alone", {ALL: COUNT}, "before it sees the part"),
     Wrong("no fence behind", {COUNT + FENCE: COUNT}, "taken notice of"),
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":

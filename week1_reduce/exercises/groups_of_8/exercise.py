@@ -37,12 +37,15 @@ lines. Short rows are served this way: a warp for four rows of 8.
     count=[(100,), (20_000,)],
     dtypes=("float32", "float16"),
     misconceptions=[
+        looks_like(lambda x, y: torch.nn.functional.pad(_groups(x).sum(1), (0, -len(y) % 4)).reshape(
+            -1, 4).sum(1).repeat_interleave(4)[: len(y)], "other groups are in each sum: a shuffle by 8 or more "
+            "leaves the group."),
         looks_like(lambda x, y: x[::8], "each sum is the first element of its group alone."),
         looks_like(lambda x, y: _groups(x)[:, :4].sum(1), "only the first four of each group are in "
                    "its sum."),
         looks_like(lambda x, y: _groups(x)[:, ::2].sum(1), "every other element is missing: lanes "
                    "next to each other are never added."),
-        looks_like(lambda x, y: _groups(x).sum(1) + _groups(x).sum(1).roll(-1), "two groups are in "
-                   "each sum: a shuffle by 8 leaves the group."),
+        looks_like(lambda x, y: _groups(x).sum(1) + _groups(x).sum(1).roll(-1), "other groups are in "
+                   "each sum: a shuffle by 8 or more leaves the group."),
     ],
 )  # fmt: skip

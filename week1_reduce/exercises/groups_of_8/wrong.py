@@ -14,10 +14,11 @@ SHARED = """    smem = cutlass.memory.SmemAllocator()
 WRONG = (
     Wrong("two steps", {"range_constexpr(3)": "range_constexpr(2)"}, "every other element is missing"),
     Wrong("four steps", {"range_constexpr(3)": "range_constexpr(4)", "4 >> k": "1 << k"},
-          "a shuffle by 8 leaves the group"),
+          "a shuffle by 8 or more"),
     Wrong("two steps from below", {"range_constexpr(3)": "range_constexpr(2)", "4 >> k": "1 << k"},
           "only the first four"),
     Wrong("no shuffle", {STEP: "        total += 0"}, "the first element of its group alone"),
     Wrong("shared memory and a barrier",
           {"    for k in cutlass.range_constexpr(3):\n" + STEP: SHARED}, "asks for no shared memory"),
+    Wrong("a sum of 32", {"range_constexpr(3)": "range_constexpr(5)", "4 >> k": "16 >> k"}, "other groups are in each sum"),
 )  # fmt: skip

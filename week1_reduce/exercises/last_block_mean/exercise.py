@@ -54,6 +54,8 @@ another, so it does not matter how many of them run at a time.
         looks_like(lambda x, count, part, y: torch.stack([p[:, :256].double().sum(1) for p in
                                                           x.split(1024, dim=1)], 1),
                    "only the first 256 columns of a piece are in its sum."),
+        looks_like(lambda x, count, part, y: (None, x.double().sum(1)),
+                   "y holds the sum of the row: it is not divided by the number of columns."),
     ],
     more=lambda make: (fenced(make, (1, 2048)),),
 )  # fmt: skip

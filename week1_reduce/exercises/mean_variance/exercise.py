@@ -42,6 +42,7 @@ The merge is associative up to rounding, so it goes through a tree like a sum; i
     atol=1e-5,
     misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
+        looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1, and n is asked for."),
     ],
     given=picture(
         "two lanes of one row, merged",

@@ -27,4 +27,5 @@ WRONG = (
         },
         "got 0.4921875",
     ),
+    Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "is divided by n − 1"),
 )

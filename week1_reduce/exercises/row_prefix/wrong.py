@@ -9,7 +9,7 @@ WRONG = (
     Wrong(
         "carry added up",
         {CARRY: "        carry += cute.arch.shuffle_sync(value, 31)"},
-        "With m = 5, n = 1,000",
+        "With m = 1, n = 65",
     ),
     Wrong(
         "exclusive",

@@ -25,4 +25,9 @@ WRONG = (
         {"total += mX[n]": "total = (total + mX[n]).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong",
     ),
+    Wrong(
+        "one segment more",
+        {"if segment < mY.shape[0]:\n        for": "if segment <= mY.shape[0]:\n        for"},
+        "the index in this line is 3",
+    ),
 )

@@ -1,5 +1,7 @@
 """Puzzle week1/short_rows: four rows a warp, where rows are short."""
 
+import torch
+
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
@@ -34,6 +36,9 @@ takes less than half the time of `vectors` for a million rows of 64 float32.
     misconceptions=[
         looks_like(lambda x, y: x[:, : 8 * (16 // x.element_size())].double().sum(1),
                    "each lane adds one vector, and the row has more than eight."),
+        looks_like(lambda x, y: torch.nn.functional.pad(x.double().sum(1), (0, -len(x) % 4)).reshape(
+            -1, 4).sum(1).repeat_interleave(4)[: len(x)], "the sum is that of four rows: the shuffles "
+            "go over 32 lanes, and a row has 8."),
         looks_like(lambda x, y: x.double().sum(1) + 1, "the sum does not begin at 0."),
     ],
 )  # fmt: skip

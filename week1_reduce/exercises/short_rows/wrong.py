@@ -20,4 +20,5 @@ WRONG = (
         ".load().to(Float32)": ".load().to(cutlass.BFloat16).to(Float32)"}, "mY: 4 of 4 elements"),
     Wrong("8 bytes a load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),
+    Wrong("a sum of 32 lanes", {", threads_in_group=8": ""}, "the sum is that of four rows"),
 )  # fmt: skip

@@ -20,7 +20,7 @@ WRONG = (
     Wrong(
         "in the loop, too",
         {"            second = cutlass.max(second, cutlass.min(first, value))\n": ""},
-        "mismatches",
+        "Values has not run m =",
     ),
     Wrong(
         "begins with -1e9",

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -55,6 +55,9 @@ gives the same: a result one can test.
                    "stands."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "only what lane 0 has found is in the "
                    "result: nothing reaches it from the other lanes."),
+        Misconception("each index is that of a largest element, but not of the first one: among equals "
+                      "the smaller index has to win.", lambda e: torch.equal(
+                          e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
     ],
     praise="Ties are settled.",
 )  # fmt: skip

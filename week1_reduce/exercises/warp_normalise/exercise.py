@@ -1,7 +1,19 @@
 """Puzzle week1/warp_normalise: rows divided by their sums."""
 
+import torch
+
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
+
+
+def _after_down(x):
+    """The sum that each column's lane has after shuffles down."""
+    padded = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % 32))
+    total = padded.reshape(len(x), -1, 32).sum(1)
+    for offset in (16, 8, 4, 2, 1):  # a lane without a source gets its own
+        total = total + torch.cat([total[:, offset:], total[:, 32 - offset :]], 1)
+    return total[:, torch.arange(x.shape[1]) % 32]
+
 
 EXERCISE = puzzle(
     title="divide rows by their sums",
@@ -34,6 +46,8 @@ again with the result. The second reading is week 2's story.
                    "multiplied by the sum."),
         looks_like(lambda x, y: x.double() / x.double().mean(1, keepdim=True), "each element is "
                    "divided by the mean."),
+        looks_like(lambda x, y: x.double() / _after_down(x), "lanes divide by different sums: shuffles "
+                   "down leave the row's sum in lane 0 alone."),
     ],
     praise="Half a softmax.",
 )  # fmt: skip

@@ -7,7 +7,7 @@ STEPS = f"        for k in cutlass.range_constexpr(5):\n{SHUFFLE}\n"
 QUOTIENT = "mX[row, n].to(Float32) / total"
 
 WRONG = (
-    Wrong("shuffle down", {"shuffle_sync_bfly": "shuffle_sync_down"}, "first mismatches"),
+    Wrong("shuffle down", {"shuffle_sync_bfly": "shuffle_sync_down"}, "in lane 0 alone"),
     Wrong("copied", {QUOTIENT: "mX[row, n].to(Float32)"}, "nothing is divided"),
     Wrong("multiplied", {QUOTIENT: "mX[row, n].to(Float32) * total"}, "multiplied by the sum"),
     Wrong("the mean", {QUOTIENT: f"{QUOTIENT} * Float32(mX.shape[1])"}, "divided by the mean"),

@@ -16,7 +16,7 @@ WRONG = (
     Wrong("down", {STEP: DOWN}, "down for up"),
     Wrong("butterfly", {STEP: BFLY}, "that is a butterfly"),
     Wrong("no steps", {STEP: "        total += 0"}, "no lane adds anything"),
-    Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 1,000"),
+    Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 33"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),
     Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(200, 1, 1)"}, "asks for one thread per element"),

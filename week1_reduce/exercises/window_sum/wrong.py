@@ -13,6 +13,6 @@ WRONG = (
     Wrong(
         "from global memory",
         {"total += sX[tidx + k]": "total += mX[i + k]"},
-        "or more often than it needs them",
+        "each element 7.4 times",
     ),
 )

@@ -16,7 +16,7 @@ WRONG = (
           "not yet multiplied by y"),
     Wrong("stored into y", {"cute.autovec_copy(rdY[None, k], gdY[(None, i)])":
                             "cute.autovec_copy(rdY[None, k], gY[(None, i)])"},
-          "changed its input, argument 2"),
+          "changed its input mY"),
     Wrong("nothing stored", {"cute.autovec_copy(rdY[None, k], gdY[(None, i)])": "pass"},
           "nothing is stored, or in another place"),
     Wrong("filled as for a maximum", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n":

@@ -24,4 +24,5 @@ WRONG = (
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added again"),
     Wrong("the maximum begins at -65,504", {
         "m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "float32 the result is wrong"),
+    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip

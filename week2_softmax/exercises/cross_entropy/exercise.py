@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -121,6 +121,8 @@ kept for the gradient, which needs no reduction then: the next exercise.
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     misconceptions=[
+        Misconception("the column that is read is −100, a target to be ignored.", lambda e: e.error.overrun.tensor == "mX"
+                      and (e.error.overrun.numbers % e.case.args[0].shape[1] == IGNORED % e.case.args[0].shape[1]).all()),
         looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),
         looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "this is lse alone."),

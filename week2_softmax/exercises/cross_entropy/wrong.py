@@ -26,7 +26,7 @@ SCALED = {
 
 WRONG = (
     Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "a warp without any element"),
-    Wrong("ignored target read", {"if target != -100": "if target != -1"}, "reads mX["),
+    Wrong("ignored target read", {"if target != -100": "if target != -1"}, "a target to be ignored"),
     Wrong("lse rounded first", {LOSS: "loss = m + log_s - mX[row, target].to(Float32)"}, "less x[target] gives exactly this"),
     Wrong("sign", {LOSS: "loss = mX[row, target].to(Float32) - m - log_s"}, "the sign is turned round"),
     Wrong("no log s", {LOSS: "loss = m - mX[row, target].to(Float32)"}, "log s is missing"),

@@ -46,8 +46,8 @@ that have something above it.
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
-        looks_like(lambda x, y: _in_tile(x, 0.0), "elements that are not there take part as if they "
-                   "were 0: they raise the maximum of a row of negative numbers, and each adds to the sum."),
+        looks_like(lambda x, y: _in_tile(x, 0.0), "elements that are not there take part as 0, "
+                   "which fills them, or nothing does: they raise the maximum of a row of negative numbers, and each adds to the sum."),
         looks_like(lambda x, y: _in_tile(x, -10_000.0), "elements that are not there take part with a finite "
                    "number, and where all elements of a row are smaller, that becomes the maximum."),
         looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "elements that are not there take "

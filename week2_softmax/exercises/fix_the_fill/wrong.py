@@ -11,10 +11,11 @@ SCALAR = """tXcX = thr_copy.partition_S(cX[(None, None), (bidx, 0)])
                 tXrX[(j, 0), 0, k] = tXgX[(j, 0), 0, k]"""
 
 WRONG = (
-    Wrong("as given", {FILL: "tXrX.fill(0.0)"}, "as if they were 0"),
+    Wrong("as given", {FILL: "tXrX.fill(0.0)"}, "they raise the maximum"),
     Wrong("a large negative number", {FILL: "tXrX.fill(-10000.0)"}, "with a finite number"),
     Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "in a row of −∞ it is the largest"),
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
     Wrong("one element a load", {COPY: SCALAR}, "Bytes per load: 4"),
+    Wrong("not filled", {"    tXrX.fill(-Float32.inf)\n": ""}, "or nothing does"),
 )  # fmt: skip

@@ -78,6 +78,9 @@ row: with the row in registers it is one read.
         looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its own."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum grows, what "
                    "has been added up so far has to be rescaled."),
+        looks_like(lambda x, y: ((x.double() - x.double().amax(1, True)).exp().float() / _sums(x)[:, None]).log(),
+                   "a logarithm of the quotient gives exactly this: an exponential below the smallest float32 is 0, and "
+                   "its logarithm −∞.", rtol=1e-3),
         *(looks_like(_at_least(start), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
         looks_like(_less_lse, "x less the row's log-sum-exp, once that is rounded to float32, gives exactly this: near "
                    "30,000 its digits end at 0.002. What can be subtracted from x before log s is added to it?"),

@@ -152,7 +152,7 @@ equal.
                    "own."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum "
                    "grows, what has been added up so far has to be rescaled."),
-        looks_like(lambda x, mask, t, y: _softmax(x, mask, t).masked_fill(~mask.any(1, keepdim=True), torch.nan),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask, t).masked_fill((mask == 0).all(1, True), torch.nan),
                    "rows without any element are NaN, the others are right: what is divided by what there?"),
     ],
     given=picture(

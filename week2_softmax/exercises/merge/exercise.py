@@ -71,9 +71,11 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
         raise GateError(f"{asked} gives {got!r:.80}; needed is a pair (m, s).") from None
     want = _right(a, b)
     if not _same(pair, want):
+        shown, needed = _shown(pair), _shown(want)
+        if shown == needed:  # wrong beyond six digits
+            shown, needed = str(pair), str(want)
         raise GateError(
-            f"{asked} gives {_shown(pair)}, and the pair of both parts is {_shown(want)}.",
-            _why(function, pair),
+            f"{asked} gives {shown}, and the pair of both parts is {needed}.", _why(function, pair)
         )
     return pair
 

@@ -20,4 +20,5 @@ WRONG = (
     Wrong("no return", {"return m, ": "both = m, "}, "it has no `return`"),
     Wrong("a number in place of -inf", {"shift = m if m > -math.inf else 0.0": "shift = max(m, -100.0)"},
           "merge((-1000, 1), (-1001, 2)) gives"),
+    Wrong("in float32", {RESULT: "import torch\n\n    s = torch.tensor(a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift))\n    return m, float(s)"}, "(3.0, 1.135335"),
 )  # fmt: skip

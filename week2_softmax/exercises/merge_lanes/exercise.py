@@ -64,6 +64,8 @@ not have.
         looks_like(_unguarded, "only where no lane has seen anything is the sum NaN: -inf - (-inf)."),
         looks_like(lambda m, s, y: torch.stack((m[:, 0], s[:, 0]), 1), "this is the pair of lane 0: "
                    "nothing reaches it from the others."),
+        looks_like(lambda m, s, y: _merged(m.double()[:, ::2], s.double()[:, ::2]), "only 16 of the 32 "
+                   "lanes are merged, which takes four steps; 32 take five."),
         looks_like(_column(lambda m, s: s[:, 0]), "the maximum is merged, and the sum is still that "
                    "of lane 0."),
     ],

@@ -18,4 +18,5 @@ WRONG = (
         SHUFFLE_M: SHUFFLE_M, "            both = cute.arch.fmax(m, other_m)\n            shift":
         "            shift"}, "the result is wrong"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "writes another value there"),
+    Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "only 16 of the 32 lanes"),
 )  # fmt: skip

@@ -78,7 +78,7 @@ case of its own: its sum is empty, and all of its dx are 0.
     waste={"idle_lanes": None},
     misconceptions=[
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n), torch.nan)),
-                   "nothing is stored beyond the length; 0 is asked for there, to the end of the row."),
+                   "nothing is stored beyond the length; 0 is asked for there, to the end of the row.", unstored=True),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n + 1), torch.nan)),
                    "beyond the length NaN and infinities have been multiplied by 0, which gives NaN."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n + 1)), "Σ dy·y has one column too many."),

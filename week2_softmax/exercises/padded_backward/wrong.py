@@ -32,4 +32,5 @@ WRONG = (
             if n >= length:
                 dx = Float32(0.0)
 """}, "are loaded that the result does not need"),
+    Wrong("infinity less infinity", {CHECKED: CHECKED.replace("0.0)", "0.0) * Float32.inf")}, "every wrong element is NaN, stored by threads"),
 )  # fmt: skip

@@ -22,13 +22,13 @@ def _with_zeros(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.pad(x.double(), (0, 64 - n)).softmax(1)[:, :n]
 
 
-def _of_warps(x: torch.Tensor, *, maximum: bool) -> torch.Tensor:
-    """The maximum, or the sum, is that of the four rows of a warp."""
+def _of_warps(x: torch.Tensor, *, maximum: bool, both: bool = False) -> torch.Tensor:
+    """The maximum, the sum or both are those of the four rows of a warp."""
     m, n = x.shape
     rows = torch.nn.functional.pad(x.double(), (0, 0, 0, -m % 4), value=-torch.inf)
     rows = rows.reshape(-1, 4, n)
-    e = (rows - rows.amax((1, 2) if maximum else 2, keepdim=True)).exp()
-    return (e / e.sum(2 if maximum else (1, 2), keepdim=True)).reshape(-1, n)[:m]
+    e = (rows - rows.amax((1, 2) if maximum or both else 2, keepdim=True)).exp()
+    return (e / e.sum(2 if maximum and not both else (1, 2), keepdim=True)).reshape(-1, n)[:m]
 
 
 EXERCISE = puzzle(
@@ -63,10 +63,12 @@ registers; nobody stores it. One division a row, and one multiplication an eleme
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(_of_eight, "the first eight elements of a row have their softmax, and the others "
-                   "are not there: each lane has one element."),
+                   "are never stored: each lane has one element.", unstored=True),
         looks_like(_with_zeros, "registers without an element take part as if they held 0."),
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),
+        looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "maximum and sum are those of four "
+                   "rows: a group has 8 lanes, and the shuffles go over 32."),
         looks_like(lambda x, y: _of_warps(x, maximum=False), "each row is divided by the sum of all "
                    "four rows of its warp."),
     ],

@@ -27,4 +27,5 @@ WRONG = (
             again = mX[row, lane + 8 * k].to(Float32)
             rX[k] = cute.math.exp(again - m, fastmath=True) * (1.0 / s)"""},
           "or more often than it needs them"),
+    Wrong("the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)", SUM: "s = cute.arch.warp_reduction(s, operator.add)"}, "maximum and sum are those of four rows"),
 )  # fmt: skip

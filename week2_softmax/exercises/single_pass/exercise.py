@@ -7,6 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import DIVISIONS, EXPONENTIALS, arithmetic
 from ..rows import hard_rows
+from ..unseen import NAN_FROM_NOTHING
 
 
 def _by_thread(x):
@@ -116,6 +117,7 @@ single barrier.
         looks_like(_not_rescaled("lanes"), "sums of lanes are added that are relative to different maxima.", rtol=1e-3),
         looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima.", rtol=1e-3),
         looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
+        NAN_FROM_NOTHING,
     ],
     more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0),
                      (DIVISIONS, "divisions an element", 0.1), dtype="bfloat16",

@@ -42,6 +42,11 @@ def _other_of_equals(e):
     return torch.equal(e.case.args[0].gather(1, e.got[2].long()), e.got[1])
 
 
+def _filled_with_0(e):
+    wrong = _indices_alone(e)
+    return not e.got[2][wrong].any() and bool((e.got[1][wrong] == -torch.inf).all())
+
+
 def _no_element(e):
     wrong = _indices_alone(e)
     value, index = e.got[1][wrong], e.got[2][wrong]
@@ -86,6 +91,8 @@ select).
                    "what it displaces has to move on."),
         Misconception("all values are right, and each index stands at its value: but among equal elements another one than "
              "the first is taken, or one twice.", _other_of_equals),
+        Misconception("all values are right, and where they are −∞ a wrong index is 0: what a list is filled with counts as "
+             "element 0, and has to come after every element.", _filled_with_0),
         Misconception("all values are right. Where they are −∞ an index is that of no element: what a list is filled with has to come "
              "after every element, by its index where the values are equal.", _no_element),
         looks_like(_of_lanes, "each lane brings only its largest element: one lane may have all four."),

@@ -26,6 +26,7 @@ WRONG = (
     Wrong("500 columns", {
         "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 500), 32)"},
         "With m = 8, n = "),
+    Wrong("filled with index 0", {"rI.fill(2**31 - 1)": "rI.fill(0)"}, "a wrong index is 0"),
 )  # fmt: skip
 
 EQUIVALENT = {

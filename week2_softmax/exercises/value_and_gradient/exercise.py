@@ -75,10 +75,10 @@ rows in registers; one kernel for each of the three would move y twice more, and
                    "is Σ w·exp(x - max), not yet divided by the sum of exponentials."),
         looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the plain mean of w. With up "
                    "to 32 columns a merge of lanes gives that in which s and t are not rescaled."),
-        looks_like(lambda x, w, value, dx: _online(x, w, rescale_t=False), "t is added to where m "
-                   "grows, and not rescaled."),
-        looks_like(lambda x, w, value, dx: _online(x, w, rescale_s=False), "s is added to where m "
-                   "grows, and not rescaled."),
+        looks_like(lambda x, w, value, dx: _online(x, w, rescale_t=False), "t keeps terms relative "
+                   "to an older maximum: rescale it where m grows."),
+        looks_like(lambda x, w, value, dx: _online(x, w, rescale_s=False), "s keeps terms relative "
+                   "to an older maximum: rescale it where m grows."),
     ],
     praise="A loss, and its gradient, without a softmax in memory.",
 )  # fmt: skip

@@ -14,12 +14,13 @@ WRONG = (
     Wrong("no maximum", {M_NEW: "m_new = Float32(0.0)", "m - m_new, fast": "m_new - m_new, fast",
                          MERGE: "scale = Float32(1.0)", "(m, cute.arch.fmax)": "(Float32(0.0), cute.arch.fmax)"},
           "no maximum has been taken off"),
-    Wrong("t is not rescaled", {"t = t * scale + ": "t = t + "}, "t is added to where m grows"),
-    Wrong("s is not rescaled", {"s = s * scale + e": "s = s + e"}, "s is added to where m grows"),
+    Wrong("t is not rescaled", {"t = t * scale + ": "t = t + "}, "t keeps terms relative"),
+    Wrong("s is not rescaled", {"s = s * scale + e": "s = s + e"}, "s keeps terms relative"),
     Wrong("lanes are not rescaled", {MERGE: "scale = Float32(1.0)"}, "in which s and t are not rescaled"),
     Wrong("value not divided", {"value = t / s": "value = t"}, "not yet divided by"),
     Wrong("gradient without the value", {"(mW[row, n] - value) * y": "mW[row, n] * y"}, "the value has not been taken off"),
     Wrong("a pass for the maximum", {START: START + THREE_PASSES}, "Bytes that threads ask for in loads: 600,000"),
     Wrong("the maximum begins at -65,504", {
         "m, s, t = -Float32.inf": "m, s, t = Float32(-65504.0)"}, "float32 the result is wrong"),
+    Wrong("no lane stores the value", {"if lane == 0": "if lane == 32"}, "no thread stores to mValue"),
 )  # fmt: skip
