@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import predicted_times
@@ -109,6 +110,32 @@ def _operator(group: Group) -> list[str]:
     return [group.title[:1].lower() + group.title[1:], str(len(group.cases())), *speeds, percent]
 
 
+def _graphs() -> str:
+    """Few long rows before and after they were shared, and the drawn shapes beside peers."""
+    few, drawn = _read("few_rows_h200.json"), _read("drawn_shapes_h200.json")
+    ops = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "gradient of softmax"}
+    table = []
+    for op, name in ops.items():
+        rows = [row for row in few["rows"] if row["op"] == op]
+        before = [row["before"] / row["forgekit"] for row in rows]
+        torchs = [row["torch"] / row["forgekit"] for row in rows]
+        reached = sum(row["copy"] / row["forgekit"] >= 0.6 for row in rows)
+        gained = f"{geometric_mean(before):.2f}×, at most {max(before):.1f}×"
+        table.append([name, str(len(rows)), gained, str(reached), f"{min(torchs):.2f}×"])
+    peers = []
+    for peer in ("torch", "quack"):
+        found = [row[peer] for row in drawn["rows"] if peer in row]
+        peers.append(
+            f"{peer} takes {geometric_mean(found):.2f} times as long in the geometric mean of "
+            f"{len(found)}, and {min(found):.2f} times at least"
+        )
+    head = ["", "cases", "against the kernels before", "at 0.6 of a copy or more", "least of torch"]
+    return (
+        f"On one {few['gpu']}, {few['date']}:\n\n{_table(head, table)}\n\nAnd {len(drawn['rows'])} "
+        f"shapes drawn at random (seed {drawn['seed']}): {'; '.join(peers)}."
+    )
+
+
 def _virtual() -> str:
     data = _read("vgpu.json")
     times = [row["triton_ms"] / row["vgpu_ms"] for row in data["rows"] if row["size"] == 1024]
@@ -131,7 +158,7 @@ def _predicted() -> str:
 BLOCKS: Blocks = {"weeks": _weeks, "predicted": _predicted, "virtual": _virtual}
 FILES: Mapping[str, Blocks] = {
     "README.md": BLOCKS,
-    "book/benchmarks.md": {"operators": _operators},
+    "book/benchmarks.md": {"operators": _operators, "graphs": _graphs},
     "book/virtual_gpu.md": predicted_times.BLOCKS,
 }
 
