@@ -12,5 +12,5 @@ WRONG = (
     Wrong("eight elements in any type", {"vec = cutlass.const_expr(128 // mX.element_type.width)\n    gX":
           "vec = 8\n    gX", "vec = cutlass.const_expr(128 // mX.element_type.width)\n    blocks": "vec = 8\n    blocks"},
           "Sectors loaded: "),
-    Wrong("single elements", {"gY[(None, i)].store(gX[(None, i)].load() + gX[(None, half + i)].load())": "mY[i] = mX[i] + mX[half + i]", "mY.shape[0] // vec\n    if": "mY.shape[0]\n    if", "128 * vec)": "128)"}, "a thread moves 6 bytes on average, and in the solution 47.9"),
+    Wrong("single elements", {"gY[(None, i)].store(gX[(None, i)].load() + gX[(None, half + i)].load())": "mY[i] = mX[i] + mX[half + i]", "mY.shape[0] // vec\n    if": "mY.shape[0]\n    if", "128 * vec)": "128)"}, "the task asks for 16 bytes per load"),
 )  # fmt: skip

@@ -22,7 +22,7 @@ WRONG = (
     Wrong(
         "a fixed grid",
         {"grid=(blocks, 1, 1)": "grid=(500, 1, 1)"},
-        "decides how many threads",
+        "the task asks for one thread per column",
     ),
     Wrong(
         "one block",

@@ -19,7 +19,7 @@ WRONG = (
         "float32 the result is wrong"),
     Wrong("at most nine pieces", {
         "range(tidx, pieces, 256)": "range(tidx, cutlass.min(pieces, 9), 256)"},
-        "With m = 8, n = 1"),
+        "So is the result with m = 8, n = 1"),
     Wrong("at most 256 pieces", {
         "        for k in range(tidx, pieces, 256):\n": "        k = tidx\n        if k < pieces:\n"},
         "n = 264,000, float32 the result"),

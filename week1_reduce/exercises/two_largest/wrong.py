@@ -20,7 +20,7 @@ WRONG = (
     Wrong(
         "in the loop, too",
         {"            second = cutlass.max(second, cutlass.min(first, value))\n": ""},
-        "Values has not run m =",
+        "float32 the result is wrong",
     ),
     Wrong(
         "begins with -1e9",

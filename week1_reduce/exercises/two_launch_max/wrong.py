@@ -15,7 +15,7 @@ WRONG = (
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("at most twelve pieces", {
         "range(tidx, mPart.shape[1], 256)": "range(tidx, cutlass.min(mPart.shape[1], 12), 256)"},
-        "With m = 8, n = "),
+        "So is the result with m = 8, n = "),
     Wrong("at most 256 pieces", {
         "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
         "n = 264,000, float32 the result"),

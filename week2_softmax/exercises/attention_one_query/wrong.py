@@ -68,7 +68,7 @@ WRONG = (
         mO[head, lane + 32 * d] = (rO[d] / s).to(mO.element_type)"""}, "asks for 128 threads per block"),
     Wrong("257 keys", {
         "range(warp, mK.shape[1], 4)": "range(warp, cutlass.min(mK.shape[1], 257), 4)"},
-        "With heads = 8, length = "),
+        "So is the result with heads = 8, length = "),
     Wrong("the maximum begins at -1e9", {
         "m, s = -Float32.inf": "m, s = Float32(-1e9)"},
         "length = 31, dim = 64, float32 the result"),

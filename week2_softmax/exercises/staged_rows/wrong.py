@@ -24,7 +24,7 @@ WRONG = (
                                                         "k * 32 + 31 < vectors")},
           "the rest of the row is missing"),
     Wrong("through registers", {READ: "            x = gX[None, k * 32 + lane].load()\n"},
-          "line 30 loads 768 of its elements as well"),
+          "each element read at least twice from shared memory"),
     Wrong("the maximum begins at -65,504", {
         "m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "float32 the result is wrong"),
     Wrong("the row in registers", {
