@@ -9,6 +9,7 @@ parse, one is cut off and one is hostile; the others hold right, wrong and unfin
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -35,13 +36,15 @@ def mix(folder: Path) -> None:
             file.write_text(file.read_text("utf-8")[:-100], "utf-8")
         elif number % 10 in (8, 9):
             book = nbformat.read(file, as_version=4)
-            cell = cells[number // 10 * 7 % len(cells)] if number % 10 == 9 else "def scale(:"
+            cell = cells[number // 10 * 11 % len(cells)] if number % 10 == 9 else "def scale(:"
             book.cells.insert(3, nbformat.v4.new_code_cell(cell))
             nbformat.write(book, file)
 
 
 def graded(folder: Path, out: Path, every_s: float) -> tuple[float, float, int]:
-    """Grade; return seconds, the greatest resident MiB of all processes, and how many were killed.
+    """Grade; return seconds, the greatest MiB of all processes together, and how many were killed.
+
+    Of memory that several processes share each counts its part.
 
     every_s: seconds between two kills of a worker; 0 for none.
     """
@@ -51,18 +54,16 @@ def graded(folder: Path, out: Path, every_s: float) -> tuple[float, float, int]:
     with subprocess.Popen(call, stdout=subprocess.DEVNULL) as process:
         tree, due = psutil.Process(process.pid), began + every_s
         while process.poll() is None:
-            resident = 0
-            for one in tree.children(recursive=True):
-                try:
-                    resident += one.memory_info().rss
-                except psutil.NoSuchProcess:
-                    continue
-            most = max(most, resident)
+            shares = 0
+            for one in [tree, *tree.children(recursive=True)]:
+                with contextlib.suppress(psutil.Error, OSError):  # it has ended
+                    shares += one.memory_full_info().pss
+            most = max(most, shares)
             if every_s and time.monotonic() > due:
                 workers = [p for p in tree.children() if "spawn_main" in " ".join(p.cmdline())]
                 chance.choice(workers).kill()
                 killed, due = killed + 1, due + every_s
-            time.sleep(0.5)
+            time.sleep(1)
     return time.monotonic() - began, most / 2**20, killed
 
 
