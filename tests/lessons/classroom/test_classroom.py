@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import math
@@ -27,12 +28,13 @@ from forgekit.lessons.classroom.found import SubmittedNotebook, find_submissions
 from forgekit.lessons.classroom.nbgrader import assignment
 from forgekit.lessons.classroom.results import ClassReport
 from forgekit.lessons.classroom.rows import Row, Verdict, read_lines, store, stored
-from forgekit.lessons.classroom.sandbox import Limits
+from forgekit.lessons.classroom.sandbox import Limits, available
 from forgekit.lessons.classroom.values import LostError
 from forgekit.lessons.classroom.wire import JudgeEnd, StudentEnd
 from forgekit.lessons.gates.submission import Submission
 from forgekit.lessons.puzzle import Draw
 from forgekit.tensors import reseeded
+from tests.lessons.classroom import killed_workers
 
 GRADE = 'fk.exercise("week0/scale").grade(scale)'
 
@@ -106,6 +108,25 @@ def test_a_notebook_with_a_byte_order_mark(tmp_path):
     notebook(tmp_path / "x.ipynb", GRADE)
     (tmp_path / "x.ipynb").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "x.ipynb").read_bytes())
     assert found.read(tmp_path / "x.ipynb", "ana").exercises == ("week0/scale",)
+
+
+def test_files_beside_a_notebook_travel_along(tmp_path):
+    for place in ("c/ana", "c"):
+        notebook(tmp_path / place / "x.ipynb", GRADE)
+        (tmp_path / place / "helper.py").write_text("X = 1")
+        (tmp_path / place / "much.bin").write_bytes(bytes(1 << 20))
+        (tmp_path / place / "link.py").symlink_to("/etc/passwd")
+    ((other, one), _) = find_submissions([str(tmp_path / "c")])
+    other, one = sorted((other, one), key=lambda h: h.student != "ana")[::-1]
+    assert one.files == {"helper.py": base64.b64encode(b"X = 1").decode()} and not other.files
+    (tmp_path / "c/ana/helper.py").write_text("X = 2")
+    assert found.read(tmp_path / "c/ana/x.ipynb", "ana", True).digest != one.digest
+
+
+def test_a_notebook_that_is_too_large(tmp_path):
+    with (tmp_path / "x.ipynb").open("wb") as file:
+        file.truncate((32 << 20) + 1)
+    assert found.read(tmp_path / "x.ipynb", "ana").problem == "it has 32 MiB, more than 32"
 
 
 def test_a_course_notebook_owes_all_its_exercises(tmp_path):
@@ -585,6 +606,17 @@ def test_a_judge_that_has_ended_or_is_silent_is_lost(left, monkeypatch):
     judge, at = running.Judge(Limits(total_seconds=1)), []
     assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
     assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) is None
+
+
+@pytest.mark.weekly
+@pytest.mark.skipif(bool(available()), reason="no user namespaces here: book/classroom.md")
+def test_workers_that_are_killed_lose_no_row(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path), "4", "--every", "20"])
+    killed_workers.main()
+    said = capsys.readouterr().out
+    assert said.count(", 0 rows lost") == 2 and "\n0 rows differ" in said
+    assert said.count(" 0 workers killed") == 1
 
 
 def test_students_names_alone_are_links(tmp_path):
