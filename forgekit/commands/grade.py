@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +18,8 @@ from forgekit.commands.options import AtLeast, Command
 from forgekit.errors import PlatformError, got_needed, usage_error
 
 if TYPE_CHECKING:
-    from forgekit.lessons.classroom.found import SubmittedNotebook
     from forgekit.lessons.classroom.results import ClassReport
-    from forgekit.lessons.classroom.rows import Row
-    from forgekit.lessons.classroom.sandbox import Limits
+    from forgekit.lessons.classroom.running import Piece, Verdicts
 
 _PAGE = "book/classroom.md"
 
@@ -56,7 +54,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
     from forgekit.lessons.classroom.results import ClassReport
-    from forgekit.lessons.classroom.rows import Row, one_line, store, stored
+    from forgekit.lessons.classroom.rows import Row, Verdict, one_line, store, stored
     from forgekit.lessons.classroom.sandbox import Limits, available
 
     if not submissions:
@@ -73,8 +71,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
         )
         raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
     found, notes = find_submissions(submissions, best=best)
-    for note in notes:
-        print(f"forgekit: {one_line(note)}", file=sys.stderr)
+    print(*(f"forgekit: {one_line(note)}\n" for note in notes), sep="", end="", file=sys.stderr)
     listed = None if roster is None else read_roster(roster, (one_line(h.student) for h in found))
     drawn = secrets.randbits(52) if seed is None else seed
     found = [replace(h, seed=drawn) for h in found]
@@ -91,9 +88,11 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     todo = [k for k, row in enumerate(rows) if row is None or (again and not row.problem)]
     left = set(todo)
     try:
-        for k, row in _graded(found, keys, todo, limits, cores, scheduler):
+        for index, said in _graded([(found[k], limits) for k in todo], cores, scheduler):
+            k = todo[index]
+            h, verdicts = found[k], [Verdict(**v) for v in said]
+            rows[k] = row = Row(h.student, h.name, keys[k], "", verdicts, h.seed)
             store(out, row)
-            rows[k] = row
             left.discard(k)
     except KeyboardInterrupt:
         pass  # what is left may have an earlier row
@@ -106,38 +105,22 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
 
 
 def _graded(
-    found: list[SubmittedNotebook], keys: list[str], todo: list[int], limits: Limits,
-    cores: int | None, scheduler: str | None,
-) -> Iterable[tuple[int, Row]]:  # fmt: skip
-    """Each notebook's row as it comes in, with a bar that says what is running."""
+    pieces: list[Piece], cores: int | None, scheduler: str | None
+) -> Iterable[tuple[int, Verdicts]]:
+    """Yield the index and verdicts of each notebook as they come in, below a bar."""
     from tqdm import tqdm
 
     from forgekit.lessons.classroom import running
-    from forgekit.lessons.classroom.rows import Row, one_line
 
-    pieces = [(found[k], limits) for k in todo]
     if not pieces:
         return
-    now: dict[int, str] = {}
-    with tqdm(total=len(pieces), unit="notebook", disable=None, file=sys.stderr) as bar:
+    if scheduler is None:
+        outcomes = running.on_cores(pieces, workers=cores or len(os.sched_getaffinity(0)))
+    else:
+        from forgekit.benching.suites.spread import spread
 
-        def at(index: int, exercise: str) -> None:
-            now[index] = f"{one_line(pieces[index][0].student)} {exercise}"
-            bar.set_postfix_str(", ".join(now.values())[:60])
-
-        outcomes: Any
-        if scheduler is None:
-            workers = cores or len(os.sched_getaffinity(0))
-            outcomes = running.on_cores(pieces, workers=workers, at=at)
-        else:
-            from forgekit.benching.suites.spread import spread
-
-            outcomes = spread(running.judged, pieces, scheduler=scheduler, failed=running.failed)
-        for index, said in outcomes:
-            now.pop(index, None)
-            bar.update()
-            k = todo[index]
-            yield k, Row(found[k].student, found[k].name, keys[k], "", said, found[k].seed)
+        outcomes = spread(running.judged, pieces, scheduler=scheduler, failed=running.failed)
+    yield from tqdm(outcomes, total=len(pieces), unit="notebook", disable=None, file=sys.stderr)
 
 
 def _digest_of_graders() -> bytes:

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from bisect import bisect, bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate
@@ -86,10 +86,7 @@ def find_submissions(
         got = f"{', '.join(map(str, paths))} without any .ipynb"
         remedy = "name the folder that holds the students' folders"
         raise usage_error("grade", got, "notebooks", remedy)
-    found = [read(file, *student) for file, student in files.items()]
-    if not best:
-        return _latest(found)
-    return _by_time(replace(h, handed_in=_times([h])) for h in found), []
+    return _latest([read(file, *student) for file, student in files.items()], best)
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -126,28 +123,26 @@ def _course_notebooks() -> dict[str, list[str]]:
     return found
 
 
-def _latest(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], list[str]]:
+def _latest(
+    found: list[SubmittedNotebook], best: bool = False
+) -> tuple[list[SubmittedNotebook], list[str]]:
     """Of one student's notebooks for the same exercises the latest, which names them all."""
     groups: dict[object, list[SubmittedNotebook]] = {}
-    for h in _by_time(found):
-        groups.setdefault((h.student, h.exercises or h.path), []).append(h)
-    result, notes = [], []
-    for of_one in groups.values():
-        times = _times(of_one)
-        last = replace(of_one[-1], handed_in=times)
-        result.append(last)
-        if len(of_one) > 1:
-            notes.append(f"{last.student} has handed in {len(of_one)} times; the latest counts, "
-                         f"{times[-1]}")  # fmt: skip
-    return _by_time(result), notes
+    for h in sorted(found, key=_order):
+        alone = best or not h.exercises
+        groups.setdefault((h.student, h.path if alone else h.exercises), []).append(h)
+    result = [
+        replace(of_one[-1], handed_in=tuple(
+            f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s))
+        for of_one in groups.values()
+    ]  # fmt: skip
+    notes = [f"{h.student} has handed in {len(h.handed_in)} times; the latest counts, "
+             f"{h.handed_in[-1]}" for h in result if len(h.handed_in) > 1]  # fmt: skip
+    return sorted(result, key=_order), notes
 
 
-def _by_time(found: Iterable[SubmittedNotebook]) -> list[SubmittedNotebook]:
-    return sorted(found, key=lambda h: (h.student, h.time_s, h.name, h.path))
-
-
-def _times(of_one: list[SubmittedNotebook]) -> tuple[str, ...]:
-    return tuple(f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s)
+def _order(h: SubmittedNotebook) -> tuple[object, ...]:
+    return h.student, h.time_s, h.name, h.path
 
 
 def _when(time_s: float) -> str:

@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from typing import Any
@@ -31,7 +31,7 @@ from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.student import FOLDER, template
 from forgekit.lessons.classroom.values import LostError
 from forgekit.lessons.classroom.wire import JudgeEnd
-from forgekit.lessons.exercise import Exercise, exercise
+from forgekit.lessons.exercise import exercise
 from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
 from forgekit.tensors import reseeded
@@ -63,17 +63,13 @@ def main() -> None:
     theirs.close()
     most = sandbox._status("VmData") + (_MEMORY_GIB << 30)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-    def tell(**what: Any) -> None:
-        pipe.send_bytes(json.dumps(what).encode())
-
-    tell(ready=True)
+    pipe.send_bytes(b"[]")  # ready
     with contextlib.suppress(EOFError):
         while True:
             submitted = SubmittedNotebook(**json.loads(pipe.recv_bytes()))
             with reseeded(submitted.seed):
-                found = Sitting(ours, limits, submitted, lambda name: tell(at=name)).verdicts()
-            tell(verdicts=[asdict(v) for v in found])
+                found = Sitting(ours, limits, submitted).verdicts()
+            pipe.send_bytes(json.dumps([asdict(v) for v in found]).encode())
 
 
 def _import_all() -> None:
@@ -92,10 +88,9 @@ class Sitting:
     """One submission being judged."""
 
     def __init__(
-        self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook,
-        at: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        self.control, self.limits, self.submitted, self.at = control, limits, submitted, at
+        self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook
+    ) -> None:
+        self.control, self.limits, self.submitted = control, limits, submitted
         self.end = time.monotonic() + limits.total_seconds
         self.errors: list[str] = []  # what cells raised
         self.why = ""  # why there is no student's process any more
@@ -118,12 +113,8 @@ class Sitting:
             self._run("the files beside it", "place", dict(self.submitted.files))
             for number, text in enumerate(cells):
                 self._run(f"cell [{number + 1}]", "run", number + 1, text)
-                for name in wanted:
-                    if last.get(name) == number:
-                        found[name] = self._judged(name)
-            for name in wanted:
-                if name not in found:
-                    found[name] = self._judged(name)
+                found |= {name: self._judged(name) for name in wanted if last.get(name) == number}
+            found |= {name: self._judged(name) for name in wanted if name not in found}
         finally:
             ours.close()
             self._stop()
@@ -184,7 +175,6 @@ class Sitting:
     def _judged(self, name: str) -> Verdict:
         if self.why:
             return Verdict(name, "stopped", happened=self.why)
-        self.at(name)
         e = exercise(name)
         try:
             self._in_time()

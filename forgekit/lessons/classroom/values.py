@@ -7,7 +7,8 @@ objects of classes of one's own, stay where they are; the other side gets a `Ref
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,15 @@ _FIELDS = {
 
 class LostError(BaseException):  # no gate is to take it for a mistake in a kernel
     """The other side has gone, is silent, or says what cannot be read."""
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """Turn any error into LostError: what the other side said cannot be read."""
+    try:
+        yield
+    except Exception as error:
+        raise LostError("it answered what cannot be read") from error
 
 
 class Ref:
@@ -124,10 +134,8 @@ class Values:
 
     def decoded(self, value: Any) -> Any:
         """Return the value that JSON stands for. Raises LostError if it stands for none."""
-        try:
+        with reading():
             return self._decode(value)
-        except Exception as error:
-            raise LostError("it answered what cannot be read") from error
 
     def _decode(self, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -142,7 +150,7 @@ class Values:
         if kind == "dict":
             return {self._decode(k): self._decode(v) for k, v in held}
         if kind == "array":
-            array = np.frombuffer(_bytes(held[2]), np.dtype(held[0])).reshape(held[1]).copy()
+            array = np.frombuffer(base64.b64decode(held[2]), held[0]).reshape(held[1]).copy()
             return array[()] if rest["scalar"] else array
         if kind == "tensor":
             return self._decode_tensor(held, rest["number"], mine=rest["mine"])
@@ -151,7 +159,8 @@ class Values:
         if kind == "mine":
             about = dict(rest["about"])
             return (self.found if about["function"] else Ref)(self, int(held), about)
-        simple = {"bytes": _bytes, "ellipsis": lambda _: ..., "device": torch.device,
+        simple: dict[str, Any] = {
+                  "bytes": base64.b64decode, "ellipsis": lambda _: ..., "device": torch.device,
                   "dtype": _dtype, "cutlass": _cutlass,
                   "meta": lambda h: torch.empty_strided(*h[1:], dtype=_dtype(h[0]), device="meta"),
                   "Layout": lambda h: Layout(*map(self._decode, h)),
@@ -159,12 +168,8 @@ class Values:
         return simple[kind](held)
 
     def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
-        """Write into tensors of ours what the other side says that it has written there.
-
-        Raises:
-            LostError: what it says cannot be read.
-        """
-        try:
+        """Write into tensors of ours what the other side says that it has written there."""
+        with reading():
             for tensor, one in zip(tensors, said, strict=True):
                 if "meta" in one:
                     continue
@@ -172,8 +177,6 @@ class Values:
                     _write(tensor, _raw(one["tensor"][-1]))
                 else:  # one of theirs, of which this side holds a copy
                     self._decode(one)
-        except Exception as error:
-            raise LostError("it answered what cannot be read") from error
 
     def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> Any:
         """A tensor of the other side, or one of ours, which stays as it is."""
@@ -198,7 +201,7 @@ class Values:
 
 
 def _raw(data: str) -> torch.Tensor:
-    return torch.frombuffer(bytearray(_bytes(data)) or bytearray(1), dtype=torch.uint8)
+    return torch.frombuffer(bytearray(base64.b64decode(data)) or bytearray(1), dtype=torch.uint8)
 
 
 def _write(tensor: torch.Tensor, raw: torch.Tensor) -> None:
@@ -226,7 +229,3 @@ def _cutlass(name: str) -> type:
 
 def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text)

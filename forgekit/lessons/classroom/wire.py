@@ -26,7 +26,7 @@ from typing import Any
 import torch
 
 from forgekit import errors
-from forgekit.lessons.classroom.values import LostError, RefFunction, Values
+from forgekit.lessons.classroom.values import LostError, RefFunction, Values, reading
 
 _MOST_BYTES = 64 << 20  # of one message
 _ORIGIN = "_forgekit_origin"  # set on an error of the other side: its number there
@@ -88,21 +88,17 @@ class _End(Values):
 
     def _error(self, said: Any) -> BaseException:
         """What the other side raised: our own, if it came from here."""
-        try:
+        with reading():
             name, text, number, origin = said
             if isinstance(origin, int) and isinstance(self._kept[origin], Exception):
                 return self._kept[origin]
             kind: Any = getattr(errors, name, None) or getattr(builtins, name, None)
-            if not (isinstance(kind, type) and issubclass(kind, Exception)):
-                kind = type(str(name), (Exception,), {})
-            try:
-                error = kind(str(text))
-            except TypeError:  # UnicodeDecodeError and the like
-                error = type(str(name), (Exception,), {})(str(text))
+            error: Exception = type(str(name), (Exception,), {})(str(text))
+            if isinstance(kind, type) and issubclass(kind, Exception):
+                with contextlib.suppress(TypeError):  # UnicodeDecodeError and the like
+                    error = kind(str(text))
             setattr(error, _ORIGIN, int(number))
             return error
-        except (TypeError, ValueError, IndexError) as error:
-            raise LostError("it answered what cannot be read") from error
 
     # -- frames ---------------------------------------------------------------------------------
     def _wait(self) -> None:
@@ -123,15 +119,11 @@ class _End(Values):
             raise LostError(_ENDED) from None
 
     def _receive(self) -> dict[str, Any]:
-        try:
+        with reading():
             size = struct.unpack("<I", self._exactly(4))[0]
             if size > _MOST_BYTES:
                 raise LostError(f"it sent a message of more than {_MOST_BYTES >> 20} MiB")
-            message = json.loads(self._exactly(size))
-            assert isinstance(message, dict)
-            return message
-        except (ValueError, RecursionError, AssertionError) as error:
-            raise LostError("it answered what cannot be read") from error
+            return dict(json.loads(self._exactly(size)).items())
 
     def _exactly(self, size: int) -> bytes:
         while len(self._buffer) < size:

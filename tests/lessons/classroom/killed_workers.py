@@ -46,7 +46,7 @@ def graded(folder: Path, out: Path, every_s: float) -> tuple[float, float, int]:
 
     Of memory that several processes share each counts its part.
 
-    every_s: seconds between two kills of a worker; 0 for none.
+    every_s: seconds between two kills of a worker, after the first result; 0 for none.
     """
     call = [sys.executable, "-m", "forgekit", "grade", str(folder / "submitted"), "--out", str(out),
             "--scheduler", "local:2", "--seed", "1", "--seconds", "30"]  # fmt: skip
@@ -59,7 +59,9 @@ def graded(folder: Path, out: Path, every_s: float) -> tuple[float, float, int]:
                 with contextlib.suppress(psutil.Error, OSError):  # it has ended
                     shares += one.memory_full_info().pss
             most = max(most, shares)
-            if every_s and time.monotonic() > due:
+            if not (out / "results.jsonl").exists():  # the workers are starting
+                due = time.monotonic() + every_s
+            elif every_s and time.monotonic() > due:
                 workers = [p for p in tree.children() if "spawn_main" in " ".join(p.cmdline())]
                 chance.choice(workers).kill()
                 killed, due = killed + 1, due + every_s

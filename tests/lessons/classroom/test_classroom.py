@@ -393,7 +393,7 @@ def no_judges(monkeypatch):
     """Notebooks that are graded, by what stands in for a judge."""
     graded = []
 
-    def verdicts(self, submitted: SubmittedNotebook, at):
+    def verdicts(self, submitted: SubmittedNotebook):
         graded.append(submitted.student)
         if submitted.student == "crash" and graded.count("crash") < 2:
             return None
@@ -429,9 +429,9 @@ def test_seeds_are_new_in_each_run_and_can_be_given(tmp_path, no_judges, monkeyp
     notebook(tmp_path / "ana/x.ipynb", GRADE)
     judged, seeds = running.Judge.verdicts, []
 
-    def verdicts(self, submitted, at):
+    def verdicts(self, submitted):
         seeds.append(submitted.seed)
-        return judged(self, submitted, at)
+        return judged(self, submitted)
 
     monkeypatch.setattr(running.Judge, "verdicts", verdicts)
     call = ["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out"), "--cores", "1"]
@@ -478,7 +478,7 @@ import sys, time
 from forgekit.commands.cli import main
 from forgekit.lessons.classroom import running, sandbox
 sandbox.available = lambda: ""
-def verdicts(self, submitted, at):
+def verdicts(self, submitted):
     if submitted.student == "carl":
         print("carl", flush=True)
         time.sleep(60)
@@ -568,8 +568,8 @@ def test_cells_for_nbgrader():
 def test_an_interrupt_while_judges_start_and_speak(monkeypatch):
     """No pipe is closed under a thread that reads it, and no judge is left."""
     says = "import sys, time\nfrom multiprocessing.connection import Connection\n" + (
-        "pipe = Connection(int(sys.argv[1]))\npipe.send_bytes(b'{}')\n"
-        "while True:\n    pipe.recv_bytes()\n    pipe.send_bytes(b'{\"verdicts\": []}')\n"
+        "pipe = Connection(int(sys.argv[1]))\npipe.send_bytes(b'[]')\n"
+        "while True:\n    pipe.recv_bytes()\n    pipe.send_bytes(b'[]')\n"
     )
     monkeypatch.setattr(running, "_JUDGE", [sys.executable, "-S", "-c", says])
     pieces = [(SubmittedNotebook(f"s{k}", "x", "x"), Limits()) for k in range(400)]
@@ -581,7 +581,7 @@ def test_an_interrupt_while_judges_start_and_speak(monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", start)
     for stop in (0, 1, 5, 30):
-        outcomes = running.on_cores(pieces, workers=4, at=lambda index, name: None)
+        outcomes = running.on_cores(pieces, workers=4)
         for _ in range(stop):
             next(outcomes)
         outcomes.close()
@@ -592,7 +592,7 @@ SAYS = """
 import sys, time
 from multiprocessing.connection import Connection
 pipe = Connection(int(sys.argv[1]))
-for said in (b'{"ready": 1}', b'{"at": "a"}', b'{"at": "b"}', b'{"verdicts": []}'):
+for said in (b"[]", b"[]"):
     pipe.send_bytes(said)
 pipe.recv_bytes(), pipe.recv_bytes(), time.sleep(LEFT)
 """
@@ -603,9 +603,9 @@ def test_a_judge_that_has_ended_or_is_silent_is_lost(left, monkeypatch):
     says = SAYS.replace("LEFT", str(left))
     monkeypatch.setattr(running, "_JUDGE", [running.sys.executable, "-c", says])
     monkeypatch.setattr(running, "_SLACK_S", 1 if left else 20)
-    judge, at = running.Judge(Limits(total_seconds=1)), []
-    assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
-    assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) is None
+    judge = running.Judge(Limits(total_seconds=1))
+    assert judge.verdicts(SubmittedNotebook("ana", "x", "x")) == []
+    assert judge.verdicts(SubmittedNotebook("ana", "x", "x")) is None
 
 
 @pytest.mark.weekly

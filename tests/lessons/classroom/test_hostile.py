@@ -32,9 +32,7 @@ def judge():
 
 
 def verdict(judge, *cells):
-    found = judge.verdicts(
-        SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,)), lambda name: None
-    )
+    found = judge.verdicts(SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,)))
     assert found is not None, "the judge was lost"
     return found[0]
 
@@ -78,8 +76,8 @@ reverse = found
 def found_nothing(judge, *cells):
     """The cells leave an empty list under the name `reverse`."""
     cells = START, *cells, 'fk.exercise("week0/reverse").grade(reverse)'
-    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), ("week0/reverse",))
-    (found,) = judge.verdicts(submitted, lambda name: None)
+    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME, "week0/reverse"))
+    found = judge.verdicts(submitted)[1]
     return found["happened"].startswith("Handed in was [], and needed is a function.") or found
 
 
@@ -178,7 +176,7 @@ def test_a_secret_seed_decides_what_kernels_get(judge):
     def happened(seed):
         cells = START, wrong(exercise(NAME)), GRADE
         submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,), seed=seed)
-        return judge.verdicts(submitted, lambda name: None)[0]["happened"]
+        return judge.verdicts(submitted)[0]["happened"]
 
     usual, secret = happened(0), happened(2**51 + 3)
     assert "got  expected" in usual and secret != usual
@@ -194,7 +192,7 @@ def test_an_earlier_error_is_named_and_a_helper_is_found(judge):
     cells, found = (START, "import helper", solution, GRADE), []
     for files in ({}, {"helper.py": base64.b64encode(b"THREE = 3.0").decode()}):
         submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,), files=files)
-        found += judge.verdicts(submitted, lambda name: None)
+        found += judge.verdicts(submitted)
     assert [v["verdict"] for v in found] == ["failed", "passed"]
     (note,) = found[0]["notes"]
     assert note == "cell [2] raised ModuleNotFoundError: No module named 'helper'"
@@ -216,11 +214,11 @@ def test_other_versions_and_names(judge):
         submitted = SubmittedNotebook(
             "ann", "x", "x", "", cells, ((e.title, f"### {task}"),), (NAME,)
         )
-        (found,) = judge.verdicts(submitted, lambda name: None)
+        (found,) = judge.verdicts(submitted)
         assert found["verdict"] == "passed" and len(found["notes"]) == notes
     names = NAME, "week0/reverse"
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), names, ("week0/gone",))
-    found = {v["name"]: v for v in judge.verdicts(submitted, lambda name: None)}
+    found = {v["name"]: v for v in judge.verdicts(submitted)}
     assert [v["verdict"] for v in found.values()] == ["passed", "missing", "unknown"]
     assert "cell [4] raised ZeroDivisionError" in found["week0/reverse"]["happened"]
 
@@ -230,7 +228,7 @@ def test_an_operator_is_for_a_person_to_review(judge):
     e = exercise("week2/softmax_operator")
     cells = "import torch", e.source.solution, f'fk.exercise("{e.name}").grade({e.entry})'
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (e.name,))
-    assert judge.verdicts(submitted, lambda name: None)[0]["verdict"] == "review"
+    assert judge.verdicts(submitted)[0]["verdict"] == "review"
 
 
 QUICK = (
@@ -259,7 +257,7 @@ def test_hostile(judge, name):
 
 def test_all_time_is_counted_together():
     made = Judge(Limits(seconds=2, total_seconds=3, memory_mib=1500))
-    made.verdicts(SubmittedNotebook("ann", "x", "x"), lambda name: None)  # it has started
+    made.verdicts(SubmittedNotebook("ann", "x", "x"))  # it has started
     began = time.monotonic()
     found = verdict(made, *["import time\ntime.sleep(1.3)"] * 9, GRADE)
     assert "more than 3 s in all" in found["happened"] and time.monotonic() - began < 20
