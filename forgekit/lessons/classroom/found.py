@@ -204,10 +204,8 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     code = tuple(text for kind, text in texts if kind == "code")
     tasks = tuple((m[1], text) for kind, text in texts if kind == "markdown"
                   and (m := _TASK.match(text)))  # fmt: skip
-    folders, graded = (
-        course.exercise_folders(),
-        list(dict.fromkeys(GRADES.findall("\n".join(code)))),
-    )
+    folders = course.exercise_folders()
+    graded = list(dict.fromkeys(GRADES.findall("\n".join(code))))
     own = _course_notebooks().get(file.stem, ())
     weeks = {name.partition("/")[0] for name in graded or own}
     if not graded and len(weeks) > 1:  # which week's it is, nobody can tell

@@ -41,12 +41,12 @@ def mix(folder: Path) -> None:
             nbformat.write(book, file)
 
 
-def graded(folder: Path, out: Path, every_s: float) -> tuple[float, float, int]:
+def graded(folder: Path, out: Path, every_s: float, kills: int) -> tuple[float, float, int]:
     """Grade; return seconds, the greatest MiB of all processes together, and how many were killed.
 
     Of memory that several processes share each counts its part.
 
-    every_s: seconds between two kills of a worker, after the first result; 0 for none.
+    every_s: seconds between two kills of a worker, after the first result. kills: how many at most.
     """
     call = [sys.executable, "-m", "forgekit", "grade", str(folder / "submitted"), "--out", str(out),
             "--scheduler", "local:2", "--seed", "1", "--seconds", "30"]  # fmt: skip
@@ -61,10 +61,11 @@ def graded(folder: Path, out: Path, every_s: float) -> tuple[float, float, int]:
             most = max(most, shares)
             if not (out / "results.jsonl").exists():  # the workers are starting
                 due = time.monotonic() + every_s
-            elif every_s and time.monotonic() > due:
-                workers = [p for p in tree.children() if "spawn_main" in " ".join(p.cmdline())]
-                chance.choice(workers).kill()
-                killed, due = killed + 1, due + every_s
+            elif killed < kills and time.monotonic() > due:
+                with contextlib.suppress(psutil.Error, IndexError):  # they are ending
+                    workers = [p for p in tree.children() if "spawn_main" in " ".join(p.cmdline())]
+                    chance.choice(workers).kill()
+                    killed, due = killed + 1, due + every_s
             time.sleep(1)
     return time.monotonic() - began, most / 2**20, killed
 
@@ -80,15 +81,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("count", type=int)
     parser.add_argument("--every", type=float, default=45)
+    parser.add_argument("--kills", type=int, default=1000)
     given = parser.parse_args()
     course = find_course()
     assert course is not None
     make_class(given.folder, given.count, course / NOTEBOOK)
     mix(given.folder)
     results = {}
-    for name, every_s in (("quiet", 0), ("killed", given.every)):
+    for name, kills in (("quiet", 0), ("killed", given.kills)):
         out = given.folder / name
-        seconds, mib, killed = graded(given.folder, out, every_s)
+        seconds, mib, killed = graded(given.folder, out, given.every, kills)
         results[name] = rows(out)
         print(f"{name}: {seconds:.0f} s, {seconds / given.count:.1f} s per submission, "
               f"{mib:,.0f} MiB at most, {killed} workers killed, "

@@ -612,11 +612,11 @@ def test_a_judge_that_has_ended_or_is_silent_is_lost(left, monkeypatch):
 @pytest.mark.skipif(bool(available()), reason="no user namespaces here: book/classroom.md")
 def test_workers_that_are_killed_lose_no_row(tmp_path, capsys, monkeypatch):
     pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
-    monkeypatch.setattr(sys, "argv", ["", str(tmp_path), "4", "--every", "20"])
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path), "8", "--every", "2", "--kills", "2"])
     killed_workers.main()
     said = capsys.readouterr().out
     assert said.count(", 0 rows lost") == 2 and "\n0 rows differ" in said
-    assert said.count(" 0 workers killed") == 1
+    assert said.count(" 0 workers killed") == 1, said
 
 
 def test_students_names_alone_are_links(tmp_path):
