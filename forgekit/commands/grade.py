@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +18,8 @@ from forgekit.commands.options import AtLeast, Command
 from forgekit.errors import PlatformError, got_needed, usage_error
 
 if TYPE_CHECKING:
-    from forgekit.lessons.classroom.found import SubmittedNotebook
     from forgekit.lessons.classroom.results import ClassReport
-    from forgekit.lessons.classroom.rows import Row
-    from forgekit.lessons.classroom.sandbox import Limits
+    from forgekit.lessons.classroom.running import Piece, Verdicts
 
 _PAGE = "book/classroom.md"
 
@@ -53,17 +51,14 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
     """
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of it is the virtual GPU's
     from forgekit.lessons.classroom.found import find_submissions
-    from forgekit.lessons.classroom.lines import Lines
     from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
     from forgekit.lessons.classroom.results import ClassReport
-    from forgekit.lessons.classroom.rows import Row, one_line
+    from forgekit.lessons.classroom.rows import Row, Verdict, one_line, store, stored
     from forgekit.lessons.classroom.sandbox import Limits, available
 
     if not submissions:
         raise usage_error("grade", "nothing", "notebooks or folders", "name the students' folders")
-    if out.exists() and not out.is_dir():
-        raise usage_error("--out", f"{out}, a file", "a folder", "name another")
     marks = read_marks(out / REVIEW)
     if scheduler:
         from forgekit.benching.suites.spread import check_scheduler
@@ -76,30 +71,31 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
         )
         raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
     found, notes = find_submissions(submissions, best=best)
-    for note in notes:
-        print(f"forgekit: {one_line(note)}", file=sys.stderr)
+    print(*(f"forgekit: {one_line(note)}\n" for note in notes), sep="", end="", file=sys.stderr)
     listed = None if roster is None else read_roster(roster, (one_line(h.student) for h in found))
     drawn = secrets.randbits(52) if seed is None else seed
     found = [replace(h, seed=drawn) for h in found]
     limits = Limits(seconds=seconds, sandbox=not no_sandbox)
-    keys = [_key(h) for h in found]
-    with Lines(out) as lines:
-        known = {(r.student, r.notebook, r.key): r for r in lines.rows
-                 if r.settled and seed in (None, r.seed)}  # fmt: skip
-        rows = [
-            Row(h.student, h.name, key, h.problem) if h.problem
-            else known.get((one_line(h.student), one_line(h.name), key))
-            for h, key in zip(found, keys, strict=True)
-        ]  # fmt: skip
-        todo = [k for k, row in enumerate(rows) if row is None or (again and not row.problem)]
-        left = set(todo)
-        try:
-            for k, row in _graded(found, keys, todo, limits, cores, scheduler):
-                lines.append(row)
-                rows[k] = row
-                left.discard(k)
-        except KeyboardInterrupt:
-            pass  # what is left may have an earlier row
+    graders = _digest_of_graders()
+    keys = [hashlib.sha256(graders + h.digest.encode()).hexdigest()[:24] for h in found]
+    known = {(r.student, r.notebook, r.key): r for r in stored(out)
+             if r.settled and seed in (None, r.seed)}  # fmt: skip
+    rows = [
+        Row(h.student, h.name, key, h.problem) if h.problem
+        else known.get((one_line(h.student), one_line(h.name), key))
+        for h, key in zip(found, keys, strict=True)
+    ]  # fmt: skip
+    todo = [k for k, row in enumerate(rows) if row is None or (again and not row.problem)]
+    left = set(todo)
+    try:
+        for index, said in _graded([(found[k], limits) for k in todo], cores, scheduler):
+            k = todo[index]
+            h, verdicts = found[k], [Verdict(**v) for v in said]
+            rows[k] = row = Row(h.student, h.name, keys[k], "", verdicts, h.seed)
+            store(out, row)
+            left.discard(k)
+    except KeyboardInterrupt:
+        pass  # what is left may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
     report = ClassReport(now, listed, marks, best)
@@ -109,51 +105,32 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
 
 
 def _graded(
-    found: list[SubmittedNotebook], keys: list[str], todo: list[int], limits: Limits,
-    cores: int | None, scheduler: str | None,
-) -> Iterable[tuple[int, Row]]:  # fmt: skip
-    """Each notebook's row as it comes in, with a bar that says what is running."""
+    pieces: list[Piece], cores: int | None, scheduler: str | None
+) -> Iterable[tuple[int, Verdicts]]:
+    """Yield the index and verdicts of each notebook as they come in, below a bar."""
     from tqdm import tqdm
 
     from forgekit.lessons.classroom import running
-    from forgekit.lessons.classroom.rows import Row, one_line, verdicts
 
-    pieces = [(found[k], limits) for k in todo]
     if not pieces:
         return
-    now: dict[int, str] = {}
-    with tqdm(total=len(pieces), unit="notebook", disable=None, file=sys.stderr) as bar:
+    if scheduler is None:
+        outcomes = running.on_cores(pieces, workers=cores or len(os.sched_getaffinity(0)))
+    else:
+        from forgekit.benching.suites.spread import spread
 
-        def at(index: int, exercise: str) -> None:
-            now[index] = f"{one_line(pieces[index][0].student)} {exercise}"
-            bar.set_postfix_str(", ".join(now.values())[:60])
-
-        outcomes: Any
-        if scheduler is None:
-            workers = cores or len(os.sched_getaffinity(0))
-            outcomes = running.on_cores(pieces, workers=workers, at=at)
-        else:
-            from forgekit.benching.suites.spread import spread
-
-            outcomes = spread(running.judged, pieces, scheduler=scheduler, failed=running.failed)
-        for index, said in outcomes:
-            now.pop(index, None)
-            bar.update()
-            k = todo[index]
-            yield k, Row(found[k].student, found[k].name, keys[k], "", verdicts(said),
-                         found[k].seed)  # fmt: skip
+        outcomes = spread(running.judged, pieces, scheduler=scheduler, failed=running.failed)
+    yield from tqdm(outcomes, total=len(pieces), unit="notebook", disable=None, file=sys.stderr)
 
 
-def _key(submitted: SubmittedNotebook) -> str:
-    """What decides a row: the notebook, the exercises it answers, and forgekit."""
-    digest = hashlib.sha256(submitted.digest.encode())
-    folders = course.exercise_folders()
-    files = [f for name in submitted.exercises for f in sorted(folders[name].glob("*.py"))]
-    shared = sorted({f for name in submitted.exercises for f in folders[name].parent.glob("*.py")})
-    own = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
-    for file in (*files, *shared, *own):
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()[:24]
+def _digest_of_graders() -> bytes:
+    """A digest of forgekit and the exercises: a row is kept until one of them changes."""
+    folders = {folder.parent for folder in course.exercise_folders().values()}
+    folders.add(Path(__file__).resolve().parents[1])
+    digest = hashlib.sha256()
+    for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.digest()
 
 
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:

@@ -95,6 +95,7 @@ def spread(
                     result = future.result()
                 except Exception as error:
                     result = failed(items[index], error)
+                future.release()  # else a worker that is lost later has it computed again
                 yield index, result
         finally:
             client.cancel(futures)

@@ -7,7 +7,8 @@ remote.py    what the judge holds of a student's function: compiled there, run a
 wire.py, values.py   what goes between judge and student: plain data, never pickled
 student.py   the student's process: runs the cells, answers what the judge asks
 sandbox.py   what the student's process can reach
-lines.py     each result on disk as it comes in
+rows.py      verdicts and rows, each on the disk as it comes in
+marks.py     what an instructor adds: a roster and reviews
 results.py, pages.py, picture.py   the class: data and tables, files and pages, its picture
 nbgrader.py  the notebooks as nbgrader wants them
 """

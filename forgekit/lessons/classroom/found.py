@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import base64
+import contextlib
 import errno
 import hashlib
 import os
 import re
 import stat
 from bisect import bisect, bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -21,6 +23,9 @@ from forgekit.errors import usage_error
 GRADES = re.compile(r"""exercise\(\s*["'](week\d+/\w+)["']\s*\)\s*\.\s*grade\b""")
 NO_EXERCISE = "it grades no exercise of this course"
 _MOST_MIB = 32
+_BESIDE_MIB, _MOST_FILES = 1, 100
+_NOT_READ = {errno.ELOOP: "it is a link; hand in the notebook itself",
+             errno.EINVAL: "it is not a regular file; hand in the notebook"}  # fmt: skip
 _TASK = re.compile(r"^### Exercise \d+: (.*)")
 
 
@@ -32,7 +37,8 @@ class SubmittedNotebook:
     they stand in it, by title. exercises: to be graded, in order. unknown: graded in it, and of no
     exercise of this course. problem: why it cannot be graded at all. seed: decides the values that
     its kernels get; the judge's secret. time_s: when it was written, since 1970. handed_in: name
-    and time of each submission of these exercises, this one last.
+    and time of each submission of these exercises, this one last. files: those beside it, by name,
+    in Base64.
     """
 
     student: str
@@ -47,6 +53,7 @@ class SubmittedNotebook:
     seed: int = 0
     time_s: float = 0
     handed_in: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_submissions(
@@ -64,7 +71,7 @@ def find_submissions(
     Raises:
         UsageError: nothing there, or no notebook in it.
     """
-    files: dict[Path, str] = {}
+    files: dict[Path, tuple[str, bool]] = {}
     for text in paths:
         path = Path(text)
         if not os.path.lexists(path):
@@ -73,15 +80,13 @@ def find_submissions(
         base = path if path.is_dir() else path.parent
         for file in sorted(_inside(path)) if path.is_dir() else [path]:
             if not any(part.startswith(".") for part in file.relative_to(base).parts):
-                files.setdefault(file.parent.resolve() / file.name, _student(file, base))
+                student = _student(file, base), file.parent != base
+                files.setdefault(file.parent.resolve() / file.name, student)
     if not files:
         got = f"{', '.join(map(str, paths))} without any .ipynb"
         remedy = "name the folder that holds the students' folders"
         raise usage_error("grade", got, "notebooks", remedy)
-    found = [read(file, student) for file, student in files.items()]
-    if not best:
-        return _latest(found)
-    return _by_time(replace(h, handed_in=_times([h])) for h in found), []
+    return _latest([read(file, *student) for file, student in files.items()], best)
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -118,28 +123,26 @@ def _course_notebooks() -> dict[str, list[str]]:
     return found
 
 
-def _latest(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], list[str]]:
+def _latest(
+    found: list[SubmittedNotebook], best: bool = False
+) -> tuple[list[SubmittedNotebook], list[str]]:
     """Of one student's notebooks for the same exercises the latest, which names them all."""
     groups: dict[object, list[SubmittedNotebook]] = {}
-    for h in _by_time(found):
-        groups.setdefault((h.student, h.exercises or h.path), []).append(h)
-    result, notes = [], []
-    for of_one in groups.values():
-        times = _times(of_one)
-        last = replace(of_one[-1], handed_in=times)
-        result.append(last)
-        if len(of_one) > 1:
-            notes.append(f"{last.student} has handed in {len(of_one)} times; the latest counts, "
-                         f"{times[-1]}")  # fmt: skip
-    return _by_time(result), notes
+    for h in sorted(found, key=_order):
+        alone = best or not h.exercises
+        groups.setdefault((h.student, h.path if alone else h.exercises), []).append(h)
+    result = [
+        replace(of_one[-1], handed_in=tuple(
+            f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s))
+        for of_one in groups.values()
+    ]  # fmt: skip
+    notes = [f"{h.student} has handed in {len(h.handed_in)} times; the latest counts, "
+             f"{h.handed_in[-1]}" for h in result if len(h.handed_in) > 1]  # fmt: skip
+    return sorted(result, key=_order), notes
 
 
-def _by_time(found: Iterable[SubmittedNotebook]) -> list[SubmittedNotebook]:
-    return sorted(found, key=lambda h: (h.student, h.time_s, h.name, h.path))
-
-
-def _times(of_one: list[SubmittedNotebook]) -> tuple[str, ...]:
-    return tuple(f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s)
+def _order(h: SubmittedNotebook) -> tuple[object, ...]:
+    return h.student, h.time_s, h.name, h.path
 
 
 def _when(time_s: float) -> str:
@@ -149,27 +152,48 @@ def _when(time_s: float) -> str:
         return "at an impossible time"
 
 
-def read(file: Path, student: str) -> SubmittedNotebook:
-    """A notebook; one that cannot be read says why in `problem`."""
+def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
+    """Return what is known of a regular file and its first bytes, one more than `most`.
+
+    Raises OSError for a link, which may be to another student's file, and for what could block.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(file, flags), "rb") as opened:
+        known = os.fstat(opened.fileno())
+        if not stat.S_ISREG(known.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return known, opened.read(most + 1)
+
+
+def _beside(file: Path) -> dict[str, str]:
+    """Return the files beside a notebook, the smallest first, as far as the limit allows."""
+    beside, left = {}, _BESIDE_MIB << 20
+    for path in sorted(file.parent.iterdir(), key=lambda p: (p.lstat().st_size, p))[:_MOST_FILES]:
+        with contextlib.suppress(OSError):
+            if path.suffix != ".ipynb" and len(data := _regular(path, left)[1]) <= left:
+                beside[path.name] = base64.b64encode(data).decode()
+                left -= len(data)
+    return beside
+
+
+def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
+    """Read a notebook, or say in `problem` why it cannot be read.
+
+    alone: the folder is the student's, and the files beside it are too.
+    """
     submitted = SubmittedNotebook(student, file.stem, str(file))
     try:
-        # Neither a link, which may be to another student's, nor what would block.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with os.fdopen(os.open(file, flags), "rb") as opened:
-            known = os.fstat(opened.fileno())
-            if not stat.S_ISREG(known.st_mode):
-                return replace(submitted, problem="it is not a regular file; hand in the notebook")
-            submitted = replace(submitted, time_s=known.st_mtime)
-            data = opened.read((_MOST_MIB << 20) + 1)
+        known, data = _regular(file, _MOST_MIB << 20)
+        files = _beside(file) if alone else {}
     except OSError as error:
-        linked = error.errno == errno.ELOOP
-        why = "it is a link; hand in the notebook itself" if linked else (
-            f"it cannot be read: {error.strerror}")  # fmt: skip
+        why = _NOT_READ.get(error.errno or 0, f"it cannot be read: {error.strerror}")
         return replace(submitted, problem=why)
+    submitted = replace(submitted, time_s=known.st_mtime, files=files)
     if len(data) > _MOST_MIB << 20:
         size = known.st_size >> 20
         return replace(submitted, problem=f"it has {size} MiB, more than {_MOST_MIB}")
-    submitted = replace(submitted, digest=hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data + repr(files).encode()).hexdigest()
+    submitted = replace(submitted, digest=digest)
     import nbformat
 
     try:
@@ -180,10 +204,8 @@ def read(file: Path, student: str) -> SubmittedNotebook:
     code = tuple(text for kind, text in texts if kind == "code")
     tasks = tuple((m[1], text) for kind, text in texts if kind == "markdown"
                   and (m := _TASK.match(text)))  # fmt: skip
-    folders, graded = (
-        course.exercise_folders(),
-        list(dict.fromkeys(GRADES.findall("\n".join(code)))),
-    )
+    folders = course.exercise_folders()
+    graded = list(dict.fromkeys(GRADES.findall("\n".join(code))))
     own = _course_notebooks().get(file.stem, ())
     weeks = {name.partition("/")[0] for name in graded or own}
     if not graded and len(weeks) > 1:  # which week's it is, nobody can tell

@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from typing import Any
@@ -31,7 +31,7 @@ from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.student import FOLDER, template
 from forgekit.lessons.classroom.values import LostError
 from forgekit.lessons.classroom.wire import JudgeEnd
-from forgekit.lessons.exercise import Exercise, exercise
+from forgekit.lessons.exercise import exercise
 from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
 from forgekit.tensors import reseeded
@@ -63,17 +63,13 @@ def main() -> None:
     theirs.close()
     most = sandbox._status("VmData") + (_MEMORY_GIB << 30)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-    def tell(**what: Any) -> None:
-        pipe.send_bytes(json.dumps(what).encode())
-
-    tell(ready=True)
+    pipe.send_bytes(b"[]")  # ready
     with contextlib.suppress(EOFError):
         while True:
             submitted = SubmittedNotebook(**json.loads(pipe.recv_bytes()))
             with reseeded(submitted.seed):
-                found = Sitting(ours, limits, submitted, lambda name: tell(at=name)).verdicts()
-            tell(verdicts=[asdict(v) for v in found])
+                found = Sitting(ours, limits, submitted).verdicts()
+            pipe.send_bytes(json.dumps([asdict(v) for v in found]).encode())
 
 
 def _import_all() -> None:
@@ -92,10 +88,9 @@ class Sitting:
     """One submission being judged."""
 
     def __init__(
-        self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook,
-        at: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        self.control, self.limits, self.submitted, self.at = control, limits, submitted, at
+        self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook
+    ) -> None:
+        self.control, self.limits, self.submitted = control, limits, submitted
         self.end = time.monotonic() + limits.total_seconds
         self.errors: list[str] = []  # what cells raised
         self.why = ""  # why there is no student's process any more
@@ -115,14 +110,11 @@ class Sitting:
         last = {name: k for k, text in enumerate(cells) for name in GRADES.findall(text)}
         found: dict[str, Verdict] = {}
         try:
+            self._run("the files beside it", "place", dict(self.submitted.files))
             for number, text in enumerate(cells):
-                self._run(number + 1, text)
-                for name in wanted:
-                    if last.get(name) == number:
-                        found[name] = self._judged(name)
-            for name in wanted:
-                if name not in found:
-                    found[name] = self._judged(name)
+                self._run(f"cell [{number + 1}]", "run", number + 1, text)
+                found |= {name: self._judged(name) for name in wanted if last.get(name) == number}
+            found |= {name: self._judged(name) for name in wanted if name not in found}
         finally:
             ours.close()
             self._stop()
@@ -132,22 +124,24 @@ class Sitting:
         unknown = [Verdict(name, "unknown", happened=said) for name in self.submitted.unknown]
         return [found[name] for name in wanted] + unknown
 
-    def _run(self, number: int, text: str) -> None:
-        if self.why or not text.strip():
+    def _run(self, where: str, what: str, *args: Any) -> None:
+        """Have the student's process do something before it is judged."""
+        if self.why or not args[-1]:
             return
-        file = f"{FOLDER}cell [{number}]"
-        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        if isinstance(text := args[-1], str):
+            file = f"{FOLDER}{where}"
+            linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             self._in_time()
             with self._in_all():  # also of what the cell has the judge do
-                error = str(self.peer.ask("run", number, text) or "")
+                error = str(self.peer.ask(what, *args) or "")
         except LostError as lost:
-            self._lost(lost, f" in cell [{number}]")
+            self._lost(lost, f" in {where}")
             return
         except Exception as raised:  # its process says that it could not even begin
             error = f"{type(raised).__name__}: {raised}"
         if error:
-            self.errors.append(f"cell [{number}] raised {error:.300}")
+            self.errors.append(f"{where} raised {error:.300}")
 
     def _interrupt(self) -> None:
         self.control.sendall(b"interrupt")
@@ -181,7 +175,6 @@ class Sitting:
     def _judged(self, name: str) -> Verdict:
         if self.why:
             return Verdict(name, "stopped", happened=self.why)
-        self.at(name)
         e = exercise(name)
         try:
             self._in_time()
@@ -202,14 +195,12 @@ class Sitting:
             return Verdict(name, verdict, e.title, happened="\n".join([*said, self.slow])[:_WORDS])
         if self.slow and not report:  # another time it may be fast enough
             return replace(_verdict(report), verdict="stopped", notes=[self.slow])
-        return replace(_verdict(report), notes=self._notes(e))
-
-    def _notes(self, e: Exercise) -> list[str]:
-        """What else there is to say of an exercise."""
-        text = dict(self.submitted.tasks).get(e.title)
-        if text is None or _plain(e.task) in _plain(text):
-            return []
-        return ["The notebook has another version of the task; graded is today's."]
+        text, found = dict(self.submitted.tasks).get(e.title), _verdict(report)
+        if text is not None and _plain(e.task) not in _plain(text):
+            found.notes.append("The notebook has another version of the task; graded is today's.")
+        if "NameError" in found.happened:  # an earlier error may be why
+            found.notes += self.errors[:3]
+        return found
 
 
 class _TooLongError(LostError):

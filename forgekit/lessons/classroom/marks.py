@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from forgekit.errors import UsageError, brief, usage_error
 from forgekit.lessons.classroom.rows import Verdict, one_line, printable
 
 REVIEW = "review.toml"
+_NUMBER = (int, float)
+_KINDS = {"student": (str,), "exercise": (str,), "comment": (str,), "points": _NUMBER}
 _Key = tuple[str, str]  # student, exercise or ""
 
 
@@ -36,9 +38,9 @@ class Marks:
     points, or None to keep them, and a comment. where: where in the file each of them is.
     """
 
-    points: Mapping[str, float] = field(default_factory=dict)
-    reviews: Mapping[_Key, tuple[float | None, str]] = field(default_factory=dict)
-    where: Mapping[_Key, str] = field(default_factory=dict)
+    points: dict[str, float] = field(default_factory=dict)
+    reviews: dict[_Key, tuple[float | None, str]] = field(default_factory=dict)
+    where: dict[_Key, str] = field(default_factory=dict)
 
     def settled(self, student: str, v: Verdict) -> Verdict:
         """The verdict with what a review says of it."""
@@ -69,7 +71,7 @@ def read_marks(file: Path) -> Marks:
     try:
         text = shared_files.read(file).decode("utf-8-sig")
         data = tomllib.loads(text)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Marks()
     except OSError as error:
         raise _refused(f"{file} ({error.strerror})", "make it readable, or move it away") from None
@@ -99,28 +101,25 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
         raise _refused(f"{file} with {brief(data)}", "write [points] and [[review]]")
     known = course.exercise_folders()
     for name, worth in points.items():
-        if name not in known or not _is_number(worth) or not 0 < worth < 1e6:
+        if name not in known or type(worth) not in _NUMBER or not 0 < worth < 1e6:
             remedy = '"week0/scale" = 2 is such a line: an exercise, and more than 0'
             raise _refused(f"{where(chr(34) + name)}: {brief(name)} = {brief(worth)}", remedy)
-    marks = Marks(points)
-    reviews: dict[_Key, tuple[float | None, str]] = {}
-    places: dict[_Key, str] = {}
+    marks = Marks(points, {}, {})
     for number, entry in enumerate(entries):
         at = where("[[review]]", number)
         key, said = _review(at, entry, marks)
-        if key in reviews:
+        if key in marks.reviews:
             raise _refused(f"{at}: a second review of {' and '.join(key)}", "join the two")
-        reviews[key], places[key] = said, at
-    return Marks(points, reviews, places)
+        marks.reviews[key], marks.where[key] = said, at
+    return marks
 
 
 def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None, str]]:
     """One review, checked."""
-    kinds: dict[str, Any] = {"student": str, "exercise": str, "comment": str, "points": int | float}
     if not isinstance(entry, dict) or "student" not in entry or len(entry) < 2:
         raise _refused(f"{at}: {brief(entry)}", 'it needs student = "…", and points or a comment')
     for name, value in entry.items():
-        if name not in kinds or not isinstance(value, kinds[name]) or isinstance(value, bool):
+        if type(value) not in _KINDS.get(name, ()):
             remedy = 'write student = "…", exercise = "…", points = 1 or comment = "…"'
             raise _refused(f"{at}: {name} = {brief(value)}", remedy)
     exercise, points = entry.get("exercise", ""), entry.get("points")
@@ -129,10 +128,6 @@ def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None
         remedy = f"{exercise} has {most:g}" if exercise else "name the exercise that has them"
         raise _refused(f"{at}: points = {points}", f"{remedy}; [points] says what is worth more")
     return (one_line(entry["student"]), exercise), (points, printable(entry.get("comment", "")))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _refused(got: str, remedy: str) -> UsageError:

@@ -1,26 +1,27 @@
-"""Grades as files: data, tables, the picture, a page for the class, feedback per student."""
+"""Grades as files: tables, the picture, pages, and what Canvas, Moodle and Gradescope import."""
 
 from __future__ import annotations
 
-import hashlib
-import re
+import json
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from forgekit.lessons.classroom.exports import canvas, gradescope, moodle
 from forgekit.lessons.classroom.results import ClassReport, Student
-from forgekit.lessons.classroom.rows import Row, Verdict, marked, number
+from forgekit.lessons.classroom.rows import Row, Verdict, as_csv, marked, number
 from forgekit.lessons.drawing import report_html
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.report import GradeReport, Pass
 from forgekit.output_files import write_output
-from forgekit.text import Cell, Table
 
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;"
     "line-height:1.45;color-scheme:light dark}h2{margin:1.6em 0 .4em;font-size:1.05em}"
     ".wide{overflow-x:auto}"
 )
+_COLUMN = "Kernel Forge"
+_CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+_MOODLE = ("Username", "ID number", "Email address")
 
 
 def write_all(report: ClassReport, folder: Path) -> None:
@@ -33,24 +34,15 @@ def write_all(report: ClassReport, folder: Path) -> None:
     texts = {
         "results.json": report.json(), "results.csv": report.csv(), "grades.csv": report.grades(),
         "results.md": report.markdown(), "class.svg": report.svg, "index.html": _class(report),
-        "canvas.csv": canvas(report), "moodle.csv": moodle(report),
+        "canvas.csv": _canvas(report), "moodle.csv": _moodle(report),
     }  # fmt: skip
     for student in report.students:
-        file = f"students/{_file(student.name)}"
+        file = f"students/{student.file}"
         texts[f"{file}.html"] = _student(report, student)
         texts[f"{file}.md"] = _student_markdown(report, student)
-        said = {n: feedback(report, student, v) for n, v in student.verdicts.items()}
-        texts[f"{file}.gradescope.json"] = gradescope(report, student, said)
+        texts[f"{file}.gradescope.json"] = _gradescope(report, student)
     for name, text in texts.items():
         write_output("--out", folder / name, text)
-
-
-def _file(student: str) -> str:
-    """The name of a student's files: other students have other ones."""
-    plain = re.sub(r"[^\w.-]+", "_", student).strip("._")[:60]
-    if plain == student:
-        return plain
-    return f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}"
 
 
 def _page(title: str, body: str) -> str:
@@ -62,20 +54,9 @@ def _page(title: str, body: str) -> str:
 
 
 def _class(report: ClassReport) -> str:
-    table, more = report.table, 3  # columns before the exercises
-    rows = []
-    for student, (name, *cells) in zip(report.students, table.rows, strict=True):
-        words = [student.verdicts[n].words if n in student.verdicts else ""
-                 for n in table.heads[more:]]  # fmt: skip
-        rows.append([
-            Cell(str(name), link=f"students/{_file(student.name)}.html"), *cells[: more - 1],
-            *(Cell(str(c), title="" if c == "passed" else w)
-              for c, w in zip(cells[more - 1 :], words, strict=True)),
-        ])  # fmt: skip
-    html = Table(table.heads, rows, table.left).html()
     remarks = "".join(f"<p>{escape(remark)}</p>" for remark in report.remarks)
-    body = f'<div class="wide">{report.svg}</div>{remarks}<div class="wide">{html}</div>'
-    return _page(report.headline, body)
+    svg, table = (f'<div class="wide">{part}</div>' for part in (report.svg, report.table.html()))
+    return _page(report.headline, svg + remarks + table)
 
 
 def _student(report: ClassReport, student: Student) -> str:
@@ -84,8 +65,8 @@ def _student(report: ClassReport, student: Student) -> str:
         parts.append(f"<h2>{escape(row.notebook)}</h2>")
         parts += [f"<p>{escape(line)}</p>" for line in _of_notebook(row)]
         for v in row.verdicts:
-            notes = [*v.notes, _points(report, student, v)]
-            parts += [report_html(_report(v)), *(f"<p>{escape(n)}</p>" for n in notes if n), "<br>"]
+            notes = (f"<p>{escape(note)}</p>" for note in _notes(report, student, v))
+            parts += [report_html(_report(v)), *notes, "<br>"]
     return _page(student.name, "".join(parts))
 
 
@@ -94,14 +75,13 @@ def _student_markdown(report: ClassReport, student: Student) -> str:
     parts = [f"# {marked(student.name)}", *map(marked, _head(report, student))]
     for row in student.rows:
         parts += [f"## {marked(row.notebook)}", *map(marked, _of_notebook(row))]
-        parts += [f"<pre>{escape(feedback(report, student, v))}</pre>" for v in row.verdicts]
+        parts += [f"<pre>{escape(_feedback(report, student, v))}</pre>" for v in row.verdicts]
     return "\n\n".join(parts) + "\n"
 
 
-def feedback(report: ClassReport, student: Student, v: Verdict) -> str:
+def _feedback(report: ClassReport, student: Student, v: Verdict) -> str:
     """What a student reads of a verdict, as plain text."""
-    notes = [*v.notes, _points(report, student, v)]
-    return "\n".join([_report(v).summary, *filter(None, notes)])
+    return "\n".join([_report(v).summary, *_notes(report, student, v)])
 
 
 def _head(report: ClassReport, student: Student) -> list[str]:
@@ -119,13 +99,14 @@ def _of_notebook(row: Row) -> list[str]:
     return [*lines, f"Not graded: {row.problem}."] if row.problem else lines
 
 
-def _points(report: ClassReport, student: Student, v: Verdict) -> str:
-    """What a verdict earns, or why it does not count."""
+def _notes(report: ClassReport, student: Student, v: Verdict) -> list[str]:
+    """A verdict's notes, then what it earns or why it does not count."""
     if v.name not in report.worth:
-        return ""
+        return v.notes
     if student.verdicts[v.name] is not v:
-        return "Another submission of this exercise counts."
-    return f"Points: {number(student.points[v.name])} of {number(report.worth[v.name])}"
+        return [*v.notes, "Another submission of this exercise counts."]
+    points = f"{number(student.points[v.name])} of {number(report.worth[v.name])}"
+    return [*v.notes, f"Points: {points}"]
 
 
 def _report(v: Verdict) -> GradeReport:
@@ -134,3 +115,50 @@ def _report(v: Verdict) -> GradeReport:
     failure = None if v.verdict == "passed" else GateError(v.happened, v.likely, v.look_at)
     left = (v.group or v.verdict, *v.left) if failure else ()
     return GradeReport(v.name, v.title, passed, left, failure, v.verdict == "open")
+
+
+# -- for other systems ----------------------------------------------------------------------------
+def _of_roster(
+    report: ClassReport, heads: Sequence[str], own: str
+) -> list[tuple[Student, list[str]]]:
+    """Each student of the roster, or each without one: the roster's columns, then the total.
+
+    own: the column that gets the student's name where the roster lacks it.
+    """
+    students = [s for s in report.students if report.roster is None or s.entry is not None]
+    known = [{heads[0]: s.name, own: s.name, **(s.entry or {})} for s in students]
+    return [(s, [*(of.get(head, "") for head in heads), number(s.total)])
+            for s, of in zip(students, known, strict=True)]  # fmt: skip
+
+
+def _canvas(report: ClassReport) -> str:
+    """A CSV file for Canvas's gradebook."""
+    rows = [row for _, row in _of_roster(report, _CANVAS, "SIS Login ID")]
+    possible = ["Points Possible", "", "", "", "", number(report.most)]
+    return as_csv([*_CANVAS, _COLUMN], [possible, *rows])
+
+
+def _moodle(report: ClassReport) -> str:
+    """A CSV file for Moodle's import of grades, with the comment and what is open."""
+    rows = []
+    for s, row in _of_roster(report, _MOODLE, "Username"):
+        open_ = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]
+        rows.append([*row, "; ".join(filter(None, [s.comment, *open_]))])
+    return as_csv([*_MOODLE, _COLUMN, "Feedback"], rows)
+
+
+def _gradescope(report: ClassReport, student: Student) -> str:
+    """One student's `results.json` for Gradescope."""
+    tests = []
+    for name, most in report.worth.items():
+        v = student.verdicts.get(name, Verdict(name, "missing"))
+        answered = name in student.verdicts
+        tests.append({
+            "name": f"{name} {v.title}".strip(), "score": round(student.points.get(name, 0), 4),
+            "max_score": most, "status": "passed" if v.verdict == "passed" else "failed",
+            "output": _feedback(report, student, v) if answered else "Nothing was handed in.",
+            "output_format": "text",
+        })  # fmt: skip
+    data = {"score": round(student.total, 4), "output": student.comment, "output_format": "text",
+            "tests": tests}  # fmt: skip
+    return json.dumps(data, indent=1) + "\n"

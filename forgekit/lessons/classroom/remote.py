@@ -20,7 +20,7 @@ from forgekit.compiling.parameters import Job, Parameter
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.devices import current_target
 from forgekit.lessons.classroom.student import FOLDER
-from forgekit.lessons.classroom.values import LostError, RefFunction
+from forgekit.lessons.classroom.values import LostError, RefFunction, reading
 from forgekit.lessons.classroom.wire import JudgeEnd
 from forgekit.lessons.gates.submission import Elsewhere
 from forgekit.vgpu import Call
@@ -52,10 +52,11 @@ class RemoteFunction(RefFunction, Elsewhere):
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
         """Compile there from the arguments' specs, never from their values; run here."""
         specs = [spec(a) if isinstance(a, torch.Tensor) else a for a in example]
-        held, ptx, name, kinds = _of(self.peer.ask("compile", self, specs, arch), 4)
-        ptx = _with_known_files(str(ptx))
-        given = iter(example)
-        parameters = tuple(_parameter(_of(kind, 3), given) for kind in kinds)
+        said = self.peer.ask("compile", self, specs, arch)
+        with reading():
+            held, ptx, name, kinds = said
+            ptx, given = _with_known_files(str(ptx)), iter(example)
+            parameters = tuple(_parameter(given, *kind) for kind in kinds)
         job = Job(self, parameters, current_target("virtual", arch), name=str(name))
         return CompiledKernel(job, Artefacts(ptx), _Launcher(job, held, ptx))
 
@@ -74,20 +75,13 @@ def _with_known_files(ptx: str) -> str:
     return re.sub(r'\.file\b(?:[ \t]+\d+[ \t]+"([^"\n]*)"[^\n]*)?[^\n]*', kept, ptx)
 
 
-def _of(value: Any, length: int) -> list[Any]:
-    if not isinstance(value, list | tuple) or len(value) != length:
-        raise LostError("it answered what cannot be read")
-    return list(value)
-
-
-def _parameter(said: list[Any], given: Iterator[Any]) -> Parameter:
+def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Parameter:
     """What a parameter is; a spec is made of what was given here, never of what was said there."""
-    name, kind, scalar = said
     value = None if kind == "stream" else next(given, None)
     if isinstance(value, torch.Tensor | TensorSpec):
         return Parameter(str(name), "tensor", spec(value))
     if kind not in ("scalar", "constant", "stream"):
-        raise LostError("it answered what cannot be read")
+        raise ValueError(kind)
     return Parameter(str(name), kind, scalar if kind == "scalar" else value)
 
 
@@ -102,31 +96,28 @@ class _Launcher:
         self.job.check_arguments(args)
         storages: dict[int, tuple[int, torch.UntypedStorage]] = {}  # by address
         layouts = [_layout(a, storages) if isinstance(a, torch.Tensor) else a for a in args]
-        found, places = _of(self.job.fn.peer.ask("launch", self.held, layouts), 2)
-        moved = [
-            (int(places[number]), storage.data_ptr(), storage.nbytes())
-            for number, storage in storages.values()
-        ]
+        said = self.job.fn.peer.ask("launch", self.held, layouts)
+        with reading():
+            found, places = said
+            moved = [(int(places[number]), storage.data_ptr(), storage.nbytes())
+                     for number, storage in storages.values()]  # fmt: skip
+            found = [_launch(*launch) for launch in found]
         tensors = zip(self.job.runtime, args, strict=True)
         call = Call((p.name, pack(a, p.value)) for p, a in tensors if p.kind == "tensor")
-        for launch in found:
-            self._launch(call, launch, moved)
+        translated = functools.partial(_translated, moved=moved)
+        for name, params, options in found:
+            if not call.launch(self.ptx, name, params, translated, **options):
+                raise LostError(f"it launched {name:.80}, which its PTX does not have")
         call.finish()
 
-    def _launch(self, call: Call, said: Any, moved: list[tuple[int, int, int]]) -> None:
-        name, grid, block, shared, params, cluster, cooperative = _of(said, 7)
-        known = isinstance(params, bytes) and call.launch(
-            self.ptx, str(name), params, functools.partial(_translated, moved=moved),
-            grid=_dims(grid), block=_dims(block), cluster=_dims(cluster),
-            shared_bytes=int(shared), cooperative=bool(cooperative),
-        )  # fmt: skip
-        if not known:
-            raise LostError("it answered what cannot be read")
 
-
-def _dims(said: Any) -> tuple[int, int, int]:
-    x, y, z = map(int, _of(said, 3))
-    return x, y, z
+def _launch(name: Any, grid: Any, block: Any, shared: Any, params: Any, cluster: Any,
+            cooperative: Any) -> tuple[str, bytes, dict[str, Any]]:  # fmt: skip
+    """The arguments of a launch, checked."""
+    dims = {"grid": grid, "block": block, "cluster": cluster}
+    options = {key: (int(x), int(y), int(z)) for key, (x, y, z) in dims.items()}
+    more = {"shared_bytes": int(shared), "cooperative": bool(cooperative)}
+    return str(name), bytes(memoryview(params)), {**options, **more}
 
 
 def _layout(x: torch.Tensor, storages: dict[int, tuple[int, torch.UntypedStorage]]) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -12,7 +14,7 @@ from forgekit.lessons.classroom.found import NO_EXERCISE
 from forgekit.lessons.classroom.marks import Marks
 from forgekit.lessons.classroom.rows import VERDICTS, Row, Verdict, as_csv, marked, number
 from forgekit.show import Picture
-from forgekit.text import Table, plural, shortened
+from forgekit.text import Cell, Table, plural, shortened
 
 
 @dataclass
@@ -30,6 +32,13 @@ class Student:
     @property
     def total(self) -> float:
         return sum(self.points.values())
+
+    @property
+    def file(self) -> str:
+        """The name of the student's files; no two students have the same."""
+        plain = re.sub(r"[^\w.-]+", "_", self.name).strip("._")[:60]
+        digest = hashlib.sha256(self.name.encode()).hexdigest()[:6]
+        return plain if plain == self.name else f"{plain}-{digest}"
 
     @property
     def handed_in(self) -> list[str]:
@@ -142,11 +151,16 @@ class ClassReport(Picture):
 
     @property
     def table(self) -> Table:
-        """Students × exercises: `passed`, or the group that failed."""
-        names = list(self.exercises)
-        rows = [[s.name, self.score(s), "; ".join(s.handed_in),
-                 *(s.verdicts[n].short if n in s.verdicts else "" for n in names)]
-                for s in self.students]  # fmt: skip
+        """Students × exercises: `passed`, or the group that failed and how."""
+        names, none = list(self.exercises), Verdict("", "")
+        rows = []
+        for s in self.students:
+            verdicts = [s.verdicts.get(name, none) for name in names]
+            words = [
+                Cell(v.short, title="" if v.verdict == "passed" else v.words) for v in verdicts
+            ]
+            link = Cell(s.name, link=f"students/{s.file}.html")
+            rows.append([link, Cell(self.score(s)), Cell("; ".join(s.handed_in)), *words])
         heads = ["student", "points", "handed in", *names]
         return Table(heads, rows, left=range(len(heads)))
 
@@ -184,9 +198,8 @@ class ClassReport(Picture):
     def markdown(self) -> str:
         """The table, then how often each misconception was seen."""
         seen = marked(self.summary).replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
-        table = self.table
-        rows = [[marked(str(cell)) for cell in row] for row in table.rows]
-        words = Table(table.heads, rows, left=table.left).markdown()
+        rows = [[marked(c.text) for c in row if isinstance(c, Cell)] for row in self.table.rows]
+        words = replace(self.table, rows=rows).markdown()
         return f"# {self.headline}\n\n{words}\n\n{seen}\n"
 
     def json(self) -> str:

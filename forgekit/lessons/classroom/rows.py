@@ -1,19 +1,27 @@
-"""Verdicts on exercises and the rows that hold them, as data; and texts made safe for any file."""
+"""Verdicts on exercises and the rows that hold them: as data, on the disk, and safe in any file."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
+
+from forgekit import shared_files
+from forgekit.errors import UsageError, usage_error
+from forgekit.output_files import check_output
 
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide letters too
+_LINES, _BEGINS = "results.jsonl", b'{"student": '
 VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
 
 
@@ -42,6 +50,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         vars(self).update(printable(vars(self)))
+        self.passed = [(group, seen) for group, seen in self.passed]  # lists, when they were JSON
 
     @property
     def share(self) -> float:
@@ -85,6 +94,7 @@ class Row:
     def __post_init__(self) -> None:
         self.student, self.notebook = one_line(self.student), one_line(self.notebook)
         self.problem, self.handed_in = one_line(self.problem), list(map(one_line, self.handed_in))
+        self.verdicts = [v if isinstance(v, Verdict) else Verdict(**v) for v in self.verdicts]
 
     @property
     def settled(self) -> bool:
@@ -92,6 +102,66 @@ class Row:
         return all(v.verdict != "stopped" for v in self.verdicts)
 
 
+# -- on the disk: one JSON line per submission ----------------------------------------------------
+def stored(folder: Path) -> list[Row]:
+    """Return the rows in the folder, which is made. Of one student and notebook the last counts.
+
+    Raises:
+        UsageError: the folder holds the results of something else, or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        check_output("--out", folder / _LINES)
+        if (folder / _LINES).exists():
+            return read_lines(shared_files.read(folder / _LINES))
+        if not (folder / "results.json").exists():
+            return []
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    except ValueError:
+        pass
+    got, remedy = f"{folder}, which holds something else", "name another, or move that away"
+    raise usage_error("--out", got, "a folder of this command's", remedy)
+
+
+def read_lines(data: bytes) -> list[Row]:
+    """Return the rows of a file of lines, without one that was cut off.
+
+    Raises:
+        ValueError: a line is something else.
+    """
+    rows = []
+    for line in data.split(b"\n"):
+        try:
+            rows.append(Row(**json.loads(line)))
+        except TypeError as error:
+            raise ValueError("not grades") from error
+        except ValueError:
+            if not line.startswith(_BEGINS[: len(line)]):
+                raise
+    return rows
+
+
+def store(folder: Path, row: Row) -> None:
+    """Append a row to those in the folder, on the disk. Raises UsageError if it cannot be written.
+
+    The line break comes first: the line before may have been cut off.
+    """
+    try:
+        with (folder / _LINES).open("ab") as out:
+            out.write(b"\n" + json.dumps(asdict(row)).encode())
+            out.flush()
+            os.fsync(out.fileno())
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+def _unwritable(folder: Path, error: OSError) -> UsageError:
+    remedy = "make room or name another; the same command goes on with what is left"
+    return usage_error("--out", f"{folder} ({error.strerror})", "a folder to write", remedy)
+
+
+# -- texts ----------------------------------------------------------------------------------------
 def printable(value: Any) -> Any:
     """Data whose texts show control characters, lone surrogates and changes of direction as
     escapes: no file, page or terminal takes them for anything else."""
@@ -107,11 +177,6 @@ def printable(value: Any) -> Any:
 def one_line(text: str) -> str:
     """`printable`, with line breaks as escapes: for names."""
     return str(printable(text)).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def verdicts(found: Sequence[dict[str, Any]]) -> list[Verdict]:
-    """Verdicts that came as JSON."""
-    return [Verdict(**{**v, "passed": [(n, s) for n, s in v.get("passed", ())]}) for v in found]
 
 
 def number(value: float) -> str:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from multiprocessing import Pipe
@@ -38,15 +38,12 @@ class Judge:
         self.process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection
 
-    def verdicts(self, submitted: SubmittedNotebook, at: Callable[[str], None]) -> Verdicts | None:
-        """What became of a submission's exercises; None if the judge was lost over it."""
+    def verdicts(self, submitted: SubmittedNotebook) -> Verdicts | None:
+        """Return the verdicts on a submission's exercises; None if the judge was lost over it."""
         try:
             self._start()
             self._tell(asdict(submitted))
-            while "verdicts" not in (said := self._hear(self.limits.total_seconds)):
-                at(said.get("at", ""))
-            found: Verdicts = said["verdicts"]
-            return found
+            return self._hear(self.limits.total_seconds)
         except (OSError, EOFError, ValueError):
             self.close()
             return None
@@ -84,10 +81,10 @@ class Judge:
     def _tell(self, what: Any) -> None:
         self._pipe.send_bytes(json.dumps(what).encode())
 
-    def _hear(self, seconds: float) -> dict[str, Any]:
+    def _hear(self, seconds: float) -> Verdicts:
         if not self._pipe.poll(seconds + _SLACK_S):
             raise OSError("silent")
-        found: dict[str, Any] = json.loads(self._pipe.recv_bytes())
+        found: Verdicts = json.loads(self._pipe.recv_bytes())
         return found
 
 
@@ -96,7 +93,7 @@ _all: list[Judge] = []
 _ended = threading.Event()
 
 
-def judged(piece: Piece, at: Callable[[str], None] = lambda name: None) -> Verdicts:
+def judged(piece: Piece) -> Verdicts:
     """The verdicts on one submission, by this thread's judge. A judge that is lost over it is
     replaced, and the submission judged once more."""
     submitted, limits = piece
@@ -106,7 +103,7 @@ def judged(piece: Piece, at: Callable[[str], None] = lambda name: None) -> Verdi
     for _ in range(2):
         if _ended.is_set():
             break
-        found = _judges.one.verdicts(submitted, at)
+        found: Verdicts | None = _judges.one.verdicts(submitted)
         if found is not None:
             return found
     return failed(piece, PlatformError("the judge's process was lost over it, twice"))
@@ -120,18 +117,13 @@ def failed(piece: Piece, error: BaseException) -> Verdicts:
     ]
 
 
-def on_cores(
-    pieces: Sequence[Piece], *, workers: int, at: Callable[[int, str], None]
-) -> Iterator[tuple[int, Verdicts]]:
-    """(index, verdicts) of each submission as they come in. at: told what is being graded."""
+def on_cores(pieces: Sequence[Piece], *, workers: int) -> Iterator[tuple[int, Verdicts]]:
+    """Yield (index, verdicts) of each submission as they come in."""
     pool = ThreadPoolExecutor(min(workers, len(pieces)))
-
-    def one(index: int) -> tuple[int, Verdicts]:
-        return index, judged(pieces[index], lambda name: at(index, name))
-
     try:
-        for future in as_completed([pool.submit(one, k) for k in range(len(pieces))]):
-            yield future.result()
+        futures = {pool.submit(judged, piece): index for index, piece in enumerate(pieces)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
     finally:
         _ended.set()
         for judge in _all:

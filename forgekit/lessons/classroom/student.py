@@ -6,6 +6,7 @@ each submission it forks one, which is put into a sandbox before the student's c
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import inspect
 import os
@@ -15,6 +16,7 @@ import signal
 import socket
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -124,9 +126,16 @@ def _serve(sock: socket.socket, limits: Limits, home: str) -> None:
     os.environ.update(HOME=home, PATH=f"{sys.prefix}/bin:/usr/bin:/bin", LANG="C.UTF-8",
                       MPLBACKEND="agg", OMP_NUM_THREADS="1", FORGEKIT_DEVICE="virtual",
                       FORGEKIT_CACHE_DIR="off", FORGEKIT_PROGRESS="off")  # fmt: skip
+    sys.path.insert(0, home)
     cells = Cells()
-    StudentEnd(sock, {"run": cells.run, "take": cells.take, "mistakes": _mistakes,
+    StudentEnd(sock, {"place": _place, "run": cells.run, "take": cells.take, "mistakes": _mistakes,
                 "compile": _compile, "launch": _launch}, about).serve()  # fmt: skip
+
+
+def _place(files: dict[str, str]) -> None:
+    """Write the files that were handed in beside the notebook."""
+    for name, data in files.items():
+        Path(name).write_bytes(base64.b64decode(data))
 
 
 class Cells:

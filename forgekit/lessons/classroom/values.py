@@ -7,8 +7,8 @@ objects of classes of one's own, stay where they are; the other side gets a `Ref
 from __future__ import annotations
 
 import base64
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,25 @@ import torch
 from forgekit.compiling.specs import TensorSpec
 from forgekit.layouts import Layout
 
-_SPEC = ("shape", "stride", "align", "divisible", "read_only")
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    int: int.__pos__, float: float.__pos__, str: str.__str__}  # fmt: skip
+_FIELDS = {
+    Layout: ("shape", "stride"),
+    TensorSpec: ("dtype", "shape", "stride", "align", "divisible", "read_only"),
+}
 
 
 class LostError(BaseException):  # no gate is to take it for a mistake in a kernel
     """The other side has gone, is silent, or says what cannot be read."""
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """Turn any error into LostError: what the other side said cannot be read."""
+    try:
+        yield
+    except Exception as error:
+        raise LostError("it answered what cannot be read") from error
 
 
 class Ref:
@@ -47,8 +61,8 @@ class RefFunction(Ref):
         return self.peer.ask("call", self, list(args), kwargs)
 
 
-class Values(ABC):
-    """What has been sent and received on one connection, and how.
+class Values:
+    """Encodes what is sent on one connection, decodes what is received, and keeps what stays here.
 
     about: of a function that is sent, what the other side is told. found: makes what stands for a
     function of the other side.
@@ -63,9 +77,9 @@ class Values(ABC):
         self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
         self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
 
-    @abstractmethod
     def ask(self, what: str, *args: Any) -> Any:
-        """What the other side answers."""
+        """Return what the other side answers."""
+        raise NotImplementedError
 
     def encode(self, value: Any) -> Any:
         """A value as JSON."""
@@ -75,12 +89,9 @@ class Values(ABC):
             array = np.asarray(value)
             return {"array": [array.dtype.str, array.shape, _text(array.tobytes())],
                     "scalar": isinstance(value, np.generic)}  # fmt: skip
-        if isinstance(value, int):  # of a class of the student's, perhaps; sent is the number
-            return int.__pos__(value)
-        if isinstance(value, float):
-            return float.__pos__(value)
-        if isinstance(value, str):
-            return str.__str__(value)
+        for kind, plain in _PLAIN.items():  # of a class of the student's, perhaps
+            if isinstance(value, kind):
+                return plain(value)
         if isinstance(value, bytes | bytearray):
             return {"bytes": _text(bytes(value))}
         if isinstance(value, torch.Tensor):
@@ -89,14 +100,12 @@ class Values(ABC):
             return {type(value).__name__: str(value).removeprefix("torch.")}
         if isinstance(value, Ref):
             return {"yours": value.number}
-        if isinstance(value, Layout):
-            return {"layout": [self.encode(value.shape), self.encode(value.stride)]}
-        if isinstance(value, TensorSpec):
-            parts = [self.encode(getattr(value, name)) for name in _SPEC]
-            return {"spec": [self.encode(value.dtype), *parts]}
+        for kind, names in _FIELDS.items():
+            if isinstance(value, kind):
+                parts = [self.encode(getattr(value, name)) for name in names]
+                return {kind.__name__: parts}
         if isinstance(value, Mapping):
-            pairs = [[self.encode(k), self.encode(v)] for k, v in list(value.items())]
-            return {"dict": pairs}
+            return {"dict": [[self.encode(k), self.encode(v)] for k, v in list(value.items())]}
         if isinstance(value, tuple | list):
             name = "tuple" if isinstance(value, tuple) else "list"
             return {name: [self.encode(v) for v in list(value)]}
@@ -124,12 +133,9 @@ class Values(ABC):
                 "number": number, "mine": mine}  # fmt: skip
 
     def decoded(self, value: Any) -> Any:
-        try:
+        """Return the value that JSON stands for. Raises LostError if it stands for none."""
+        with reading():
             return self._decode(value)
-        except LostError:
-            raise
-        except Exception as error:
-            raise LostError("it answered what cannot be read") from error
 
     def _decode(self, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -144,7 +150,7 @@ class Values(ABC):
         if kind == "dict":
             return {self._decode(k): self._decode(v) for k, v in held}
         if kind == "array":
-            array = np.frombuffer(_bytes(held[2]), np.dtype(held[0])).reshape(held[1]).copy()
+            array = np.frombuffer(base64.b64decode(held[2]), held[0]).reshape(held[1]).copy()
             return array[()] if rest["scalar"] else array
         if kind == "tensor":
             return self._decode_tensor(held, rest["number"], mine=rest["mine"])
@@ -153,20 +159,17 @@ class Values(ABC):
         if kind == "mine":
             about = dict(rest["about"])
             return (self.found if about["function"] else Ref)(self, int(held), about)
-        simple = {"bytes": _bytes, "ellipsis": lambda _: ..., "device": torch.device,
+        simple: dict[str, Any] = {
+                  "bytes": base64.b64decode, "ellipsis": lambda _: ..., "device": torch.device,
                   "dtype": _dtype, "cutlass": _cutlass,
                   "meta": lambda h: torch.empty_strided(*h[1:], dtype=_dtype(h[0]), device="meta"),
-                  "layout": lambda h: Layout(*map(self._decode, h)),
-                  "spec": lambda h: TensorSpec(*map(self._decode, h))}  # fmt: skip
+                  "Layout": lambda h: Layout(*map(self._decode, h)),
+                  "TensorSpec": lambda h: TensorSpec(*map(self._decode, h))}  # fmt: skip
         return simple[kind](held)
 
     def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
-        """Write into tensors of ours what the other side says that it has written there.
-
-        Raises:
-            LostError: what it says cannot be read.
-        """
-        try:
+        """Write into tensors of ours what the other side says that it has written there."""
+        with reading():
             for tensor, one in zip(tensors, said, strict=True):
                 if "meta" in one:
                     continue
@@ -174,21 +177,13 @@ class Values(ABC):
                     _write(tensor, _raw(one["tensor"][-1]))
                 else:  # one of theirs, of which this side holds a copy
                     self._decode(one)
-        except Exception as error:
-            raise LostError("it answered what cannot be read") from error
 
-    def _sent(self, number: int) -> torch.Tensor:
-        tensor = self._kept[int(number)]
-        if not isinstance(tensor, torch.Tensor):
-            raise TypeError("no tensor")
-        return tensor
-
-    def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> torch.Tensor:
+    def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> Any:
         """A tensor of the other side, or one of ours, which stays as it is."""
+        if not mine:
+            return self._kept[int(number)]
         dtype, shape, stride, offset, data = held
         raw = _raw(data)
-        if not mine:
-            return self._sent(number)
         if (known := self._tensors.get(number)) is not None:
             _write(known, raw)
             return known
@@ -206,7 +201,7 @@ class Values(ABC):
 
 
 def _raw(data: str) -> torch.Tensor:
-    return torch.frombuffer(bytearray(_bytes(data)) or bytearray(1), dtype=torch.uint8)
+    return torch.frombuffer(bytearray(base64.b64decode(data)) or bytearray(1), dtype=torch.uint8)
 
 
 def _write(tensor: torch.Tensor, raw: torch.Tensor) -> None:
@@ -234,7 +229,3 @@ def _cutlass(name: str) -> type:
 
 def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text)

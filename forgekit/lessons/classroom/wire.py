@@ -26,7 +26,7 @@ from typing import Any
 import torch
 
 from forgekit import errors
-from forgekit.lessons.classroom.values import LostError, RefFunction, Values
+from forgekit.lessons.classroom.values import LostError, RefFunction, Values, reading
 
 _MOST_BYTES = 64 << 20  # of one message
 _ORIGIN = "_forgekit_origin"  # set on an error of the other side: its number there
@@ -35,35 +35,15 @@ _SILENT, _ENDED = "it did not answer in time", "its process has ended"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-class _Patience:
-    """How long an answer may take: some seconds and, after an interrupt, a few more."""
-
-    def __init__(self, seconds: float, interrupt: Callable[[], None] | None) -> None:
-        self._end, self._interrupt = time.monotonic() + seconds, interrupt
-
-    def left(self) -> float | None:
-        """Seconds, or None for no limit. Raises TimeoutError if none are left."""
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return None if left == math.inf else left
-
-    def interrupt(self) -> None:
-        """Interrupt the other side and wait a little longer. Raises LostError after that."""
-        if self._interrupt is None:
-            raise LostError(_SILENT)
-        self._interrupt()
-        self._end, self._interrupt = time.monotonic() + _GRACE_S, None
-
-
-_NO_LIMIT = _Patience(math.inf, None)
-
-
 class _End(Values):
     """What both ends have in common.
 
     serves: what the other side may have done here, by name. about, found: as in `Values`.
+    on_silence: interrupts the other side when it has not answered in time.
     """
+
+    on_silence: Callable[[], None] | None = None
+    _deadline, _interrupted = math.inf, False
 
     def __init__(
         self,
@@ -87,7 +67,7 @@ class _End(Values):
             result = self.encode(self.serves[what](*decoded))
             # With the arguments of a call, which the function may have changed in place.
             return {"return": result, "tensors": [self.encode(t) for t in tensors]}
-        except LostError:
+        except LostError:  # not the student's, as all others are
             raise
         except BaseException as error:  # KeyboardInterrupt and SystemExit are the student's, too
             self._kept.append(error)
@@ -108,51 +88,53 @@ class _End(Values):
 
     def _error(self, said: Any) -> BaseException:
         """What the other side raised: our own, if it came from here."""
-        try:
+        with reading():
             name, text, number, origin = said
             if isinstance(origin, int) and isinstance(self._kept[origin], Exception):
                 return self._kept[origin]
             kind: Any = getattr(errors, name, None) or getattr(builtins, name, None)
-            if not (isinstance(kind, type) and issubclass(kind, Exception)):
-                kind = type(str(name), (Exception,), {})
-            try:
-                error = kind(str(text))
-            except TypeError:  # UnicodeDecodeError and the like
-                error = type(str(name), (Exception,), {})(str(text))
+            error: Exception = type(str(name), (Exception,), {})(str(text))
+            if isinstance(kind, type) and issubclass(kind, Exception):
+                with contextlib.suppress(TypeError):  # UnicodeDecodeError and the like
+                    error = kind(str(text))
             setattr(error, _ORIGIN, int(number))
             return error
-        except (TypeError, ValueError, IndexError) as error:
-            raise LostError("it answered what cannot be read") from error
 
     # -- frames ---------------------------------------------------------------------------------
-    def _send(self, message: Mapping[str, Any], patience: _Patience = _NO_LIMIT) -> None:
+    def _wait(self) -> None:
+        """Let the socket wait until the deadline. Raises TimeoutError after it."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.sock.settimeout(None if left == math.inf else left)
+
+    def _send(self, message: Mapping[str, Any]) -> None:
         data = json.dumps(message).encode()
         try:
-            self.sock.settimeout(patience.left())
+            self._wait()
             self.sock.sendall(struct.pack("<I", len(data)) + data)
         except TimeoutError:
             raise LostError(_SILENT) from None
         except OSError:
             raise LostError(_ENDED) from None
 
-    def _receive(self, patience: _Patience = _NO_LIMIT) -> dict[str, Any]:
-        try:
-            size = struct.unpack("<I", self._exactly(4, patience))[0]
+    def _receive(self) -> dict[str, Any]:
+        with reading():
+            size = struct.unpack("<I", self._exactly(4))[0]
             if size > _MOST_BYTES:
                 raise LostError(f"it sent a message of more than {_MOST_BYTES >> 20} MiB")
-            message = json.loads(self._exactly(size, patience))
-            assert isinstance(message, dict)
-            return message
-        except (ValueError, RecursionError, AssertionError) as error:
-            raise LostError("it answered what cannot be read") from error
+            return dict(json.loads(self._exactly(size)).items())
 
-    def _exactly(self, size: int, patience: _Patience) -> bytes:
+    def _exactly(self, size: int) -> bytes:
         while len(self._buffer) < size:
             try:
-                self.sock.settimeout(patience.left())
+                self._wait()
                 part = self.sock.recv(1 << 20)
             except TimeoutError:
-                patience.interrupt()
+                if self._interrupted or self.on_silence is None:
+                    raise LostError(_SILENT) from None
+                self.on_silence()
+                self._interrupted, self._deadline = True, time.monotonic() + _GRACE_S
                 continue
             except OSError:
                 raise LostError(_ENDED) from None
@@ -167,30 +149,35 @@ class _End(Values):
 class JudgeEnd(_End):
     """The end that asks.
 
-    seconds: that an answer may take. on_silence: interrupts the other side after them. waiting:
-    True while the other side has the word.
+    seconds: that an answer may take, whatever it needs. waiting: True while the other side has the
+    word.
     """
 
     seconds = math.inf
-    on_silence: Callable[[], None] | None = None
     waiting = False
 
     def ask(self, what: str, *args: Any) -> Any:
-        """What the other side answers; raises what it raises.
+        """Return what the other side answers; raise what it raises.
 
         Raises:
             LostError: there is no answer.
         """
-        patience = _Patience(self.seconds, self.on_silence)
-        answer = self._exchange({"do": what, "args": self.encode(list(args))}, patience)
-        while "need" in answer:
-            answer = self._exchange(self._done(answer["need"], answer.get("args")), patience)
-        return self._outcome(answer, what, args)
+        first = self._deadline == math.inf
+        if first:
+            self._deadline, self._interrupted = time.monotonic() + self.seconds, False
+        try:
+            answer = self._exchange({"do": what, "args": self.encode(list(args))})
+            while "need" in answer:
+                answer = self._exchange(self._done(answer["need"], answer.get("args")))
+            return self._outcome(answer, what, args)
+        finally:
+            if first:
+                self._deadline = math.inf
 
-    def _exchange(self, message: Mapping[str, Any], patience: _Patience) -> dict[str, Any]:
+    def _exchange(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self.waiting = True
-        self._send(message, patience)
-        answer = self._receive(patience)
+        self._send(message)
+        answer = self._receive()
         self.waiting = False
         return answer
 

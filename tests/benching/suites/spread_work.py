@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,12 @@ def run_or_die(piece: tuple[Case, Settings, Path, str]) -> CaseOutcome:
 
     case, settings, folder, what = piece
     (folder / f"gpu {os.environ['CUDA_VISIBLE_DEVICES']}").touch()
+    with (folder / "runs").open("a") as runs:
+        runs.write(f"{case}\n")
     killed = folder / "killed"
     if what == "die" and not killed.exists():
         killed.touch()
+        time.sleep(0.5)  # for the results before it to arrive
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "raise":
         raise ValueError("no")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import math
@@ -24,16 +25,16 @@ from forgekit.errors import UsageError
 from forgekit.layouts import Layout
 from forgekit.lessons.classroom import found, pages, running
 from forgekit.lessons.classroom.found import SubmittedNotebook, find_submissions, without_grades
-from forgekit.lessons.classroom.lines import Lines, read_lines
 from forgekit.lessons.classroom.nbgrader import assignment
 from forgekit.lessons.classroom.results import ClassReport
-from forgekit.lessons.classroom.rows import Row, Verdict
-from forgekit.lessons.classroom.sandbox import Limits
+from forgekit.lessons.classroom.rows import Row, Verdict, read_lines, store, stored
+from forgekit.lessons.classroom.sandbox import Limits, available
 from forgekit.lessons.classroom.values import LostError
 from forgekit.lessons.classroom.wire import JudgeEnd, StudentEnd
 from forgekit.lessons.gates.submission import Submission
 from forgekit.lessons.puzzle import Draw
 from forgekit.tensors import reseeded
+from tests.lessons.classroom import killed_workers
 
 GRADE = 'fk.exercise("week0/scale").grade(scale)'
 
@@ -107,6 +108,25 @@ def test_a_notebook_with_a_byte_order_mark(tmp_path):
     notebook(tmp_path / "x.ipynb", GRADE)
     (tmp_path / "x.ipynb").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "x.ipynb").read_bytes())
     assert found.read(tmp_path / "x.ipynb", "ana").exercises == ("week0/scale",)
+
+
+def test_files_beside_a_notebook_travel_along(tmp_path):
+    for place in ("c/ana", "c"):
+        notebook(tmp_path / place / "x.ipynb", GRADE)
+        (tmp_path / place / "helper.py").write_text("X = 1")
+        (tmp_path / place / "much.bin").write_bytes(bytes(1 << 20))
+        (tmp_path / place / "link.py").symlink_to("/etc/passwd")
+    ((other, one), _) = find_submissions([str(tmp_path / "c")])
+    other, one = sorted((other, one), key=lambda h: h.student != "ana")[::-1]
+    assert one.files == {"helper.py": base64.b64encode(b"X = 1").decode()} and not other.files
+    (tmp_path / "c/ana/helper.py").write_text("X = 2")
+    assert found.read(tmp_path / "c/ana/x.ipynb", "ana", True).digest != one.digest
+
+
+def test_a_notebook_that_is_too_large(tmp_path):
+    with (tmp_path / "x.ipynb").open("wb") as file:
+        file.truncate((32 << 20) + 1)
+    assert found.read(tmp_path / "x.ipynb", "ana").problem == "it has 32 MiB, more than 32"
 
 
 def test_a_course_notebook_owes_all_its_exercises(tmp_path):
@@ -305,10 +325,10 @@ ROWS = [
 
 def test_results_as_files(tmp_path):
     report = ClassReport(ROWS)
-    with Lines(tmp_path / "out") as lines:
-        for row in ROWS:
-            lines.append(row)
-        assert read_lines(lines.file.read_bytes()) == ROWS
+    assert stored(tmp_path / "out") == []
+    for row in ROWS:
+        store(tmp_path / "out", row)
+    assert stored(tmp_path / "out") == ROWS
     assert "'=the + 1" in report.csv() and "'=cmd" in report.csv()
     assert "b\\|b" in report.markdown()
     assert "1 × Values: =the + 1 is missing." in repr(report)
@@ -328,17 +348,15 @@ def test_other_files_are_no_grades(data):
 
 
 def test_a_line_that_was_cut_off_costs_that_line_alone(tmp_path):
-    with Lines(tmp_path) as lines:
-        for row in ROWS[:2]:
-            lines.append(row)
-    whole = lines.file.read_bytes()
+    for row in ROWS[:2]:
+        store(tmp_path, row)
+    file = tmp_path / "results.jsonl"
+    whole = file.read_bytes()
     for cut in (1, 5, 40):
-        lines.file.write_bytes(whole + whole[:cut])
-        with Lines(tmp_path) as again:
-            assert again.rows == ROWS[:2]
-            again.append(ROWS[2])
-        with Lines(tmp_path) as third:
-            assert third.rows == ROWS[:3]
+        file.write_bytes(whole + whole[:cut])
+        assert stored(tmp_path) == ROWS[:2]
+        store(tmp_path, ROWS[2])
+        assert stored(tmp_path) == ROWS[:3]
 
 
 NASTY = "\x1b[2J\ud800\r=1+1\x00\u202e\ufffe<img src=x onerror=1>[a](javascript:1)`<b>`|\r\n=2"
@@ -375,7 +393,7 @@ def no_judges(monkeypatch):
     """Notebooks that are graded, by what stands in for a judge."""
     graded = []
 
-    def verdicts(self, submitted: SubmittedNotebook, at):
+    def verdicts(self, submitted: SubmittedNotebook):
         graded.append(submitted.student)
         if submitted.student == "crash" and graded.count("crash") < 2:
             return None
@@ -411,9 +429,9 @@ def test_seeds_are_new_in_each_run_and_can_be_given(tmp_path, no_judges, monkeyp
     notebook(tmp_path / "ana/x.ipynb", GRADE)
     judged, seeds = running.Judge.verdicts, []
 
-    def verdicts(self, submitted, at):
+    def verdicts(self, submitted):
         seeds.append(submitted.seed)
-        return judged(self, submitted, at)
+        return judged(self, submitted)
 
     monkeypatch.setattr(running.Judge, "verdicts", verdicts)
     call = ["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out"), "--cores", "1"]
@@ -460,7 +478,7 @@ import sys, time
 from forgekit.commands.cli import main
 from forgekit.lessons.classroom import running, sandbox
 sandbox.available = lambda: ""
-def verdicts(self, submitted, at):
+def verdicts(self, submitted):
     if submitted.student == "carl":
         print("carl", flush=True)
         time.sleep(60)
@@ -479,8 +497,9 @@ def test_what_is_graded_survives_a_kill(tmp_path, no_judges):
     )
     with process:
         assert process.stdout.read(4) == b"carl"
+        file = tmp_path / "out/results.jsonl"
         for _ in range(200):
-            if (tmp_path / "out/results.jsonl").read_bytes().count(b"\n") == 2:
+            if file.exists() and file.read_bytes().count(b"\n") == 2:
                 break
             time.sleep(0.05)
         process.kill()
@@ -549,8 +568,8 @@ def test_cells_for_nbgrader():
 def test_an_interrupt_while_judges_start_and_speak(monkeypatch):
     """No pipe is closed under a thread that reads it, and no judge is left."""
     says = "import sys, time\nfrom multiprocessing.connection import Connection\n" + (
-        "pipe = Connection(int(sys.argv[1]))\npipe.send_bytes(b'{}')\n"
-        "while True:\n    pipe.recv_bytes()\n    pipe.send_bytes(b'{\"verdicts\": []}')\n"
+        "pipe = Connection(int(sys.argv[1]))\npipe.send_bytes(b'[]')\n"
+        "while True:\n    pipe.recv_bytes()\n    pipe.send_bytes(b'[]')\n"
     )
     monkeypatch.setattr(running, "_JUDGE", [sys.executable, "-S", "-c", says])
     pieces = [(SubmittedNotebook(f"s{k}", "x", "x"), Limits()) for k in range(400)]
@@ -562,7 +581,7 @@ def test_an_interrupt_while_judges_start_and_speak(monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", start)
     for stop in (0, 1, 5, 30):
-        outcomes = running.on_cores(pieces, workers=4, at=lambda index, name: None)
+        outcomes = running.on_cores(pieces, workers=4)
         for _ in range(stop):
             next(outcomes)
         outcomes.close()
@@ -573,7 +592,7 @@ SAYS = """
 import sys, time
 from multiprocessing.connection import Connection
 pipe = Connection(int(sys.argv[1]))
-for said in (b'{"ready": 1}', b'{"at": "a"}', b'{"at": "b"}', b'{"verdicts": []}'):
+for said in (b"[]", b"[]"):
     pipe.send_bytes(said)
 pipe.recv_bytes(), pipe.recv_bytes(), time.sleep(LEFT)
 """
@@ -584,9 +603,20 @@ def test_a_judge_that_has_ended_or_is_silent_is_lost(left, monkeypatch):
     says = SAYS.replace("LEFT", str(left))
     monkeypatch.setattr(running, "_JUDGE", [running.sys.executable, "-c", says])
     monkeypatch.setattr(running, "_SLACK_S", 1 if left else 20)
-    judge, at = running.Judge(Limits(total_seconds=1)), []
-    assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
-    assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) is None
+    judge = running.Judge(Limits(total_seconds=1))
+    assert judge.verdicts(SubmittedNotebook("ana", "x", "x")) == []
+    assert judge.verdicts(SubmittedNotebook("ana", "x", "x")) is None
+
+
+@pytest.mark.weekly
+@pytest.mark.skipif(bool(available()), reason="no user namespaces here: book/classroom.md")
+def test_workers_that_are_killed_lose_no_row(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path), "8", "--every", "2", "--kills", "2"])
+    killed_workers.main()
+    said = capsys.readouterr().out
+    assert said.count(", 0 rows lost") == 2 and "\n0 rows differ" in said
+    assert said.count(" 0 workers killed") == 1, said
 
 
 def test_students_names_alone_are_links(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import socket
 import time
 
 import pytest
@@ -30,9 +32,7 @@ def judge():
 
 
 def verdict(judge, *cells):
-    found = judge.verdicts(
-        SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,)), lambda name: None
-    )
+    found = judge.verdicts(SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,)))
     assert found is not None, "the judge was lost"
     return found[0]
 
@@ -60,17 +60,68 @@ found += [] if ctypes.CDLL(None).unshare(0x10000000) else ["namespaces"]
 found += [] if os.popen("ls /proc").read().count("\\n") > 5 else ["no /proc"]
 found += [p for p in os.listdir("/proc") if p.isdigit() and int(p) not in (1, os.getpid())][2:]
 found += [name for _, name in socket.if_nameindex() if name != "lo"]
+try:
+    socket.create_connection(("127.0.0.1", PORT), 2)
+    found.append("network")
+except OSError:
+    pass
+trace = ctypes.CDLL(None).ptrace
+found += [p for p in (JUDGE, *range(1, 200)) if p != os.getpid() and trace(16, p, 0, 0) == 0]
 status = dict(line.split(":") for line in open("/proc/self/status"))
 found += [status["CapEff"]] if int(status["CapEff"], 16) else []
 reverse = found
 """
 
 
+def found_nothing(judge, *cells):
+    """The cells leave an empty list under the name `reverse`."""
+    cells = START, *cells, 'fk.exercise("week0/reverse").grade(reverse)'
+    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME, "week0/reverse"))
+    found = judge.verdicts(submitted)[1]
+    return found["happened"].startswith("Handed in was [], and needed is a function.") or found
+
+
 def test_what_a_sandbox_reaches(judge):
-    cells = START, OUT_OF_REACH, 'fk.exercise("week0/reverse").grade(reverse)'
-    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), ("week0/reverse",))
-    (found,) = judge.verdicts(submitted, lambda name: None)
-    assert found["happened"].startswith("Handed in was [], and needed is a function."), found
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        cell = OUT_OF_REACH.replace("PORT", port).replace("JUDGE", str(judge.process.pid))
+        assert found_nothing(judge, cell) is True
+
+
+FILES = """
+import os
+reverse, number = [], 0
+try:
+    for number in range(1000):
+        with open(f"/tmp/{number}", "wb") as file:
+            file.write(bytes(1 << 20))
+except OSError:
+    pass
+reverse += [] if 200 < number <= 256 else [number]
+for place in ("/dev/shm/x", "/x", os.path.expanduser("~/x")):
+    try:
+        with open(place, "wb") as file:
+            file.write(bytes(2 << 20))
+        reverse.append(place)
+    except OSError:
+        pass
+"""
+
+
+def test_files_are_limited_together(judge):
+    assert found_nothing(judge, FILES) is True
+
+
+SEEN = """
+reverse = []
+for peer in [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]:
+    decode = peer._decode_tensor
+    peer._decode_tensor = lambda held, *a, **k: (reverse.append(held[:2]), decode(held, *a, **k))[1]
+"""
+
+
+def test_no_values_of_a_kernels_arguments_reach_the_student(judge):
+    assert found_nothing(judge, SEEN, exercise(NAME).source.solution, GRADE) is True
 
 
 NAMES_A_FILE = """
@@ -125,7 +176,7 @@ def test_a_secret_seed_decides_what_kernels_get(judge):
     def happened(seed):
         cells = START, wrong(exercise(NAME)), GRADE
         submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,), seed=seed)
-        return judge.verdicts(submitted, lambda name: None)[0]["happened"]
+        return judge.verdicts(submitted)[0]["happened"]
 
     usual, secret = happened(0), happened(2**51 + 3)
     assert "got  expected" in usual and secret != usual
@@ -133,10 +184,18 @@ def test_a_secret_seed_decides_what_kernels_get(judge):
 
 
 def test_all_memory_belongs_to_a_process(judge):
-    cells = START, HIDDEN_MEMORY, 'fk.exercise("week0/reverse").grade(reverse)'
-    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), ("week0/reverse",))
-    (found,) = judge.verdicts(submitted, lambda name: None)
-    assert found["happened"].startswith("Handed in was [], and needed is a function."), found
+    assert found_nothing(judge, HIDDEN_MEMORY) is True
+
+
+def test_an_earlier_error_is_named_and_a_helper_is_found(judge):
+    solution = exercise(NAME).source.solution.replace("3.0 *", "helper.THREE *")
+    cells, found = (START, "import helper", solution, GRADE), []
+    for files in ({}, {"helper.py": base64.b64encode(b"THREE = 3.0").decode()}):
+        submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,), files=files)
+        found += judge.verdicts(submitted)
+    assert [v["verdict"] for v in found] == ["failed", "passed"]
+    (note,) = found[0]["notes"]
+    assert note == "cell [2] raised ModuleNotFoundError: No module named 'helper'"
 
 
 def test_parsing_is_under_the_limits(judge):
@@ -155,11 +214,11 @@ def test_other_versions_and_names(judge):
         submitted = SubmittedNotebook(
             "ann", "x", "x", "", cells, ((e.title, f"### {task}"),), (NAME,)
         )
-        (found,) = judge.verdicts(submitted, lambda name: None)
+        (found,) = judge.verdicts(submitted)
         assert found["verdict"] == "passed" and len(found["notes"]) == notes
     names = NAME, "week0/reverse"
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), names, ("week0/gone",))
-    found = {v["name"]: v for v in judge.verdicts(submitted, lambda name: None)}
+    found = {v["name"]: v for v in judge.verdicts(submitted)}
     assert [v["verdict"] for v in found.values()] == ["passed", "missing", "unknown"]
     assert "cell [4] raised ZeroDivisionError" in found["week0/reverse"]["happened"]
 
@@ -169,7 +228,7 @@ def test_an_operator_is_for_a_person_to_review(judge):
     e = exercise("week2/softmax_operator")
     cells = "import torch", e.source.solution, f'fk.exercise("{e.name}").grade({e.entry})'
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (e.name,))
-    assert judge.verdicts(submitted, lambda name: None)[0]["verdict"] == "review"
+    assert judge.verdicts(submitted)[0]["verdict"] == "review"
 
 
 QUICK = (
@@ -177,6 +236,11 @@ QUICK = (
     "cannot run", "points elsewhere", "kills everybody", "reads the solution",
 )  # fmt: skip
 CELLS = {**HOSTILE, **SLOW}
+SAYS = {
+    "forks": "it started more than 32 processes", "ignores signals": "it did not answer in time",
+    "takes memory in children": "it used more than 1,500 MiB of memory",
+    "deep JSON": "it answered what cannot be read",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -187,12 +251,13 @@ def test_hostile(judge, name):
     for order in ((wrong(e), CELLS[name]), (CELLS[name], wrong(e))):
         found = verdict(judge, START, *order, GRADE)
         assert found["verdict"] != "passed", found
+    assert SAYS.get(name, "") in found["happened"]
     assert judge.process is process, "the judge was lost"
 
 
 def test_all_time_is_counted_together():
     made = Judge(Limits(seconds=2, total_seconds=3, memory_mib=1500))
-    made.verdicts(SubmittedNotebook("ann", "x", "x"), lambda name: None)  # it has started
+    made.verdicts(SubmittedNotebook("ann", "x", "x"))  # it has started
     began = time.monotonic()
     found = verdict(made, *["import time\ntime.sleep(1.3)"] * 9, GRADE)
     assert "more than 3 s in all" in found["happened"] and time.monotonic() - began < 20

@@ -176,8 +176,8 @@ def test_a_review_settles_an_answer(tmp_path):
 def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, monkeypatch):
     judged = running.Judge.verdicts
 
-    def review(self, submitted, at):
-        return [{**v, "verdict": "review"} for v in judged(self, submitted, at)]
+    def review(self, submitted):
+        return [{**v, "verdict": "review"} for v in judged(self, submitted)]
 
     monkeypatch.setattr(running.Judge, "verdicts", review)
     notebook(tmp_path / "c/ana/x.ipynb", GRADE)
