@@ -228,8 +228,8 @@ fk.coalescing(run_loads, fk.randn(512), fk.empty(256), kind="load")
 # ### Exercise 2: keep the lower triangle
 #
 # `y[row, col] = x[row, col]` where `col <= row`, and `0` above the diagonal, for matrices of any
-# size. Write the whole kernel, and its launch: a block of (32, 8, 1) threads, one thread an
-# element, and no more sectors than it takes, for float32 and float16: `mX.element_type(0)` is a 0
+# size. Write the whole kernel, and its launch, one thread per element in blocks of (32, 8, 1) for
+# example, with no more sectors than it takes, for float32 and float16: `mX.element_type(0)` is a 0
 # of either. `lower_triangle(x, y)` is how it is called.
 #
 # <details><summary>Hint 1</summary>
@@ -416,9 +416,11 @@ fk.timeline(run_fixed, x, y)
 # ### Exercise 3: add three neighbours
 #
 # Rows of 128 elements; `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where what lies outside
-# of the row counts as 0. One block of 128 threads a row; each element of `x` is loaded from global
-# memory once, and the neighbours come from shared memory (128 float32). Write all of it:
-# `three_sums(x, y)`.
+# of the row counts as 0. Each element of `x` is loaded from global memory once, and the neighbours
+# come from shared memory. Write all of it: `three_sums(x, y)`.
+#
+# **Asked**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
+# shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #

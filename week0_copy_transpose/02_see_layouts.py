@@ -274,8 +274,9 @@ print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 # `x` is cut into tiles of 2 × 4. Row `t` of `y` is to hold tile `t`, its two rows one after the
 # other: 8 elements. Tiles are counted as CuTe counts them, leftmost mode fastest: tile 1 lies
 # *below* tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to the
-# kernel; one thread an element, blocks of 128. Sizes of `x` are multiples of the tile. Called as
-# `tiles_to_rows(x, y)`.
+# kernel; Sizes of `x` are multiples of the tile. Called as `tiles_to_rows(x, y)`.
+#
+# **Asked**: one thread per element.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -289,8 +289,10 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # ### Exercise 1: fold a vector in the middle
 #
 # `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-# multiple of 8. In float32 and float16, 16 bytes a thread at once; what has to be promised of the
+# multiple of 8. In float32 and float16; what has to be promised of the
 # lengths is promised. Write the whole kernel and its launch, `fold_halves(x, y)`.
+#
+# **Asked**: 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -995,6 +997,8 @@ found
 # a thread now reads what *other* threads have copied. Rows are whole vectors, but need not be 128.
 #
 # **Predict** first: which of your lines belong in an `if`, and which must not stand in one?
+#
+# **Asked**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -433,10 +433,11 @@ except fk.ArgumentMismatchError as finding:
 # %% [markdown] exercise="week0/scale_columns" part="task"
 # ### Exercise 1: a factor for each column
 #
-# `y[i, j] = x[i, j] * w[j]`: each column has a factor of its own. In float32 and float16, by
-# vectors of 16 bytes in both, from one source: the number of elements in a vector is a `Constexpr`.
-# The number of columns is a multiple of 8, and that is promised; the number of rows is anything.
-# Called as `scale_columns(x, w, y)`.
+# `y[i, j] = x[i, j] * w[j]`: each column has a factor of its own. In float32 and float16, from one
+# source: the number of elements in a vector is a `Constexpr`. The number of columns is a multiple
+# of 8, and that is promised; the number of rows is anything. Called as `scale_columns(x, w, y)`.
+#
+# **Asked**: 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -696,8 +696,10 @@ for (m, n), guess in which.items():
 # ### Exercise 4: transpose a batch of matrices
 #
 # `x` has B matrices of M × N, one after the other: shape (B, M, N), row-major. Turn each of them,
-# `y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, whole sectors on both
-# sides and no bank conflict in float32. The host function is called as `transpose_batch(x, y)`.
+# `y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, and whole sectors on
+# both sides. The host function is called as `transpose_batch(x, y)`.
+#
+# **Asked**: no bank conflicts in float32.
 #
 # <details><summary>Hint 1</summary>
 #

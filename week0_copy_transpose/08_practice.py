@@ -503,6 +503,8 @@ fk.exercise("week0/clamp").grade(clamp)
 # there are. Each block loads what it needs from global memory *once*, and shares it. The host
 # function is called as `sliding_max(x, y)`; both are float32.
 #
+# **Asked**: at most 1 barrier.
+#
 # <details><summary>Hint 1</summary>
 #
 # A block of 128 threads needs more than 128 elements of x. How many more, and who loads them?
@@ -582,6 +584,8 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 # `y[i]` is the sum of `w[k] * x[i + k]` over the elements of the filter `w`; behind its end, `x`
 # counts as 0. `w` has 1 to 32 elements. A block loads each element of `x` and of `w` that it needs
 # once. The host function is called as `convolve(x, w, y)`; all are float32.
+#
+# **Asked**: at most 1 barrier, shared memory for at most 64 floats more than a block has threads.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -672,8 +676,10 @@ fk.exercise("week0/convolve").grade(convolve)
 # ### Exercise 9: rotate an image by 90 degrees
 #
 # Turn `x`, M rows of N, clockwise: `y`, N rows of M, with `y[j, M - 1 - i] = x[i, j]`. Loads *and*
-# stores are coalesced, and shared memory has no bank conflicts. The host function is called as
+# stores are coalesced. The host function is called as
 # `rotate_image(x, y)`.
+#
+# **Asked**: no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -758,9 +764,10 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 # ### Exercise 10: keep every k-th column
 #
 # `y[i, c] = x[i, c * k]`: `x` has M rows of N, `y` has N / k columns. `k` is a power of two from 2
-# on, known when the kernel is compiled; N is a multiple of k and of 8. Where 16 bytes of `x` hold
-# more than one element that is kept, load them as *one* vector. The host function is called as
-# `every_kth(x, k, y)`, with float16 and float32.
+# on, known when the kernel is compiled; N is a multiple of k and of 8. The host function is called
+# as `every_kth(x, k, y)`, with float16 and float32.
+#
+# **Asked**: 16 bytes per load where they hold more than one element that is kept.
 #
 # <details><summary>Hint 1</summary>
 #

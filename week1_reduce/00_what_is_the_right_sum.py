@@ -400,9 +400,10 @@ fk.coalescing(run_row, x, y, kind="load")
 # %% [markdown] exercise="week1/column_sum" part="task"
 # ### Exercise 3: add up the columns
 #
-# `y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, a thread a column, for any M and N, in float32,
-# float16 and bfloat16, added up in float32. The whole kernel is yours; it is called as
-# `column_sum(x, y)`.
+# `y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, for any M and N, in float32, float16
+# and bfloat16, added up in float32. The whole kernel is yours; it is called as `column_sum(x, y)`.
+#
+# **Asked**: one thread per column.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -516,10 +517,11 @@ for name, p in (("a thread a row", by_rows), ("a thread a column", by_columns)):
 # %% [markdown] exercise="week1/compensated" part="task"
 # ### Exercise 4: keep what rounding loses
 #
-# Sums of rows in float32, a thread a row, compensated: the result is to be within 2⁻²³ of the exact
-# sum, relatively, where the sum one by one is off by far more. Keep the part that an addition has
-# lost in a second variable and add it to the next number. (`compensated(x, y)`; blocks of 128
-# threads.)
+# Sums of rows in float32, compensated: the result is to be within 2⁻²³ of the exact sum,
+# relatively, where the sum one by one is off by far more. Keep the part that an addition has lost
+# in a second variable and add it to the next number. (`compensated(x, y)`.)
+#
+# **Asked**: one thread per row.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -357,9 +357,10 @@ fk.exercise("week1/tree_counts").grade(counts)
 # %% [markdown] exercise="week1/tree_max" part="task"
 # ### Exercise 2: the largest of each row
 #
-# `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. A block of
-# 128 threads a row, a tree in shared memory, no bank conflicts, and 7 barriers. All elements of a
-# row may be negative. `tree_max(x, y)` is how it is called.
+# `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16, by a tree in
+# shared memory. All elements of a row may be negative. `tree_max(x, y)` is how it is called.
+#
+# **Asked**: one block per row, 128 threads per block, at most 7 barriers, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -559,8 +560,10 @@ fk.timeline(run_first_add, x, y)
 # ### Exercise 3: the root mean square of rows
 #
 # `y[m]` is the square root of the mean of the squares of row m, which RMSNorm divides by, for any M
-# and N, in float32, float16 and bfloat16, computed in float32. A block a row, 256 elements of it at
-# a time, with as few threads and barriers as `first_add` has. `row_rms(x, y)`.
+# and N, in float32, float16 and bfloat16, computed in float32. A block takes 256 elements of its
+# row at a time, as in `first_add`. `row_rms(x, y)`.
+#
+# **Asked**: one block per row, 128 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -638,7 +641,9 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # ### Exercise 4: fix a tree that loses elements
 #
 # This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no
-# conflicts, and for some rows it is right. Fix the tree; the number of threads stays.
+# conflicts, and for some rows it is right. Fix the tree.
+#
+# **Asked**: 96 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -730,9 +735,10 @@ fk.exercise("week1/any_block").grade(any_block)
 # %% [markdown] exercise="week1/two_rows" part="task"
 # ### Exercise 5: two rows a block
 #
-# Sums of rows again, now with two rows a block: of 256 threads the first 128 add up one row, the
-# others the next one. For any M, odd ones too, and any N, in float32 and float16; (M + 1) / 2
-# blocks, rounded down, 7 barriers. `two_rows(x, y)`.
+# Sums of rows again, now with two rows per block: the first 128 threads add up one row, the
+# others the next one. For any M, odd ones too, and any N, in float32 and float16. `two_rows(x, y)`.
+#
+# **Asked**: one block per two rows, 256 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #

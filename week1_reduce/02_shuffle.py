@@ -197,8 +197,9 @@ def warp_sum(value):
 # ### Exercise 2: sums of eight
 #
 # `y[g] = x[8g] + … + x[8g + 7]` for an array of any length; the last sum may have fewer elements.
-# One thread an element, blocks of 128, three shuffles, no shared memory. float32 and float16, added
-# up in float32. `groups_of_8(x, y)`; `y` has ⌈n / 8⌉ elements.
+# float32 and float16, added up in float32. `groups_of_8(x, y)`; `y` has ⌈n / 8⌉ elements.
+#
+# **Asked**: one thread per element, at most 3 shuffles per warp, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -348,11 +349,12 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 # ### Exercise 3: prefix sums of 32
 #
 # An array in pieces of 32; `y[i]` is the sum of `x` from the beginning of the piece up to and with
-# `x[i]`. Any length, float32 and float16, added up in float32. One thread an element, blocks of
-# 128, five shuffles, no shared memory. `warp_prefix(x, y)`.
+# `x[i]`. Any length, float32 and float16, added up in float32. `warp_prefix(x, y)`.
 #
 # One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of
 # lane i − d. The first d lanes have nobody there and get their own value back.
+#
+# **Asked**: one thread per element, at most 5 shuffles per warp, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -479,8 +481,10 @@ fk.timeline(run_shuffle, x, y)
 # ### Exercise 4: from the smallest to the largest
 #
 # `y[m]` is the largest element of row m minus the smallest one, for any M and N ≥ 1, in float32 and
-# float16, subtracted in float32. A block of 256 threads a row, shuffles within the warps, **one
-# barrier**, and at most 32 words of shared memory. `row_range(x, y)`.
+# float16, subtracted in float32. Shuffles within the warps, then shared memory. `row_range(x, y)`.
+#
+# **Asked**: one block per row, 256 threads per block, at most 1 barrier, at most 128 bytes of
+# shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -573,9 +577,10 @@ fk.exercise("week1/row_range").grade(row_range)
 # %% [markdown] exercise="week1/warp_max" part="task"
 # ### Exercise 5: the largest of each row, by warps
 #
-# `y[m]` is the largest element of row m again, for any M and N ≥ 1, in float32 and float16: a warp
-# a row, eight warps a block, no shared memory and no barrier. All elements of a row may be
-# negative. `warp_max(x, y)`.
+# `y[m]` is the largest element of row m again, for any M and N ≥ 1, in float32 and float16. All
+# elements of a row may be negative. `warp_max(x, y)`.
+#
+# **Asked**: one warp per row, no shared memory, no barriers, at most 5 shuffles per warp.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -653,8 +658,9 @@ fk.exercise("week1/warp_max").grade(warp_max)
 # ### Exercise 6: where is the largest?
 #
 # `y[m]` is the column of the largest element of row m, as int32; where several are the largest, the
-# first one counts. Any M and N ≥ 1, `x` in float32 or float16; a warp a row, eight warps a block,
-# no shared memory. `warp_argmax(x, y)`.
+# first one counts. Any M and N ≥ 1, `x` in float32 or float16. `warp_argmax(x, y)`.
+#
+# **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -793,8 +799,10 @@ at_10_000.against(ratios[10_000])
 # ### Exercise 7: divide rows by their sums
 #
 # `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that every row adds up to 1, in float32,
-# float16 and bfloat16, computed in float32. A warp a row, eight warps a block, no shared memory:
-# every lane needs the sum. `warp_normalise(x, y)`; no row has the sum 0.
+# float16 and bfloat16, computed in float32. Every lane needs the sum. `warp_normalise(x, y)`; no
+# row has the sum 0.
+#
+# **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #

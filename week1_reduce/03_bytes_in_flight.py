@@ -209,9 +209,11 @@ fk.coalescing(run_vectors, x, fk.empty(16, dtype=dtype), kind="load")
 # %% [markdown] exercise="week1/row_max_vectors" part="task"
 # ### Exercise 1: find the largest element, by vectors
 #
-# `y[m]` is the largest element of row `m`, in float32 and float16. A warp a row, four rows a block,
-# 16 bytes a load. Rows are whole vectors, and there may be fewer of them than lanes. All elements
-# may be negative. Called as `row_max_vectors(x, y)`.
+# `y[m]` is the largest element of row `m`, in float32 and float16. Rows are whole vectors, and
+# there may be fewer of them than lanes. All elements may be negative. Called as `row_max_vectors(x,
+# y)`.
+#
+# **Asked**: one warp per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -297,7 +299,9 @@ fk.exercise("week1/row_max_vectors").grade(row_max_vectors)
 #
 # Somebody has moved the `fill` of `vectors` out of the loop, to save instructions. The kernel is
 # right for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole
-# vectors, with loads as wide as they are now. Float32 alone.
+# vectors. Float32 alone.
+#
+# **Asked**: 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -438,8 +442,9 @@ of_132.against(132 + 31 * 4)
 # ### Exercise 3: multiply row by row, by vectors
 #
 # `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16, multiplied and added
-# up in float32. A warp a row, four rows a block, 16 bytes a load from each of the two matrices;
-# rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
+# up in float32; rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
+#
+# **Asked**: one warp per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -518,8 +523,10 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #
 # `x` is a vector of any length, cut into pieces of 1,024 elements, of which the last may be
 # shorter. `y[p]` is the sum of the absolute values in piece `p`, added up in float32; float32 and
-# float16. A warp a piece, four pieces a block, 16 bytes a load; what is left over behind the last
-# whole vector is added element by element, by one lane each. Called as `abs_sums(x, y)`.
+# float16. The elements left over after the last whole vector are added one by one. Called as
+# `abs_sums(x, y)`.
+#
+# **Asked**: one warp per 1,024 elements, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -951,9 +958,11 @@ for name in ("vectors", "eight_lanes"):
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
 #
-# Sums of rows that are too short for a warp: eight lanes a row, so four rows a warp and 16 a block
-# of 128. Any number of rows; rows are whole vectors of 16 bytes, of which there may be fewer than
-# eight or more; float32 and float16, added up in float32. Called as `short_rows(x, y)`.
+# Sums of rows that are too short for a warp, so four rows share one. Any number of rows; rows are
+# whole vectors of 16 bytes, of which there may be fewer than eight or more; float32 and float16,
+# added up in float32. Called as `short_rows(x, y)`.
+#
+# **Asked**: eight lanes per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -230,9 +230,11 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # ### Exercise 1: count with one atomic a block
 #
 # `y[m]` is how many elements of row `m` are greater than 0: float32 rows of any length, counted in
-# int32. A block of 256 threads has 2,048 columns of a row and adds what it has counted to `y[row]`
-# with one `cute.arch.atomic_add`. Nobody has set `y` to 0: a launch of its own does that first.
-# Called as `count_positive(x, y)`.
+# int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. Nobody has set `y`
+# to 0: a launch of its own does that first. Called as `count_positive(x, y)`.
+#
+# **Asked**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
+# block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -389,10 +391,12 @@ print("different results:", len(results(run_two, x, part, y)))
 # %% [markdown] exercise="week1/two_launch_max" part="task"
 # ### Exercise 2: find the largest of a long row in two launches
 #
-# The largest element of each row, for few rows of any length, float32. A block of 256 threads has a
+# The largest element of each row, for few rows of any length, float32. A block has a
 # piece of 1,024 columns and writes its maximum into `part[row, piece]`; a second launch, a block a
 # row, makes `y[row]` of them. One host function does both, called as `two_launch_max(x, part, y)`;
 # `part` has as many columns as there are pieces. All elements may be negative.
+#
+# **Asked**: one block per 1,024 columns of a row, 256 threads per block, 2 launches.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -414,7 +418,6 @@ print("different results:", len(results(run_two, x, part, y)))
 # columns do not exist goes on with the identity, in the line before its loop.
 #
 # </details>
-
 
 # %% exercise="week1/two_launch_max" part="skeleton"
 # FILL ME IN (roughly 10 lines)
@@ -742,11 +745,13 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # %% [markdown] exercise="week1/last_block_mean" part="task"
 # ### Exercise 4: let the last block compute the mean
 #
-# The mean of each row, for few rows of any length, float32, in one launch. A block of 256 threads
+# The mean of each row, for few rows of any length, float32. A block
 # writes the sum of 1,024 columns into `part[row, piece]` and counts itself in `count[row]`, which
 # is 0 before the launch and has to be 0 after it; the block that finds itself the last of its row
 # adds up the parts, in an order that does not depend on who was last. `last_block_mean(x, count,
 # part, y)`; `part` has as many columns as there are pieces.
+#
+# **Asked**: one block per 1,024 columns of a row, 256 threads per block, 1 launch.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -768,7 +773,6 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # counter, and between the counter and the loads of the parts. The last block sets the counter back.
 #
 # </details>
-
 
 # %% exercise="week1/last_block_mean" part="skeleton"
 # FILL ME IN (roughly 10 lines)
@@ -907,10 +911,13 @@ else:
 # %% [markdown] exercise="week1/cluster_sum" part="task"
 # ### Exercise 5: add up a row in a cluster
 #
-# Sums of rows, float32, any size: a cluster of four blocks of 128 threads a row. Block `r` of the
+# Sums of rows, float32, any size, by clusters. Block `r` of the
 # cluster takes the columns whose number divided by 128 leaves `r` when divided by 4; each block
 # brings its own sum to the first one, into its shared memory, and that adds the four in the order
 # of their ranks. `cluster_sum(x, y)`, for GPUs of compute capability 9.0 and later.
+#
+# **Asked**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier, at
+# most 2 barriers of the cluster.
 #
 # <details><summary>Hint 1</summary>
 #

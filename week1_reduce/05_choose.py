@@ -496,9 +496,11 @@ print(f"each thread adds {x.shape[0]:,} numbers, one after the other")
 # ### Exercise 3: add up columns with a tile of threads
 #
 # `y[n] = x[0, n] + … + x[M-1, n]` once more, any M and N, in float32, float16 and bfloat16, added
-# up in float32; this time for matrices that are tall. A block has 256 threads and 32 columns: a
-# warp reads 32 neighbours of one row, and the eight warps of a block share the rows. At the end the
-# eight sums of a column meet in shared memory. The whole kernel is yours: `tile_columns(x, y)`.
+# up in float32; this time for matrices that are tall. A warp reads 32 neighbours of one row, and
+# the eight warps of a block share the rows. At the end the eight sums of a column meet in shared
+# memory. The whole kernel is yours: `tile_columns(x, y)`.
+#
+# **Asked**: one block per 32 columns, 256 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -595,9 +597,11 @@ for m, names in enumerate(picture):
 # ### Exercise 4: let no lane idle
 #
 # A matrix with few columns, 1 to 32, contiguous, of any height M. The first of two launches: row p
-# of y gets the sums of the columns of rows 256·p to 256·p + 255 of x, so `y` has ⌈M / 256⌉ rows. A
-# block of 256 threads a part; all of its warps are to read neighbours, whatever the number of
-# columns. In float32 and float16, added up in float32. `few_columns(x, y)` is the whole kernel.
+# of y gets the sums of the columns of rows 256·p to 256·p + 255 of x, so `y` has ⌈M / 256⌉ rows.
+# All warps of a block are to read neighbours, whatever the number of columns. In float32 and
+# float16, added up in float32. `few_columns(x, y)` is the whole kernel.
+#
+# **Asked**: one block per 256 rows, 256 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -783,7 +787,7 @@ table("float32", ("a warp a row", "a warp a row, N static"))
 # <details><summary>Hint 2</summary>
 #
 # For rows to begin at multiples of 16 bytes, the first one has to, and the distance from one to the
-# next has to be a multiple, too. That distance need not be N.
+# next has to be a multiple, too, if there is a next. It need not be N.
 #
 # </details>
 #
@@ -810,7 +814,7 @@ fk.exercise("week1/reduction_key").grade(reduction_key)
 # ```python
 # def reduction_key(x, choose):
 #     vector = 16 // x.element_size()
-#     steps = (x.shape[1], x.stride(0))
+#     steps = (x.shape[1], x.stride(0) if x.shape[0] > 1 else 0)
 #     whole = x.data_ptr() % 16 == 0 and all(step % vector == 0 for step in steps)
 #     return x.dtype, whole, choose(*x.shape, x.dtype)
 # ```

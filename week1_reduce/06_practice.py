@@ -40,8 +40,10 @@ import forgekit as fk
 # %% [markdown] exercise="week1/row_dots" part="task"
 # ### Exercise 1: multiply row by row
 #
-# The dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`, a block
-# of 128 threads a row, added up in float32. `row_dots(a, b, z)`, float32 and float16.
+# The dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`, added
+# up in float32. `row_dots(a, b, z)`, float32 and float16.
+#
+# **Asked**: one block per row, 128 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -118,8 +120,10 @@ fk.exercise("week1/row_dots").grade(row_dots)
 # ### Exercise 2: count what is equal
 #
 # How many elements of each row equal `v`? `x` and the result are int32, and `v` is a number: the
-# host function is `count_equal(mX, v: cutlass.Int32, mY)`. A warp a row, four rows a block; rows of
-# any length, and any number of them.
+# host function is `count_equal(mX, v: cutlass.Int32, mY)`. Rows of any length, and any number of
+# them.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -197,8 +201,10 @@ fk.exercise("week1/count_equal").grade(count_equal)
 # ### Exercise 3: find the two largest
 #
 # The largest and the second largest element of each row, into `y[m, 0]` and `y[m, 1]`. If the
-# largest stands in the row twice, both are that number. Rows have two elements at least. A warp a
-# row, four rows a block; float32. `two_largest(x, y)`.
+# largest stands in the row twice, both are that number. Rows have two elements at least; float32.
+# `two_largest(x, y)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -278,15 +284,16 @@ fk.exercise("week1/two_largest").grade(two_largest)
 # %% [markdown] exercise="week1/mean_variance" part="task"
 # ### Exercise 4: find mean and variance in one pass
 #
-# Mean and variance (divided by n) of each row, read once, a warp a row and four rows a block. The
-# numbers are about 1000 ± 1, so that the mean of the squares less the square of the mean has hardly
-# a right digit left. Keep `(count, mean, m2)` a lane (Welford, 1962), and merge two of them (Chan,
-# 1979):
+# Mean and variance (divided by n) of each row, read once. The numbers are about 1000 ± 1, so that
+# the mean of the squares less the square of the mean has hardly a right digit left. Keep `(count,
+# mean, m2)` a lane (Welford, 1962), and merge two of them (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
 #     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
 #
 # `mean_variance(x, mean, variance)`, float32.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -376,9 +383,10 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 # ### Exercise 5: add up segments
 #
 # `x` holds segments of different lengths, one after the other; segment s is `x[starts[s]] …
-# x[starts[s+1] − 1]`, and may be empty. `y[s]` is its sum (0 for an empty one). A warp a segment,
-# four segments a block. `segmented_sums(x, starts, y)`: float32, and int32 starts with one entry
-# more than there are segments.
+# x[starts[s+1] − 1]`, and may be empty. `y[s]` is its sum (0 for an empty one). `segmented_sums(x,
+# starts, y)`: float32, and int32 starts with one entry more than there are segments.
+#
+# **Asked**: one warp per segment.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -455,9 +463,12 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 # %% [markdown] exercise="week1/histogram" part="task"
 # ### Exercise 6: count bytes
 #
-# `h[m, b]` is how often the byte `b` stands in row m of `x` (uint8); `h` is int32, (M, 256). A
-# block of 256 threads a row; the counters live in shared memory (1,024 bytes) until the row is
-# done, and then each is stored once. `histogram(x, h)`.
+# `h[m, b]` is how often the byte `b` stands in row m of `x` (uint8); `h` is int32, (M, 256).
+# The counters live in shared memory until the row is done, and then each is
+# stored once. `histogram(x, h)`.
+#
+# **Asked**: one block per row, 256 threads per block, at most 1,024 bytes of shared memory per
+# block, no atomics on global memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -533,9 +544,11 @@ fk.exercise("week1/histogram").grade(histogram)
 # %% [markdown] exercise="week1/window_sum" part="task"
 # ### Exercise 7: add up windows
 #
-# `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 elements less than `x`. Blocks of 128 threads; each
-# element of `x` is loaded into shared memory once a block (135 of them), and the windows are added
-# up from there. `window_sum(x, y)`, float32, any length from 8 on.
+# `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 elements less than `x`. Each element of `x` is
+# loaded into shared memory once a block (135 of them), and the windows are added up from there.
+# `window_sum(x, y)`, float32, any length from 8 on.
+#
+# **Asked**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -616,9 +629,10 @@ fk.exercise("week1/window_sum").grade(window_sum)
 # %% [markdown] exercise="week1/block_prefix" part="task"
 # ### Exercise 8: prefix sums of a block
 #
-# Rows of 256 elements, a block of 256 threads a row: `y[m, i] = x[m, 0] + … + x[m, i]`, the
-# *inclusive prefix sum*. Within a warp by shuffles, then over the eight warps through shared
-# memory. `block_prefix(x, y)`.
+# Rows of 256 elements: `y[m, i] = x[m, 0] + … + x[m, i]`, the *inclusive prefix sum*. Within a warp
+# by shuffles, then over the eight warps through shared memory. `block_prefix(x, y)`.
+#
+# **Asked**: one block per row, 256 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -700,9 +714,10 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 # %% [markdown] exercise="week1/row_prefix" part="task"
 # ### Exercise 9: prefix sums of rows of any length
 #
-# The inclusive prefix sum of rows of any length, a warp a row and four rows a block. A warp goes
-# through its row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`; no
-# shared memory is needed.
+# The inclusive prefix sum of rows of any length. A warp goes through its
+# row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -785,9 +800,11 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 # %% [markdown] exercise="week1/max_subarray" part="task"
 # ### Exercise 10: find the largest sum of neighbours
 #
-# The largest sum of a piece of each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. A warp a row,
-# four rows a block, rows of any length. A piece of a row is described by four numbers: its sum, the
-# largest sum of a beginning, of an end, and of any piece of it. `max_subarray(x, y)`, float32.
+# The largest sum of a piece of each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows have any
+# length. A piece of a row is described by four numbers: its sum, the largest sum of a beginning, of
+# an end, and of any piece of it. `max_subarray(x, y)`, float32.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #

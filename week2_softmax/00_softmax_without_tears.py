@@ -424,9 +424,10 @@ right_rows.against(survived(no_maximum))
 # ### Exercise 3: take the softmax of columns
 #
 # `y[:, n]` is the softmax of column n of `x`, for any M and N ≥ 1, in float32, float16 and
-# bfloat16, computed in float32: a thread a column, blocks of 128, three loops over the rows. The
-# columns are hard ones, and where all of a column is −∞ the result is NaN, as torch has it.
-# `column_softmax(x, y)`.
+# bfloat16, computed in float32, by three loops over the rows. The columns are hard ones, and where
+# all of a column is −∞ the result is NaN, as torch has it. `column_softmax(x, y)`.
+#
+# **Asked**: one thread per column.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -580,9 +581,11 @@ print("the same by log-sum-exp:             ", (far - far.logsumexp(0)).tolist()
 # ### Exercise 4: compute log-sum-exp of rows
 #
 # `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-# float16 and bfloat16, computed in float32: a warp a row, eight rows a block, the row read twice.
-# Rows are hard ones; where all of a row is −∞ the sum is 0, and the result −∞, as torch has it.
+# float16 and bfloat16, computed in float32, the row read twice. Rows
+# are hard ones; where all of a row is −∞ the sum is 0, and the result −∞, as torch has it.
 # `cute.math.log(x, fastmath=True)` is the logarithm. `logsumexp(x, y)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -715,9 +718,10 @@ for guess, lines in zip((of_plain, of_three), found.values(), strict=True):
 # ### Exercise 5: average with the weights of a softmax
 #
 # `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for
-# any M and N ≥ 1, in float32 and float16, computed in float32. A warp a row, eight rows a block, no
-# shared memory; each row of `x` is read **twice**, and the weights are never stored. `soft_mean(x,
-# v, y)`.
+# any M and N ≥ 1, in float32 and float16, computed in float32. Each row of `x` is read **twice**,
+# and the weights are never stored. `soft_mean(x, v, y)`.
+#
+# **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -234,9 +234,11 @@ plt.show()
 # ### Exercise 2: merge the pairs of 32 lanes
 #
 # Row r of `m` and `s`, both (rows, 32) in float32, has the pairs (m, s) that 32 lanes have ended
-# with. Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. A warp a row, eight
-# rows a block, shuffles and no shared memory. Lanes that have seen no element hold (−∞, 0), and in
-# some rows all of them do; then the result is (−∞, 0) as well. `merge_lanes(m, s, y)`.
+# with. Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes that have seen
+# no element hold (−∞, 0), and in some rows all of them do; then the result is (−∞, 0) as well.
+# `merge_lanes(m, s, y)`.
+#
+# **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -558,8 +560,9 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; where
 # several are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
-# computed in float32. A warp a row, eight rows a block, no shared memory, each row read **once**.
-# `confidence(x, p, at)`.
+# computed in float32, each row read **once**. `confidence(x, p, at)`.
+#
+# **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -581,7 +584,6 @@ fk.exercise("week2/what_hides").grade(shows)
 # column in a line before m changes.
 #
 # </details>
-
 
 # %% exercise="week2/confidence" part="skeleton"
 # FILL ME IN (roughly 11 lines)
@@ -695,9 +697,11 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 # ### Exercise 5: compute log-sum-exp in one pass, a block a row
 #
 # `y[m]` is the logarithm of the sum of the exponentials of row m again, in float32, float16 and
-# bfloat16, computed in float32; now each element is read **once**, by a block of 256 threads a row,
-# with **one barrier** and at most 64 words of shared memory. Rows are hard ones, and of a row of −∞
-# the result is −∞. `block_logsumexp(x, y)`.
+# bfloat16, computed in float32; now each element is read **once**. Rows are hard ones, and of a row
+# of −∞ the result is −∞. `block_logsumexp(x, y)`.
+#
+# **Asked**: one block per row, 256 threads per block, at most 1 barrier, at most 256 bytes of
+# shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -719,7 +723,6 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 # butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.
 #
 # </details>
-
 
 # %% exercise="week2/block_logsumexp" part="skeleton"
 # FILL ME IN (roughly 7 lines)
@@ -790,11 +793,12 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # ### Exercise 6: take the softmax of columns, eight threads each
 #
 # `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16,
-# computed in float32, in **two** passes. A block has 256 threads and 32 columns: a warp reads 32
-# neighbours of one row, and the eight warps share the rows, as in `tile_columns` of week 1. The
-# eight pairs (m, s) of a column meet in shared memory, with one barrier and without bank conflicts:
-# mind the stride of their layout. Columns are hard ones; of a column of −∞ the result is NaN.
-# `online_columns(x, y)`.
+# computed in float32, in **two** passes. A warp reads 32 neighbours of one row, and the eight warps
+# share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column meet in shared
+# memory: mind the stride of their layout. Columns are hard ones; of a column of −∞ the result is
+# NaN. `online_columns(x, y)`.
+#
+# **Asked**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -816,7 +820,6 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # loops over rows, and not around what lies between them.
 #
 # </details>
-
 
 # %% exercise="week2/online_columns" part="skeleton"
 # FILL ME IN (roughly 7 lines)

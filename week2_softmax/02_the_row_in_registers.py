@@ -241,10 +241,11 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
 # ### Exercise 1: share a warp among four rows
 #
 # The softmax of rows of at most 64 elements, of which there may be any number, in float32, float16
-# and bfloat16, computed in float32. Eight lanes a row, 16 rows a block of 128, at most eight
-# elements a lane, and these stay in registers: each element is read once and written once. No
-# shared memory. Some elements are −∞; where all of a row are, it is NaN, as torch has it. Called
-# as `short_softmax(x, y)`.
+# and bfloat16, computed in float32. A lane has at most eight elements, and these stay in registers:
+# each element is read once and written once. Some elements are −∞; where all of a row are, it is
+# NaN, as torch has it. Called as `short_softmax(x, y)`.
+#
+# **Asked**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -469,7 +470,9 @@ plt.show()
 # Somebody took the tail from a kernel that adds up rows. This softmax, for rows of up to 512
 # `float32` in whole vectors, is right for rows of 512, and right for scores around +1000. Make it
 # right for all rows of whole vectors, also for those that are −∞ everywhere (NaN, as torch has
-# it) or lie far below 0, with loads as wide as they are. Called as `fix_the_fill(x, y)`.
+# it) or lie far below 0. Called as `fix_the_fill(x, y)`.
+#
+# **Asked**: 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -767,10 +770,12 @@ for softmax in (vectors, reciprocal, mul_sub, folded):
 #
 # `y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens the
 # weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes,
-# float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a block,
-# the row in registers, read once and written once by 16 bytes a lane. For each element there are a
-# maximum, **one FMA, one `ex2`**, an addition and a multiplication, and no division: nothing is
-# spent on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
+# float32 and bfloat16, computed in float32; some elements are −∞. The row waits in registers, read
+# once and written once. For each element there are a maximum, **one FMA, one `ex2`**, an addition
+# and a multiplication, and no division: nothing is spent on t. `exp2` and `fma` of this notebook
+# are yours to use; called as `temperature(x, t, y)`.
+#
+# **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -867,10 +872,11 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # `y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
 # computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ is not a `float32`, but −1000 is,
-# so no weight may be computed on the way. A warp a row, four rows a block, at most 32 elements a
-# lane in registers, each read once and written once. Some elements are −∞, and so is y there. For
-# each element there are a maximum, one FMA, one `ex2` and two additions. Called as
-# `log2_softmax(x, y)`.
+# so no weight may be computed on the way. A lane has at most 32 elements in registers, each read
+# once and written once. Some elements are −∞, and so is y there. For each element there are a
+# maximum, one FMA, one `ex2` and two additions. Called as `log2_softmax(x, y)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1098,18 +1104,18 @@ assert right(two_exchanges, warps=4, columns=(8, 504, 1024))
 # ### Exercise 6: write a single-pass online softmax
 #
 # The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16,
-# computed in float32; some elements are −∞, and a row that is −∞ everywhere becomes NaN. A block
-# of 128 threads a row.
+# computed in float32; some elements are −∞, and a row that is −∞ everywhere becomes NaN.
 #
-# - The row is read once and written once, by 16 bytes a thread, and stays in registers.
-# - Each thread goes through its vectors online: a maximum and a sum relative to it, rescaled once
-#   a vector.
-# - Pairs (m, s) are merged by shuffles, and across the four warps with **one** barrier and at most
-#   1 kB of shared memory.
+# - The row is read once and written once, and stays in registers.
+# - Each thread makes a pair of its vectors: a maximum and a sum relative to it.
+# - Pairs (m, s) are merged by shuffles, then across the four warps.
 # - Each element has one exponential and no division; what belongs to a vector, a lane or a row
 #   may have more.
 #
 # `exp2` and `fma` of this notebook are yours to use. Called as `single_pass_softmax(x, y)`.
+#
+# **Asked**: one block per row, 128 threads per block, at most 1 barrier, at most 1,024 bytes of
+# shared memory per block, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #

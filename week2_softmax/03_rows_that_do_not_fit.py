@@ -397,11 +397,13 @@ report
 # %% [markdown] exercise="week2/staged_rows" part="task"
 # ### Exercise 1: let rows wait in shared memory
 #
-# Softmax of each row of x, float32, rows of up to 1,024 elements in whole vectors of four. A block
-# of one warp a row: it copies the whole row to shared memory with `cp.async`, 16 bytes a lane and
-# 32 vectors a group, all groups in flight before the first is waited for; finds maximum and sum
-# group by group, as they arrive; and takes the result from shared memory. No element is read from
-# global memory twice, and none waits in a register. `staged_rows(x, y)`.
+# Softmax of each row of x, float32, rows of up to 1,024 elements in whole vectors of four. A warp
+# copies the whole row to shared memory with `cp.async`, 32 vectors per group, all groups in flight
+# before the first is waited for; finds maximum and sum group by group, as they arrive; and takes
+# the result from shared memory. No element is read from global memory twice. `staged_rows(x, y)`.
+#
+# **Asked**: one block per row, 32 threads per block, 16 bytes per load, each element read at least
+# twice from shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -501,6 +503,8 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 # the lines below are right nearly always, since the data come from a cache that is near. Three
 # things are wrong with them. Fix them, and let copies be in flight while the maximum is searched
 # for, as they are now.
+#
+# **Asked**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -825,11 +829,14 @@ print("\n".join(str(fk.sanitize(run_long, x, y)).splitlines()[2:5]))
 # %% [markdown] exercise="week2/two_blocks" part="task"
 # ### Exercise 3: share a row between two blocks
 #
-# Softmax of each row of x, float32, rows of up to 512 elements in whole vectors of four. A cluster
-# of two blocks of 64 threads a row; a thread keeps one vector in registers: thread `t` of the block
-# of rank `r` has vector `64 r + t`. The pair (m, s) of each of the four warps goes to *both*
-# blocks, by `store_async_dsmem`, and an mbarrier in each block counts what comes to it. One read,
-# one write, one exchange. `two_blocks(x, y)`, for GPUs of compute capability 9.0 and later.
+# Softmax of each row of x, float32, rows of up to 512 elements in whole vectors of four. A thread
+# keeps one vector in registers: thread `t` of the block of rank `r` has vector `64 r + t`. The pair
+# (m, s) of each of the four warps goes to *both* blocks, by `store_async_dsmem`, and an mbarrier in
+# each block counts what comes to it. One read, one write, one exchange. `two_blocks(x, y)`, for
+# GPUs of compute capability 9.0 and later.
+#
+# **Asked**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at most 1
+# barrier of the cluster, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -933,12 +940,14 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # %% [markdown] exercise="week2/cluster_logsumexp" part="task"
 # ### Exercise 4: find the log-sum-exp of a row in a cluster
 #
-# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow.
-# A cluster of four blocks of 128 threads a row, in the columns of week 1's `cluster_sum`: block `r`
-# takes those whose number divided by 128 leaves `r` when divided by 4. Each warp brings its pair
-# (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all; an mbarrier of block 0 counts their
-# bytes, and one warp of it makes the result. One read of x. `cluster_logsumexp(x, y)`, for GPUs of
-# compute capability 9.0 and later.
+# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow,
+# in the columns of week 1's `cluster_sum`: block `r` takes those whose number divided by 128 leaves
+# `r` when divided by 4. Each warp brings its pair (m, s) to block 0 by `store_async_dsmem`, 16
+# pairs in all; an mbarrier of block 0 counts their bytes, and one warp of it makes the result. One
+# read of x. `cluster_logsumexp(x, y)`, for GPUs of compute capability 9.0 and later.
+#
+# **Asked**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier of
+# the cluster.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1117,9 +1126,12 @@ more.against(moved(run_streaming) / moved(run_cluster))
 # ### Exercise 5: stream a row through two buffers
 #
 # `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole
-# vectors of four. A block of one warp a row, and shared memory for two tiles of 32 vectors: while
-# the lanes absorb one tile into (m, s), the copy of the next is in flight to the other buffer. All
-# elements come by `cp.async`, 16 bytes a lane. `two_stages(x, y)`.
+# vectors of four. Shared memory holds two tiles of 32 vectors: while the lanes absorb one tile into
+# (m, s), the copy of the next is in flight to the other buffer. All elements come by `cp.async`.
+# `two_stages(x, y)`.
+#
+# **Asked**: one block per row, 32 threads per block, at most 1,024 bytes of shared memory per
+# block, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -370,8 +370,10 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 #
 # `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, the logarithm of softmax, has been
 # computed and kept. Given `dy`, write `dx` in float32, float16 and bfloat16, computed in float32;
-# rows of any length, a warp a row, four rows a block. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ
-# with p = exp(y), and the sum over j collapses here, too. `log_softmax_backward(dy, y, dx)`.
+# rows of any length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over
+# j collapses here, too. `log_softmax_backward(dy, y, dx)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -617,8 +619,10 @@ plt.show()
 #
 # `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, and no third matrix is
 # needed. Float32, float16 and bfloat16, computed in float32; rows of whole vectors, up to 1,024
-# elements. A warp a row, four rows a block, 16 bytes an access, and each element is read once.
+# elements. Each element is read once.
 # Called as `backward_in_place(dy, y)`.
+#
+# **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -716,8 +720,10 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 # A batch of sentences of different lengths: of row m the first `length[m]` columns are valid
 # (int32, from 0 to N), and softmax was over those. Beyond them nobody has written: `dy` and `y` may
 # hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0
-# beyond, to the end of the row. Float32 and float16; a warp a row, four rows a block; nothing
-# beyond the length is loaded. Called as `padded_backward(dy, y, length, dx)`.
+# beyond, to the end of the row. Float32 and float16; nothing beyond the length is loaded. Called as
+# `padded_backward(dy, y, length, dx)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1137,8 +1143,10 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 #
 # `value[m] = Σ w[m, n] · softmax(x[m])[n]`, a mean of `w` with the weights of a softmax, and its
 # gradient `dx[m, n]` by `x`, both in one launch: the softmax itself is stored nowhere. Float32,
-# rows of any length; a warp a row, four rows a block; `x` and `w` are read at most twice, and no
-# number overflows for an x of 1,000 or -1,000. Called as `value_and_gradient(x, w, value, dx)`.
+# rows of any length; `x` and `w` are read at most twice, and no number overflows for an x of 1,000
+# or -1,000. Called as `value_and_gradient(x, w, value, dx)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1230,8 +1238,10 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #
 # `y = softmax(x / t)` with one temperature t, a `Float32`, for all rows. From dy, y and x, in one
 # kernel: `dx`, and `dt[m]`, what row m contributes to the gradient by t, `Σ dz·(-x / t²)` where dz
-# is the gradient by z = x / t. Float32, rows of any length, a warp a row, four rows a block; `dy`
-# and `y` are read twice, `x` once. Called as `temperature_backward(dy, y, x, t, dx, dt)`.
+# is the gradient by z = x / t. Float32, rows of any length; `dy` and `y` are read twice, `x` once.
+# Called as `temperature_backward(dy, y, x, t, dx, dt)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #

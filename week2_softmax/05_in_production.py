@@ -854,9 +854,11 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 #
 # `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
 #
-# One read and one write, no mask tensor: a warp a row, four rows a block, the row in registers. N
-# is at most 512. What stands beyond the diagonal may be anything, NaN too, and need not be read.
-# The scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloat16.
+# One read and one write, no mask tensor, the row in registers. N is
+# at most 512. What is beyond the diagonal may be anything, NaN too, and is not to be loaded. The
+# scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloat16.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -993,9 +995,11 @@ print({name: round(times, 2) for name, times in totals.items()})
 #
 # A *router* sends each token to a few of N experts, by the softmax of its N scores plus a bias for
 # each expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most
-# 64, and there are many: **8 lanes a row**, so four rows a warp, 16 a block of 128 threads, the row
-# in registers, x read once. No shared memory. `router_softmax(x, b, y)`, all of one type, float32
-# or float16, computed in float32, x + b too. A bias may be anything: −10⁹ switches an expert off.
+# 64, and there are many: four of them share a warp, the row in registers, x read once.
+# `router_softmax(x, b, y)`, all of one type, float32 or float16, computed in float32, x + b too. A
+# bias may be anything: −10⁹ switches an expert off.
+#
+# **Asked**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -172,10 +172,12 @@ taken.against(math.ceil(32_000 / 128))
 # %% [markdown] exercise="week2/log_softmax" part="task"
 # ### Exercise 1: take the logarithm of a softmax
 #
-# `y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A warp a
-# row, four rows a block, and a row is read twice at most. All elements are finite; a row may lie
-# anywhere, around 30,000 or −60,000, and an element may be so far below its row's maximum that its
-# softmax is 0: its logarithm is not −∞. `log_softmax(x, y)`.
+# `y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A row is
+# read twice at most. All elements are finite; a row may lie anywhere, around 30,000 or −60,000, and
+# an element may be so far below its row's maximum that its softmax is 0: its logarithm is not −∞.
+# `log_softmax(x, y)`.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -260,10 +262,11 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 # The softmax of `x / t` over those elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m, n]
 # / t) / Σ exp(x[m, k] / t)` with the sum over all k with `mask[m, k] ≠ 0`. Where the mask is 0, y
 # is 0, whatever x holds there: it may be large, infinite or NaN. A row may lie anywhere, around
-# −100,000 as well. Where the mask is 0 in a whole row, the row is 0 (torch would give NaN). A warp
-# a row, four rows a block, rows read twice at most. The host function is `masked_softmax(mX, mMask,
-# t: Float32, mY)`; `mask` is uint8, t > 0, and x and y are float32 or bfloat16, computed in
-# float32.
+# −100,000 as well. Where the mask is 0 in a whole row, the row is 0 (torch would give NaN). Rows
+# are read twice at most. The host function is `masked_softmax(mX, mMask, t: Float32, mY)`; `mask`
+# is uint8, t > 0, and x and y are float32 or bfloat16, computed in float32.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -353,11 +356,13 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 # ### Exercise 3: compute the loss of a classifier
 #
 # Cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]`, where `lse[m] = log Σ exp(x[m,
-# n])` is wanted, too: the gradient needs it. A block of 128 threads a row, **which is read once**,
-# except that x[m, target[m]] may be read again; one barrier. A target of −100 is to be ignored: the
-# loss is 0, lse as usual. x is float32 or float16, all of it finite, and a row may lie anywhere:
-# around 30,000, or around −60,000. target is int64 as in torch; loss and lse are float32 in both
-# cases, computed in float32. `cross_entropy(x, target, loss, lse)`.
+# n])` is wanted, too: the gradient needs it. A row **is read once**, except that x[m, target[m]]
+# may be read again. A target of −100 is to be ignored: the loss is 0, lse as usual. x is float32 or
+# float16, all of it finite, and a row may lie anywhere: around 30,000, or around −60,000. target is
+# int64 as in torch; loss and lse are float32 in both cases, computed in float32. `cross_entropy(x,
+# target, loss, lse)`.
+#
+# **Asked**: one block per row, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -458,9 +463,10 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 # The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`, where `[…]`
 # is 1 if it holds and else 0; g is the gradient that arrives for the row's loss, and all of dx is 0
 # where the target is −100. The softmax comes from `lse`, so nothing is reduced: one read, one
-# write, no barrier, no shared memory. A block of 128 threads a row. `cross_entropy_backward(x,
-# target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32; computed in
-# float32.
+# write. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64,
+# lse and g float32; computed in float32.
+#
+# **Asked**: one block per row, 128 threads per block, no barriers, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -546,9 +552,10 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 #
 # The four largest elements of each row, the largest first, into `v[m, 0…3]`, and their columns into
 # `i[m, 0…3]`. Among equal elements the one with the lower index comes first: the result is the same
-# in every order of lanes. Rows have four elements at least, some of them −∞; there is no NaN. A
-# warp a row, four rows a block, rows read once, no shared memory. `top_k(x, v, i)`: x and v
-# float32, i int32.
+# in every order of lanes. Rows have four elements at least, some of them −∞; there is no NaN. Rows
+# are read once. `top_k(x, v, i)`: x and v float32, i int32.
+#
+# **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -661,8 +668,10 @@ fk.exercise("week2/top_k").grade(top_k)
 #
 # RMSNorm: `y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) · w[n]`, the normalisation of most
 # language models today, for rows of at most 512 elements in float32, float16 and bfloat16, computed
-# in float32. A warp a row, four rows a block; `x` is read from memory once. `eps` is a number, so
-# the host function is `rms_norm(mX, mW, eps: Float32, mY)`. A row of zeros stays zeros.
+# in float32; `x` is read from memory once. `eps` is a number, so the host function
+# is `rms_norm(mX, mW, eps: Float32, mY)`. A row of zeros stays zeros.
+#
+# **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -750,9 +759,10 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # variance (divided by N) of row m, for rows of at most 1,024 elements, in float32 and float16,
 # computed in float32. A row may lie anywhere, such as about 1000 ± 4 or −3000 ± 16, and in some all
 # elements are the same: the mean of the squares less the square of the mean has lost most of its
-# digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
-# function is `layer_norm(mX, mW, mB, eps: Float32, mY)`; `block_sum` is there to be used twice, but
-# need not be.
+# digits. `x` is read once. The host function is `layer_norm(mX, mW, mB, eps: Float32, mY)`;
+# `block_sum` is there to be used twice, but need not be.
+#
+# **Asked**: one block per row, 128 threads per block, at most 2 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -867,10 +877,11 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 # Between two layers of a language model stands this: `s = x + r`, which goes on as the next
 # residual, and `y = s / sqrt(mean of s² + eps) · w`, which goes into the next layer. Both are
 # written, each element once, in the type of the inputs; computed in float32. Float32 and float16,
-# rows of at most 512 elements and of whole vectors, loads and stores of 16 bytes; a warp a row,
-# four rows a block. A lane keeps its sums of the row in a register tensor of shape `((vec,), 4)`:
-# four vectors, as long as 16 bytes of the input, even where the row has fewer. The host function is
-# `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+# rows of at most 512 elements and of whole vectors. A lane keeps its sums of the row in a register
+# tensor of shape `((vec,), 4)`: four vectors, as long as 16 bytes of the input, even where the row
+# has fewer. The host function is `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+#
+# **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1004,9 +1015,10 @@ fk.exercise("week2/rms_norm_residual").grade(rms_norm_residual)
 #
 # Pairs **half apart**, as in Llama and GPT-NeoX (`rotate_half`); neighbours, 2j and 2j + 1, are the
 # other convention, and a model trained with one is useless with the other. In place: the result
-# overwrites `x`. float32 and float16; the tables, (tokens, dim / 2), are float32. A warp a token,
-# four tokens a block, and each entry of the tables is read once for all heads. `rotary(mX, mCos,
-# mSin)`.
+# overwrites `x`. float32 and float16; the tables, (tokens, dim / 2), are float32,
+# and each of their entries is read once for all heads. `rotary(mX, mCos, mSin)`.
+#
+# **Asked**: one warp per token.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1211,12 +1223,14 @@ plt.show()
 #
 #     o = softmax(q · Kᵀ · scale) V
 #
-# One pass over K and V, and no score ever reaches memory. A block of four warps a head; warp w has
-# keys w, w + 4, w + 8, …; the warp reads a key together, 32 components with each load. Each warp
-# keeps m, s and its o in registers; the four meet once, in shared memory, behind the only barrier.
-# L is anything from 1 on, `scale` any number, `dim` is 32 or 64 and known when the kernel is
-# compiled; float32 and float16, computed in float32. The host function is `attention_one_query(mQ,
-# mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+# One pass over K and V, and no score ever reaches memory. Four warps share a head; warp w has keys
+# w, w + 4, w + 8, …; the warp reads a key together, 32 components with each load. Each warp keeps
+# m, s and its o in registers; the four meet once, in shared memory. L is anything from 1 on,
+# `scale` any number, `dim` is 32 or 64 and known when the kernel is compiled; float32 and float16,
+# computed in float32. The host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim:
+# cutlass.Constexpr, mO)`.
+#
+# **Asked**: one block per head, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -94,3 +94,24 @@ def test_one_launch_or_bytes(call):
     assert time.us == pytest.approx(us, rel=0.03)
     assert time.bound_text == about.BOUNDS[call]
     assert f"| {call} | {launches} | {rows:,} |" in about.EXERCISE.task
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("step", ["warp_a_row", "elements_unrolled", "vectors", "unrolled"])
+def test_recorded_times_of_a_notebook_are_predicted(step):
+    """No kernel of it is in the calibration; `book/virtual_gpu.md` says how far off they are."""
+    import torch
+
+    from forgekit.benching.recorded import recorded
+
+    name = "03_bytes_in_flight"
+    notebook, times = functions(f"week1_reduce/{name}.py"), recorded(f"week1/{name}")
+    found = {}
+    for shape, dtype in (((32768, 4096), "float32"), ((32768, 4096), "float16"),
+                         ((1048576, 64), "float32"), ((64, 262144), "float32")):  # fmt: skip
+        x = fk.empty(*shape, dtype=getattr(torch, dtype), device="virtual")
+        y = fk.empty(shape[0], dtype=x.dtype, device="virtual")
+        specs = notebook.promised(x, y) if "vectors" in step or step == "unrolled" else (x, y)
+        _, time = timed(getattr(notebook, step), specs, x, y, blocks=8)
+        found[shape, dtype] = time.us / times.row(step, dtype, shape).ms / 1000
+    assert {k: v for k, v in found.items() if not 1 / 1.16 <= v <= 1.16} == {}
