@@ -419,6 +419,7 @@ print("different results:", len(results(run_two, x, part, y)))
 #
 # </details>
 
+
 # %% exercise="week1/two_launch_max" part="skeleton"
 # FILL ME IN (roughly 10 lines)
 @cute.kernel
@@ -773,6 +774,7 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # counter, and between the counter and the loads of the parts. The last block sets the counter back.
 #
 # </details>
+
 
 # %% exercise="week1/last_block_mean" part="skeleton"
 # FILL ME IN (roughly 10 lines)

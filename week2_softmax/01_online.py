@@ -585,6 +585,7 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # </details>
 
+
 # %% exercise="week2/confidence" part="skeleton"
 # FILL ME IN (roughly 11 lines)
 @cute.kernel
@@ -724,6 +725,7 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 #
 # </details>
 
+
 # %% exercise="week2/block_logsumexp" part="skeleton"
 # FILL ME IN (roughly 7 lines)
 @cute.kernel
@@ -820,6 +822,7 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # loops over rows, and not around what lies between them.
 #
 # </details>
+
 
 # %% exercise="week2/online_columns" part="skeleton"
 # FILL ME IN (roughly 7 lines)
