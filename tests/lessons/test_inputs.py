@@ -193,9 +193,9 @@ def puzzles() -> list[Exercise]:
 
 def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
     """The calls whose values a grade compares at listed sizes."""
-    of, orders = gates(e), {s: t for g in e.groups for m, s, t in g.orders}
+    of, orders = gates(e), {s: t for g in e.groups for m, s, t in g.orders()}
     calls = shared_out(of["Values"]["sizes"], of["Values"]["dtypes"], orders)
-    counted = of["Nothing wasted"]
+    counted = held(of["Nothing wasted"]["calls"])
     for dtype, size in [*calls, *((counted["dtype"], size) for size in counted["sizes"])]:
         case = case_of(of["Values"]["make"], size, dtype)
         if max(a.numel() for a in case.args if isinstance(a, Tensor)) < SMALL:

@@ -4,6 +4,15 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
+
+def _inputs(draw, m, n):
+    """Numbers that float32 does not tell apart, and others that 16 bits do not; some below 0."""
+    base = (0, 2**24, -(2**24))[(n > 4) * (1 + m % 2)]
+    x = base + draw.integers(0, 4, m, n)
+    x[:, 3::5] += 65_536
+    return x, base + (m + n) % 4
+
+
 EXERCISE = puzzle(
     title="count what is equal",
     task="""
@@ -25,7 +34,7 @@ instructions than one addition a lane, and one reduction at the end.
 """,
     asked={"work": "one warp per row"},
     entry="count_equal",
-    inputs=lambda draw, m, n: (draw.integers(0, 4, m, n), (m + n) % 4),
+    inputs=_inputs,
     result=lambda x, v: (x == v).sum(1).int(),
     sizes=[(2, 4), (1, 1), (5, 31), (7, 33), (4, 1000), (9, 100), (3, 64)],
     count=[(5, 100), (203, 300)],

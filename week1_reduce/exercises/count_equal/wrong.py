@@ -18,4 +18,19 @@ WRONG = (
         "only the first 32 elements",
     ),
     Wrong("every lane stores", {" and lane == 0:": ":"}, "elements are stored more than once"),
+    Wrong(
+        "16 bits",
+        {"mX[row, n] == v": "(mX[row, n] & 65535) == (v & 65535)"},
+        "n = 31, int32 the result is wrong",
+    ),
+    Wrong(
+        "as float32",
+        {"mX[row, n] == v": "mX[row, n].to(cutlass.Float32) == v.to(cutlass.Float32)"},
+        "n = 1,000, int32 the result is wrong",
+    ),
+    Wrong(
+        "no number below 0",
+        {"mX[row, n] == v": "mX[row, n] == cutlass.max(v, 0)"},
+        "got 0, expected",
+    ),
 )

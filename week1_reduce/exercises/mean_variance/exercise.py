@@ -38,7 +38,7 @@ The merge is associative up to rounding, so it goes through a tree like a sum; i
     result=lambda x: (x.mean(1), x.var(1, unbiased=False)),
     sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (3, 100)],
     count=[(5, 100), (67, 300)],
-    rtol=2e-4,
+    rtol=1e-3,  # float32 holds numbers about 2,100 to 1.2e-4
     atol=1e-5,
     misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),

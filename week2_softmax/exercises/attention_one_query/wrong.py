@@ -72,6 +72,7 @@ WRONG = (
     Wrong("the maximum begins at -1e9", {
         "m, s = -Float32.inf": "m, s = Float32(-1e9)"},
         "length = 31, dim = 64, float32 the result"),
+    Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "With heads = 3, length = 64"),
 )  # fmt: skip
 
 EQUIVALENT = {

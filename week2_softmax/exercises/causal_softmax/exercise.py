@@ -6,7 +6,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-SCALES = (0.5, -2.0, 1.0, 3.0)
+SCALES = (0.5, -2.0, 1.0, 4.0)  # powers of two: scale · x is exact, however large x is
 
 
 def _kept(m, n, shift=0):

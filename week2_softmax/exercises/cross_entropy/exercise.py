@@ -18,7 +18,8 @@ def _inputs(draw, m, n):
     x = hard_rows(draw, m, n)
     x[2::3] += 30_000
     x[3::4] -= far_below(x)
-    x[::3, 40:41] += 200  # of warp 1: all the others are nothing beside it
+    for rows, column in ((x[::3], 40), (x[4::6], 104)):
+        rows[:, column : column + 1] += 200  # of warp 1 or 3: all others are nothing beside it
     return x, some_targets(draw, m, n)
 
 

@@ -37,6 +37,7 @@ WRONG = (
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16 the result is wrong"),
+    Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "the result is wrong"),
 )  # fmt: skip
 
 EQUIVALENT = {
