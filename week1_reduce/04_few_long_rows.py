@@ -230,8 +230,8 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # ### Exercise 1: count with one atomic a block
 #
 # `y[m]` is how many elements of row `m` are greater than 0: float32 rows of any length, counted in
-# int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. Nobody has set `y`
-# to 0: a launch of its own does that first. Called as `count_positive(x, y)`.
+# int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. `y` holds arbitrary
+# values at first: a launch of its own sets it to 0. Called as `count_positive(x, y)`.
 #
 # **Asked**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
 # block.

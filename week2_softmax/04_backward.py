@@ -371,7 +371,7 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 # `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, the logarithm of softmax, has been
 # computed and kept. Given `dy`, write `dx` in float32, float16 and bfloat16, computed in float32;
 # rows of any length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over
-# j collapses here, too. `log_softmax_backward(dy, y, dx)`.
+# j collapses here as well. `log_softmax_backward(dy, y, dx)`.
 #
 # **Asked**: one warp per row.
 #

@@ -140,6 +140,18 @@ class RowTile:
         starts = ((mT[row, None].iterator + prefix).align(V * bytes_) for mT in tensors)
         return prefix, *(cute.make_tensor(start, layout) for start in starts)
 
+    def streams(self, row: Int32, lane: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
+        """What a thread copies in rounds: prefix and shape of `whole_vectors`, the tiled copy, and
+        the thread's part of each matrix and of its coordinates, ((V,1),1,loads,k)."""
+        prefix, *whole = self.whole_vectors(row, *tensors)
+        tiled_copy = self.tiled_copy(tensors[0].element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        parts = (
+            thr_copy.partition_S(cute.local_tile(mT, self.tiler, (row, None)))
+            for mT in (*whole, cute.make_identity_tensor(whole[0].shape))
+        )
+        return prefix, whole[0].shape, tiled_copy, *parts
+
     @cute.jit
     def unaligned_element(self, prefix: Int32, columns: Int32, lane) -> Int32:  # type: ignore[no-untyped-def]
         """The one element outside whole vectors that is this thread's; -1 if none is."""

@@ -44,19 +44,13 @@ class StreamingSoftmax(Softmax):
     def statistics(self, mX: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
         """Maximum and sum of exponentials of what the block, or cluster, reads of a row."""
         tile = self.tile
-        prefix, mVX = tile.whole_vectors(row, mX)
-        tiled_copy = tile.tiled_copy(mX.element_type)
-        thr_copy = tiled_copy.get_slice(lane)
-        tXgX, tXcX = (
-            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
-            for mT in (mVX, cute.make_identity_tensor(mVX.shape))
-        )  # ((V,1),1,loads,k)
+        prefix, shape, tiled_copy, tXgX, tXcX = tile.streams(row, lane, mX)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
         at = tile.unaligned_element(prefix, mX.shape[1], lane)
         m = tile.load_unaligned(mX, row, at, -Float32.inf)
         s = Float32(1.0) if m != -Float32.inf else Float32(0.0)
         for k in cutlass.range(tXgX.shape[3], unroll=1):
-            tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
+            tXpX = tile.inside(tXcX[None, None, None, k], shape)
             tile.fill_tail(tXrX, -mX.element_type.inf)
             cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
             m, s = online_update(m, s, tXrX.load().to(Float32))
@@ -66,17 +60,11 @@ class StreamingSoftmax(Softmax):
     def write(self, mX: cute.Tensor, mY: cute.Tensor, row, lane, valid, m: Float32, s: Float32):  # type: ignore[no-untyped-def]
         """What the block writes of a row of mY; m, s: the row's maximum and sum."""
         tile = self.tile
-        prefix, mVX, mVY = tile.whole_vectors(row, mX, mY)
-        tiled_copy = tile.tiled_copy(mX.element_type)
-        thr_copy = tiled_copy.get_slice(lane)
-        tXgX, tXgY, tXcX = (
-            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
-            for mT in (mVX, mVY, cute.make_identity_tensor(mVX.shape))
-        )  # ((V,1),1,loads,k)
+        prefix, shape, tiled_copy, tXgX, tXgY, tXcX = tile.streams(row, lane, mX, mY)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
         scale = cute.arch.rcp_approx(s)
         for k in cutlass.range(tXgX.shape[3], unroll=1):
-            tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
+            tXpX = tile.inside(tXcX[None, None, None, k], shape)
             cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
             tXrX.store((exp(tXrX.load().to(Float32) - m) * scale).to(mX.element_type))
             if valid:
@@ -100,19 +88,13 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
     def dot(self, mdY: cute.Tensor, mY: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
         """The sum of mdY·mY over what the block, or cluster, reads of a row."""
         tile = self.tile
-        prefix, mVY, mVdY = tile.whole_vectors(row, mY, mdY)
-        tiled_copy = tile.tiled_copy(mY.element_type)
-        thr_copy = tiled_copy.get_slice(lane)
-        tXgdY, tXgY, tXcX = (
-            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
-            for mT in (mVdY, mVY, cute.make_identity_tensor(mVY.shape))
-        )  # ((V,1),1,loads,k)
+        prefix, shape, tiled_copy, tXgY, tXgdY, tXcX = tile.streams(row, lane, mY, mdY)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
         at = tile.unaligned_element(prefix, mY.shape[1], lane)
         rest_dy, rest_y = (tile.load_unaligned(mT, row, at, 0.0) for mT in (mdY, mY))
         dot = rest_dy * rest_y
         for k in cutlass.range(tXgY.shape[3], unroll=1):
-            tXpX = tile.inside(tXcX[None, None, None, k], mVY.shape)
+            tXpX = tile.inside(tXcX[None, None, None, k], shape)
             tile.fill_tail(tXrdY, 0.0)
             tile.fill_tail(tXrY, 0.0)
             cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
@@ -124,16 +106,10 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
     def write(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, row, lane, valid, dot):  # type: ignore[no-untyped-def]
         """What the block writes of a row of mdX; dot: the row's sum of mdY·mY."""
         tile = self.tile
-        prefix, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
-        tiled_copy = tile.tiled_copy(mY.element_type)
-        thr_copy = tiled_copy.get_slice(lane)
-        tXgdY, tXgY, tXgdX, tXcX = (
-            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
-            for mT in (mVdY, mVY, mVdX, cute.make_identity_tensor(mVY.shape))
-        )  # ((V,1),1,loads,k)
+        prefix, shape, tiled_copy, tXgY, tXgdY, tXgdX, tXcX = tile.streams(row, lane, mY, mdY, mdX)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
         for k in cutlass.range(tXgY.shape[3], unroll=1):
-            tXpX = tile.inside(tXcX[None, None, None, k], mVY.shape)
+            tXpX = tile.inside(tXcX[None, None, None, k], shape)
             cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
             cute.copy(tiled_copy, tXgY[None, None, None, k], tXrY, pred=tXpX)
             dx = (tXrdY.load().to(Float32) - dot) * tXrY.load().to(Float32)

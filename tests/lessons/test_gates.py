@@ -104,7 +104,7 @@ def test_what_no_submission_knows_decides_the_drawn_sizes(monkeypatch):
     assert found[0] == found[1] != drawn() and drawn()[0] != found[0][0]
 
 
-def test_a_fact_that_nobody_knows_is_refused():
+def test_an_unknown_fact_is_refused():
     with pytest.raises(fk.UsageError, match="asked: got 'barrier'"):
         words_of({"barrier": 1})
 

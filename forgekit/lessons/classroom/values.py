@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ class RefFunction(Ref):
         return self.peer.ask("call", self, list(args), kwargs)
 
 
-class Values:
+class Values(ABC):
     """Encodes what is sent on one connection, decodes what is received, and keeps what stays here.
 
     about: of a function that is sent, what the other side is told. found: makes what stands for a
@@ -77,9 +78,9 @@ class Values:
         self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
         self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
 
+    @abstractmethod
     def ask(self, what: str, *args: Any) -> Any:
         """Return what the other side answers."""
-        raise NotImplementedError
 
     def encode(self, value: Any) -> Any:
         """A value as JSON."""

@@ -149,12 +149,18 @@ def looks_like(
 
 
 def _one_number_above(e: Evidence) -> bool:
-    """True if all wrong elements of the first wrong result are one number, and too large."""
+    """True if all wrong elements of the first wrong result are one number, too large, and not of an
+    input in either sign."""
     for position, got in (e.got or {}).items():
         want = e.case.expected[position]
         wrong = got != want
         if wrong.any():
-            return len(got[wrong].unique()) == 1 and bool((want[wrong] < got[wrong]).all())
+            found = got[wrong].double()
+            inputs = (x for x in e.case.args if hasattr(x, "abs") and x.is_floating_point())
+            given = found[0] != 0 and any(
+                (x.double().abs() == found[0].abs()).any() for x in inputs
+            )
+            return not given and len(found.unique()) == 1 and bool((want[wrong] < found).all())
     return False
 
 

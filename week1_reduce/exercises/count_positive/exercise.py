@@ -18,7 +18,7 @@ EXERCISE = puzzle(
     title="count with one atomic a block",
     task="""
 `y[m]` is how many elements of row `m` are greater than 0: float32 rows of any length, counted in
-int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. Nobody has set `y` to 0: a launch of its own does that first.
+int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. `y` holds arbitrary values at first: a launch of its own sets it to 0.
 Called as `count_positive(x, y)`.
 """,
     hints=(
