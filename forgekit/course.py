@@ -55,7 +55,7 @@ def _candidates(start: Path | None = None) -> list[Path]:
 
 # -- what was recorded on a GPU --------------------------------------------------------------------
 def recorded_files() -> dict[str, Path]:
-    """`week0/05_transpose` -> the JSON file in the week's folder `recorded`, for all that are found
+    """`week0/07_transpose` -> the JSON file in the week's folder `recorded`, for all that are found
     from here."""
     return {
         f"{week}/{file.stem}": file
@@ -114,7 +114,7 @@ def where_looked(week: str) -> str:
 
 
 def notebooks_of(folder: Path, week: str) -> dict[str, str]:
-    """Exercise's short name -> the notebook that grades it, such as `05_transpose`, in order."""
+    """Exercise's short name -> the notebook that grades it, such as `07_transpose`, in order."""
     halves = {p.stem: p for p in sorted(folder.glob("[0-9]*.ipynb"))}
     halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller, where it is there
     found: dict[str, str] = {}

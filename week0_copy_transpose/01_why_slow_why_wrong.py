@@ -667,4 +667,4 @@ fk.predictions()
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
 # **Next:** layouts, the functions that say where an element lies
-# ([`02_see_layouts`](02_see_layouts.ipynb)).
+# ([`03_see_layouts`](03_see_layouts.ipynb)).

@@ -15,7 +15,7 @@
 # one for short rows.
 # **You will learn** how many bytes have to be in flight and how to count them, what a tail does to
 # a sum, and which of two limits, bytes in flight or instructions, a kernel runs into.
-# **You need** `02_shuffle`, and tiled copies (`03_copy_fast` of week 0).
+# **You need** `02_shuffle`, and tiled copies (`04_copy_fast` of week 0).
 # About 35 minutes, and 90 more for the exercises.
 #
 # `02_shuffle` ended with `warp_a_row`: no barrier, no shared memory, every sector used. What is
@@ -94,7 +94,7 @@ more_for_float16.against(round(costs["warp_a_row, float16"] / costs["warp_a_row,
 #
 # ## 2. Sixteen bytes a lane
 #
-# The tools are those of `03_copy_fast`: a TV layout says that 32 lanes lie side by side and that
+# The tools are those of `04_copy_fast`: a TV layout says that 32 lanes lie side by side and that
 # each has a vector, 4 elements of `float32` or 8 of `float16`. Four warps are four rows, so a
 # block's tile is 4 rows high and 32 vectors wide, and the block goes through its rows tile by tile.
 # In loops:

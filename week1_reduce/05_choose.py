@@ -733,7 +733,7 @@ for m, n in shapes:
 #
 # ## 6. What a compiled reduction remembers
 #
-# `04_compile_once` left a choice: all sizes open, or N compiled in, a kernel for each N. A
+# `06_compile_once` left a choice: all sizes open, or N compiled in, a kernel for each N. A
 # reduction shows what lies between. **Predict:** nine shapes of `float32` rows, each run by the way
 # that the rule picks, with N open. How many kernels are compiled, the second launch of parts not
 # counted? And with N static?
@@ -820,7 +820,7 @@ fk.exercise("week1/reduction_key").grade(reduction_key)
 # ```
 #
 # Neither M nor N is in the key, and still it depends on both, by way of the rule. That is the
-# middle path of `04_compile_once` again: not a kernel for each N, and not one kernel for all, but
+# middle path of `06_compile_once` again: not a kernel for each N, and not one kernel for all, but
 # one for each *decision*. A library with five decisions of a few values each has some dozens of
 # kernels, and compiles those that are asked for.
 #
@@ -885,7 +885,7 @@ else:
 #
 # ## 8. The same in ncu's words
 #
-# On a GPU you would ask `ncu` (`07_profile_on_a_gpu`). These are the questions for a reduction,
+# On a GPU you would ask `ncu` (`09_profile_on_a_gpu`). These are the questions for a reduction,
 # with ncu's names, and what our counters say for 256 rows of 2,048 `float32`:
 
 # %%

@@ -16,7 +16,7 @@
 # **You will learn** what a multiprocessor has room for, how a barrier can count bytes, and which
 # way is the best for which length: predicted first, then as recorded on an H200.
 # **You need** `02_the_row_in_registers`, clusters (`04_few_long_rows` of week 1) and `cp.async`
-# (`03_copy_fast` of week 0). About 40 minutes, and 100 more for the exercises.
+# (`04_copy_fast` of week 0). About 40 minutes, and 100 more for the exercises.
 
 # %%
 import math

@@ -1085,7 +1085,7 @@ fk.exercise("week2/router_softmax").grade(router_softmax)
 # %% [markdown]
 # ## 6. The same in ncu's words
 #
-# On a GPU you would ask `ncu` (`07_profile_on_a_gpu` of week 0). These are the questions for a
+# On a GPU you would ask `ncu` (`09_profile_on_a_gpu` of week 0). These are the questions for a
 # softmax, with ncu's names, and what our counters say for the short kernel of section 2:
 
 # %%

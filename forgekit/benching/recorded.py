@@ -81,7 +81,7 @@ class Recorded(Shown):
 
 
 def recorded(name: str) -> Recorded:
-    """The run recorded under a notebook's name, such as "week0/05_transpose".
+    """The run recorded under a notebook's name, such as "week0/07_transpose".
 
     Raises:
         UsageError: there is none in the weeks that are found from the current folder upwards, or

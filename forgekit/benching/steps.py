@@ -1,6 +1,6 @@
 """Time the kernels of a notebook on the GPU at hand, and record the times for those without one.
 
-    python -m forgekit.benching.steps week0_copy_transpose/05_transpose.py --op transpose
+    python -m forgekit.benching.steps week0_copy_transpose/07_transpose.py --op transpose
 
 The notebook's cells run in order, as in Jupyter, up to the one that leaves a dict `steps`: name ->
 a `@cute.jit` host function of x and y; or a pair of it and a function (x, y) -> specs to compile

@@ -45,7 +45,7 @@ class Definition:
 
     @property
     def notebook(self) -> str:
-        """The notebook that grades it, such as `05_transpose`; "" if none does."""
+        """The notebook that grades it, such as `07_transpose`; "" if none does."""
         week, _, short = self.name.partition("/")
         return course.notebooks_of(self.folder.parents[1], week).get(short, "")
 

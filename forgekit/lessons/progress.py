@@ -140,7 +140,7 @@ def progress(week: str | None = None) -> Progress:
 
 
 def by_notebook(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """`05_transpose` -> its rows."""
+    """`07_transpose` -> its rows."""
     return {name: list(of) for name, of in groupby(rows, lambda row: row.exercise.notebook)}
 
 

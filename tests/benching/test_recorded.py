@@ -36,7 +36,7 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
 
 
 def test_a_recorded_run_is_a_table_of_steps() -> None:
-    run = recorded("week0/06_transpose_to_the_limit")
+    run = recorded("week0/08_transpose_to_the_limit")
     text = repr(run)
     assert text.startswith(f"Recorded on an {run.gpu}, {run.date}; a copy of 1 GB reached")
     assert "production" in text and "8192×8192 float16" in text
@@ -44,16 +44,16 @@ def test_a_recorded_run_is_a_table_of_steps() -> None:
     assert "–" in vectorised  # not measured in float32
     html = run._repr_mimebundle_()["text/html"]
     assert html.count("<tr ") == 1 + len({r.step for r in run.rows})
-    run = recorded("week0/05_transpose")
+    run = recorded("week0/07_transpose")
     row = run.row("scatter", "float32")
     assert row.shape == (8192, 8192) and 12 < run.percent(row) < 14
 
 
 def test_what_was_not_recorded_is_named() -> None:
-    with pytest.raises(UsageError, match="'nothing', needed one of week0/03_copy_fast"):
+    with pytest.raises(UsageError, match="'nothing', needed one of week0/04_copy_fast"):
         recorded("nothing")
     with pytest.raises(UsageError, match="'swirl', float32, needed one of torch, scatter"):
-        recorded("week0/05_transpose").row("swirl", "float32")
+        recorded("week0/07_transpose").row("swirl", "float32")
 
 
 def test_a_timing_in_gigabytes_a_second() -> None:

@@ -13,7 +13,7 @@ from tests.book.page import Page
 
 Open = Callable[..., Any]
 
-LAYOUTS = "week0_copy_transpose/02_see_layouts.html"
+LAYOUTS = "week0_copy_transpose/03_see_layouts.html"
 WHY = "week0_copy_transpose/01_why_slow_why_wrong.html"
 PLAYGROUND = "book/playground.html"
 LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/architecture.html")

@@ -104,10 +104,10 @@ def test_a_prediction_has_a_field_before_its_answer() -> None:
     ],
 )
 def test_pages_link_too(folder: str, notebook: str, page: str) -> None:
-    text = "See `05_transpose` and `book/setup.md`, not [`05_transpose`](x) and `99_none`."
+    text = "See `07_transpose` and `book/setup.md`, not [`07_transpose`](x) and `99_none`."
     assert notebooks.linked(text, ROOT / folder) == (
-        f"See [`05_transpose`]({notebook}05_transpose.ipynb) and [`book/setup.md`]({page}), "
-        "not [`05_transpose`](x) and `99_none`."
+        f"See [`07_transpose`]({notebook}07_transpose.ipynb) and [`book/setup.md`]({page}), "
+        "not [`07_transpose`](x) and `99_none`."
     )
 
 

@@ -60,7 +60,7 @@ def test_pictures_say_what_they_show(pages: Pages) -> None:
     mute = [(name, what) for name, page in pages.items() for what, alt in page.pictures
             if not alt.strip() or alt.startswith("<")]  # fmt: skip
     assert mute == []
-    shown = pages["week0_copy_transpose/02_see_layouts.html"].pictures
+    shown = pages["week0_copy_transpose/03_see_layouts.html"].pictures
     assert any("(4,6):(6,1)" in alt for _, alt in shown)
 
 

@@ -14,7 +14,7 @@ from tests.lab.lesson import grade, progress_of, unexpected
 from tests.lab.notebook_page import NotebookPage
 
 _MODEL = "window.jupyterapp.shell.currentWidget.context.model"
-UNTOUCHED = (FIRST_NOTEBOOK, "week0_copy_transpose/02_see_layouts.ipynb")
+UNTOUCHED = (FIRST_NOTEBOOK, "week0_copy_transpose/03_see_layouts.ipynb")
 
 
 # -- a notebook that was opened and not run --------------------------------------------------------

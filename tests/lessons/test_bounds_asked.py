@@ -43,13 +43,13 @@ def test_what_bounds(kernel):
 
     about, n = asked("week0/what_bounds"), 4096
     of = {nr: functions(f"week0_copy_transpose/{nr}.py") for nr in
-          ("03_copy_fast", "05_transpose", "06_transpose_to_the_limit")}  # fmt: skip
-    limit = of["06_transpose_to_the_limit"]
+          ("04_copy_fast", "07_transpose", "08_transpose_to_the_limit")}  # fmt: skip
+    limit = of["08_transpose_to_the_limit"]
     x, y = (fk.zeros(n, n, dtype=torch.float16, device="virtual") for _ in range(2))
     function, specs = {
-        "A": (of["03_copy_fast"].flat(of["03_copy_fast"].copy_elements), (x, y)),
+        "A": (of["04_copy_fast"].flat(of["04_copy_fast"].copy_elements), (x, y)),
         "B": (limit.make_transpose(64, 64), (x, y)),
-        "C": (of["05_transpose"].scatter, (x, y)),
+        "C": (of["07_transpose"].scatter, (x, y)),
         "D": (limit.vectorised, limit.eights(x, y)),
     }[kernel]
     p, time = timed(function, specs, x, y)

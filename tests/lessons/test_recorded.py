@@ -1,4 +1,4 @@
-"""What notebook 07 shows as recorded: equal to what the virtual GPU counts, and still about the
+"""What notebook 09 shows as recorded: equal to what the virtual GPU counts, and still about the
 same kernels."""
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ COUNTS = {
     "padded": counted(4, 4, 0, 6.2),
     "torch": Measured(MOVED),
 }
-RUN = recorded("week0/05_transpose")
+RUN = recorded("week0/07_transpose")
 
 
 def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Benchmark:

@@ -1,4 +1,4 @@
-"""What the puzzles of 08_practice share: a missing halo, and forgekit's pictures."""
+"""What the puzzles of 10_practice share: a missing halo, and forgekit's pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of notebook 07 as a program of its own: what ncu and compute-sanitizer start.
+"""The kernels of notebook 09 as a program of its own: what ncu and compute-sanitizer start.
 
     python kernels.py transposes --size 8192     scatter to padded_4: a launch each
     python kernels.py suspects --size 8192       the five kernels of exercise read_the_report

@@ -1,4 +1,4 @@
-"""Tables and pictures of notebook 07, from what `record.py` kept."""
+"""Tables and pictures of notebook 09, from what `record.py` kept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Record what ncu, compute-sanitizer and torch.profiler say of kernels.py, on a machine with a GPU.
 
     python record.py run RAW          run the tools; their own outputs go to the folder RAW
-    python record.py keep RAW         take from RAW what notebook 07 shows, into this folder
+    python record.py keep RAW         take from RAW what notebook 09 shows, into this folder
 
 `run` needs a GPU, ncu with the right to read counters, and compute-sanitizer; each tool has a time
 limit, and what fails is written down and left out. `keep` needs nothing.

@@ -81,7 +81,7 @@ def bench(
     check_variants(variants)
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
     if shown is not None and not isinstance(shown, Recorded):
-        remedy = 'use recorded="week0/05_transpose", say'
+        remedy = 'use recorded="week0/07_transpose", say'
         raise usage_error("recorded", brief(shown), "a Recorded or its name", remedy)
     tensors = tuple(a for a in args if isinstance(a, torch.Tensor))
     plan = Plan(args, tensors, _expected(reference, args), (rtol, atol), repeats)

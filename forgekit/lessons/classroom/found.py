@@ -66,7 +66,7 @@ def find_submissions(
 
     A student is the folder below `submitted`, else the first folder below the one that was named;
     of a notebook that lies there directly, the name of the file, or, where that is the course's own
-    (`08_practice`), of its folder.
+    (`10_practice`), of its folder.
 
     Raises:
         UsageError: nothing there, or no notebook in it.

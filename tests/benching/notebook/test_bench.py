@@ -83,8 +83,8 @@ def test_a_name_is_text_in_the_page(pair: Any) -> None:
 
 
 def test_recorded_times_stand_beside(pair: Any) -> None:
-    b = fk.bench(kernels(*pair), *pair, recorded="week0/05_transpose")
-    run = recorded("week0/05_transpose")
+    b = fk.bench(kernels(*pair), *pair, recorded="week0/07_transpose")
+    run = recorded("week0/07_transpose")
     assert b.recorded_shape == (8192, 8192) and b.recorded_row("tiled") is None
     assert b.recorded_row("torch") == run.row("torch", "float32")
     text = repr(b)
@@ -97,9 +97,9 @@ def test_recorded_times_stand_beside(pair: Any) -> None:
 
 
 def test_the_recorded_shape_is_that_of_the_arguments_if_there_is_one() -> None:
-    rows = tuple(recorded("week0/05_transpose").rows[0].__class__("a", s, "float32", 1.0, 1.0)
+    rows = tuple(recorded("week0/07_transpose").rows[0].__class__("a", s, "float32", 1.0, 1.0)
                  for s in ((8, 8), (64, 32), (512, 512)))  # fmt: skip
-    run = recorded("week0/05_transpose")
+    run = recorded("week0/07_transpose")
     run = type(run)(run.gpu, run.date, run.ceiling_gbps, run.versions, rows)
     for n, shape in ((64, (64, 32)), (16, (512, 512))):
         x = fk.randn(n, 32)

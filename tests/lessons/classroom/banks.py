@@ -1,6 +1,6 @@
 """A class that never was: the course's notebooks with right and wrong solutions in them.
 
-    python -m tests.lessons.classroom.banks FOLDER 60 week0_copy_transpose/08_practice.ipynb
+    python -m tests.lessons.classroom.banks FOLDER 60 week0_copy_transpose/10_practice.ipynb
 
 The seed is fixed, so two calls write the same files.
 """

@@ -52,8 +52,8 @@ def notebook(file, *cells):
         (["submitted/ana/p/a.ipynb", "submitted/bob/p/a.ipynb"], ".", ["ana", "bob"]),
         (["class/ana/a.ipynb", "class/bob/deep/a.ipynb"], "class", ["ana", "bob"]),
         (["class/ana.ipynb", "class/bob.ipynb"], "class", ["ana", "bob"]),
-        (["ana/08_practice.ipynb"], "ana", ["ana"]),
-        (["ana/08_practice.ipynb"], "ana/08_practice.ipynb", ["ana"]),
+        (["ana/10_practice.ipynb"], "ana", ["ana"]),
+        (["ana/10_practice.ipynb"], "ana/10_practice.ipynb", ["ana"]),
         (["ana/a.ipynb", "ana/.ipynb_checkpoints/a.ipynb"], ".", ["ana"]),
         (["c/ana/a.ipynb", "c/ana/b.ipynb"], "c", ["ana"]),
     ],
@@ -64,7 +64,7 @@ def test_students(files, asked, students, tmp_path):
     submitted, notes = find_submissions([str(tmp_path / asked)])
     assert [h.student for h in submitted] == students
     assert bool(notes) == (len(files) > len(students) and ".ipynb_" not in str(files))
-    assert all(h.exercises == ("week0/scale",) for h in submitted if h.name != "08_practice")
+    assert all(h.exercises == ("week0/scale",) for h in submitted if h.name != "10_practice")
 
 
 def test_the_latest_of_a_students_submissions_counts(tmp_path):

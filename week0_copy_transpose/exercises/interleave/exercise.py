@@ -31,7 +31,7 @@ memory may be asked for twice. The host function is called as `interleave(a, b, 
     hints=(
         "If thread i writes `z[2 * i]`, how far apart do the 32 lanes of a warp store? How many "
         "sectors is that, and how much of each is used?",
-        "`03_copy_fast` had a remedy for elements that lie side by side and belong to one thread.",
+        "`04_copy_fast` had a remedy for elements that lie side by side and belong to one thread.",
         "Put the two values into a small tensor in registers, and store it as *one* vector of two "
         "elements: `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one.",
     ),

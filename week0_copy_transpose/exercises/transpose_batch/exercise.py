@@ -20,7 +20,7 @@ sides. The host function is called as `transpose_batch(x, y)`.
         "A grid has three sizes, and `cute.arch.block_idx()` gives three numbers. `mX[b, row, "
         "col]` is an element of a tensor with three modes, whose sizes stand in `mX.shape`.",
         "The third size of the grid is B, and the third block index is the first index of mX and "
-        "of mY. All else is exercise 1 of `05_transpose` with a pitch of its exercise 2.",
+        "of mY. All else is exercise 1 of `07_transpose` with a pitch of its exercise 2.",
     ),
     analysis="""
 A batch costs one index. The batch must not be the *fast* side of the grid: neighbouring blocks

@@ -148,7 +148,7 @@ at each call. Two matrices share a key if and only if these agree.
     ),
     analysis="""
 Neither M nor N is in the key, and still it depends on both, by way of the rule. That is the middle
-path of `04_compile_once` again: not a kernel for each N, and not one kernel for all, but one for
+path of `06_compile_once` again: not a kernel for each N, and not one kernel for all, but one for
 each *decision*. A library with five decisions of a few values each has some dozens of kernels, and
 compiles those that are asked for.
 """,

@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Take a transpose to the limit of the memory
 #
-# **You will build** the transpose of 16-bit elements: first with the tile of `05_transpose`, then
+# **You will build** the transpose of 16-bit elements: first with the tile of `07_transpose`, then
 # with 16 bytes an access, and one without any tile.
 # **You will learn** why a kernel with ideal sectors may be slow, what fills a GPU, how instructions
 # become the limit, and what a production kernel does beyond this.
-# **You need** `05_transpose`; no GPU. About 35 minutes, and 70 more for the exercises.
+# **You need** `07_transpose`; no GPU. About 35 minutes, and 70 more for the exercises.
 #
-# The bad number at the end of `05_transpose` was 84 % of a copy's speed. With 16-bit elements the
+# The bad number at the end of `07_transpose` was 84 % of a copy's speed. With 16-bit elements the
 # same kernel reaches less. Here it is once more, unchanged, with a swizzle or with padding:
 
 # %%
@@ -338,7 +338,7 @@ def compare(dtype, names, **more):
         fn, specs = steps[name] if isinstance(steps[name], tuple) else (steps[name], None)
         variants[name] = fk.compile(fn, *(specs(x, y) if specs else (x, y)))
     variants |= {name: fk.compile(fn, *eights(x, y)) for name, fn in more.items()}
-    return fk.bench(variants, x, y, reference=x.T, recorded="week0/06_transpose_to_the_limit")
+    return fk.bench(variants, x, y, reference=x.T, recorded="week0/08_transpose_to_the_limit")
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -366,7 +366,7 @@ fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
 #
 # `swizzled` moves no byte too many, has no conflict, and reaches 60 % of a copy; in float32 the
 # same kernel reaches 82 %. (`padded` has conflicts again: 33 elements of 16 bits are no whole
-# number of words, as in exercise 2 of `05_transpose`.) `vectorised` reaches 85 %. What does
+# number of words, as in exercise 2 of `07_transpose`.) `vectorised` reaches 85 %. What does
 # `swizzled` lack? The table has one column in which it is bad, instructions a byte; and there is a
 # reason that no column shows. One after the other.
 #
@@ -481,7 +481,7 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # **Occupancy.** A multiprocessor has several blocks at once, as many as its threads, registers and
 # shared memory allow, and while some wait for memory, others ask. How much of its room for threads
 # is taken is called *occupancy*. What matters in the end are the bytes in flight, Little's law in
-# `03_copy_fast`: loads are half of the traffic, 2.4 of 4.8 TB/s. If an answer takes 550 ns, then
+# `04_copy_fast`: loads are half of the traffic, 2.4 of 4.8 TB/s. If an answer takes 550 ns, then
 # 1.3 MB have to be in flight at any time, 10 kB for each of the 132 multiprocessors of an H200.
 #
 # In PTX the loads of a thread do not come first: each is followed by its store to the tile, which
@@ -652,7 +652,7 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 #
 # - `vector`, 16-byte accesses on both sides, if every row of X and of Y begins at 16 bytes;
 # - `gather`, for other sizes and strides: it reads words and gathers 16 bytes for each store (it is
-#   not `05_transpose`'s);
+#   not `07_transpose`'s);
 # - `flat`, where there is nothing to turn, such as a single row, or columns that are contiguous.
 #
 # **Predict:** which one takes 128 × 192 in float16, which one 127 × 193, and a single row?
@@ -718,7 +718,7 @@ for (m, n), guess in which.items():
 # <details><summary>Hint 3</summary>
 #
 # The third size of the grid is B, and the third block index is the first index of mX and of mY. All
-# else is exercise 1 of `05_transpose` with a pitch of its exercise 2.
+# else is exercise 1 of `07_transpose` with a pitch of its exercise 2.
 #
 # </details>
 
@@ -799,4 +799,4 @@ print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {be
 # models*, a page of this course's book (`book/virtual_gpu.md`)
 #
 # **Next:** the same questions, asked of a real GPU
-# ([`07_profile_on_a_gpu`](07_profile_on_a_gpu.ipynb)).
+# ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).

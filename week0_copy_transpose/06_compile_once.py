@@ -14,7 +14,7 @@
 # **You will build** a cache of compiled kernels. It goes wrong in two ways, and you fix both.
 # **You will learn** what the first call of a kernel spends its time on, what a compiled kernel
 # remembers of the tensors it was compiled for, and how to choose what it remembers.
-# **You need** `02_see_layouts` (strides, tiles) and `03_copy_fast` (vectors, promises). About 30
+# **You need** `03_see_layouts` (strides, tiles) and `04_copy_fast` (vectors, promises). About 30
 # minutes, and 40 more for the exercises, the first of them a whole kernel.
 #
 # So far `fk.compile` did all of this behind the curtain. Here we do it by hand, in plain CuTe DSL,
@@ -343,7 +343,7 @@ for static in (True, False):
 # %% [markdown]
 # ## 5. What the compiler must know: loads of 128 bits
 #
-# Now by vectors of 16 bytes, as in `03_copy_fast`. New is `cute.local_tile`, which cuts a tensor
+# Now by vectors of 16 bytes, as in `04_copy_fast`. New is `cute.local_tile`, which cuts a tensor
 # into tiles and picks one: for one tile it is shorter than `zipped_divide`. `width` divides the
 # number of columns, so that each vector ends within its row.
 
@@ -833,13 +833,13 @@ fk.predictions()
 # that can be set beside torch's own:
 
 # %%
-recorded("week0/04_compile_once")
+recorded("week0/06_compile_once")
 
 # %% [markdown]
 # Two pairs of rows differ in one thing each. One element a thread, open sizes cost nothing that one
 # can measure; by vectors, a promise about N is as good as N itself. Between the pairs lie the wide
 # loads *and* the number of threads, so these rows do not say what one of the two is worth alone;
-# `03_copy_fast` has the steps between.
+# `04_copy_fast` has the steps between.
 #
 # **In practice** libraries keep a dict beside each operator, keyed by what it compiles in: element
 # types, N, and a few choices such as the tile size; they compile ahead for the shapes that they
@@ -854,4 +854,4 @@ recorded("week0/04_compile_once")
 # [caching]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/dsl_jit_caching.html
 # [tvm-ffi]: https://docs.nvidia.com/cutlass/4.8.0/media/docs/pythonDSL/guides/tvm_ffi_compilation.html
 #
-# **Next:** a copy that turns the matrix round ([`05_transpose`](05_transpose.ipynb)).
+# **Next:** a copy that turns the matrix round ([`07_transpose`](07_transpose.ipynb)).

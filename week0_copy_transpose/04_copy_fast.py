@@ -15,7 +15,7 @@
 # than half the speed of memory, to tiled copies that reach nearly all of it.
 # **You will learn** how little time a copy can take, why *which* four elements a thread copies
 # matters, how to load 16 bytes at once and still be right at the edge, and when that is impossible.
-# **You need** `01_why_slow_why_wrong` (sectors, requests, shared memory) and `02_see_layouts`
+# **You need** `01_why_slow_why_wrong` (sectors, requests, shared memory) and `03_see_layouts`
 # (tiles, TV layouts); no GPU. About 45 minutes, and 60 more for the exercises, one of them a whole
 # kernel.
 #
@@ -188,7 +188,7 @@ fk.coalescing(run_consecutive, x, y, kind="load")
 # ## 3. One instruction for four: vectors by hand
 #
 # A thread can load 16 bytes with one instruction, a **vector**, if they lie side by side and begin
-# at a multiple of 16 bytes. You have seen the compiler do it in `02_see_layouts`. Here is how to
+# at a multiple of 16 bytes. You have seen the compiler do it in `03_see_layouts`. Here is how to
 # ask for it by hand: cut the tensor into pieces of 16 bytes with `zipped_divide`, and let each
 # thread `load` and `store` one piece.
 #
@@ -470,7 +470,7 @@ for tile_row, tile_column in ((0, 0), (1, 0), (0, 1), (1, 1)):
         print(f"tile ({tile_row},{tile_column}) thread {thread}: ({row},{column}) {there}")
 
 # %% [markdown]
-# The kernel is that of `02_see_layouts`, with a third tensor, `cX`, cut as the others are: `c` for
+# The kernel is that of `03_see_layouts`, with a third tensor, `cX`, cut as the others are: `c` for
 # coordinates, and `tXcX` for the thread's part of them. `cute.elem_less(a, b)` is true if *every*
 # entry of `a` is less than its partner in `b`: here, row and column.
 #
@@ -1140,7 +1140,7 @@ for name, step in steps.items():
 of_elements = fk.predict("percent of a copy", None)
 
 # %% jupyter={"outputs_hidden": true}
-times = recorded("week0/03_copy_fast")
+times = recorded("week0/04_copy_fast")
 slowest = times.row("one element a thread", "float32")
 of_elements.against(round(times.percent(slowest)))
 half = times.row("four, strided", "float16")  # GB/s are of reads and writes, so half are reads
@@ -1207,4 +1207,4 @@ times
 # `elementwise_add`
 #
 # **Next:** what the first call of a kernel costs, and what a compiled kernel remembers
-# ([`04_compile_once`](04_compile_once.ipynb)).
+# ([`06_compile_once`](06_compile_once.ipynb)).

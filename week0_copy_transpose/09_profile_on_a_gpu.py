@@ -53,10 +53,10 @@ print(f"ncu {origin['ncu']}, CuTe DSL {origin['cute_dsl']}, PyTorch {origin['tor
 # The three tools start a *program* and watch it. So the kernels of this notebook stand in a script,
 # `recorded/kernels.py`, which launches each of them once:
 # `python recorded/kernels.py transposes --size 8192`. Four transposes are in it, named as in
-# `05_transpose`. `scatter` stores down a column; `shared_tile` and `padded` go through a tile with
+# `07_transpose`. `scatter` stores down a column; `shared_tile` and `padded` go through a tile with
 # a pitch of 32 and 33 words. These three have blocks of 32 × 32 threads and one element a thread,
-# where `05_transpose` has blocks of 32 × 8 and, with a tile, four elements a thread. `padded_4` has
-# those: it is the `padded` of `05_transpose`. Here are `shared_tile` and `padded`:
+# where `07_transpose` has blocks of 32 × 8 and, with a tile, four elements a thread. `padded_4` has
+# those: it is the `padded` of `07_transpose`. Here are `shared_tile` and `padded`:
 
 # %%
 print(inspect.getsource(kernels.tile_kernel))
@@ -835,6 +835,6 @@ print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 # · *What the virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** ten whole kernels from an empty body ([`08_practice`](08_practice.ipynb)), then week 1,
+# **Next:** ten whole kernels from an empty body ([`10_practice`](10_practice.ipynb)), then week 1,
 # where threads have to agree on one number: reductions
 # ([`00_what_is_the_right_sum`](../week1_reduce/00_what_is_the_right_sum.ipynb)).

@@ -14,7 +14,7 @@
 # **You will build** ten kernels, each with its host function and its launch, from two empty bodies.
 # **You will learn** to find by yourself what the notebooks before have shown: who owns which
 # element, what each predicate has to ask, what a block should share, when a vector pays.
-# **You need** `00_start_here` to `06_transpose_to_the_limit`; no GPU. About 15 minutes, and 150
+# **You need** `00_start_here` to `08_transpose_to_the_limit`; no GPU. About 15 minutes, and 150
 # more for the exercises.
 
 # %%
@@ -282,7 +282,7 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 #
 # <details><summary>Hint 2</summary>
 #
-# `03_copy_fast` had a remedy for elements that lie side by side and belong to one thread.
+# `04_copy_fast` had a remedy for elements that lie side by side and belong to one thread.
 #
 # </details>
 #
@@ -863,13 +863,13 @@ fk.progress("week0")
 # | add two arrays | a grid that follows the length, a predicate | `00_start_here` |
 # | add a row to every row | two indices, columns from lane to lane | `01_why_slow_why_wrong` |
 # | reverse in place | one owner for each element | `01_why_slow_why_wrong` |
-# | interleave | two values, one vector | `03_copy_fast` |
-# | window | a predicate for the load, another for the store | `03_copy_fast` |
-# | clamp and convert | two types in one line | `03_copy_fast` |
-# | the largest of four | a tile with a halo, a barrier, an identity | `05_transpose` |
-# | convolve | two tensors in shared memory, one broadcast | `05_transpose` |
-# | rotate an image | both sides coalesced, no bank conflict | `05_transpose` |
-# | every k-th column | 16 bytes where they pay | `06_transpose_to_the_limit` |
+# | interleave | two values, one vector | `04_copy_fast` |
+# | window | a predicate for the load, another for the store | `04_copy_fast` |
+# | clamp and convert | two types in one line | `04_copy_fast` |
+# | the largest of four | a tile with a halo, a barrier, an identity | `07_transpose` |
+# | convolve | two tensors in shared memory, one broadcast | `07_transpose` |
+# | rotate an image | both sides coalesced, no bank conflict | `07_transpose` |
+# | every k-th column | 16 bytes where they pay | `08_transpose_to_the_limit` |
 #
 # **In practice** most kernels that are written for a model are of this size: an elementwise chain,
 # a gather, a layout that one library wants and another does not deliver. They take as long as their

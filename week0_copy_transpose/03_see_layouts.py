@@ -734,4 +734,4 @@ fk.predictions()
 # proofs](https://leimao.github.io/article/CuTe-Layout-Algebra/)
 #
 # **Next:** a copy as fast as the memory allows, step by step
-# ([`03_copy_fast`](03_copy_fast.ipynb)).
+# ([`04_copy_fast`](04_copy_fast.ipynb)).

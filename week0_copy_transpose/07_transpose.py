@@ -15,7 +15,7 @@
 # too much on one side to a tile whose every access is ideal.
 # **You will learn** to see when *coalesced* is only a claim, what a tile in shared memory is for,
 # and how padding and swizzling do in a real kernel what they did in the layout pictures.
-# **You need** the notebooks up to `03_copy_fast`; no GPU. About 35 minutes, and 35 more for the
+# **You need** the notebooks up to `04_copy_fast`; no GPU. About 35 minutes, and 35 more for the
 # exercises.
 #
 # Each step begins with the number that was bad in the step before. `measure` is what we do with
@@ -407,7 +407,7 @@ def make_transpose(T, pitch, swizzle=None):
 # %% [markdown]
 # Shared memory has 32 banks of one word, and lanes whose words share a bank take turns: you have
 # counted this tile's wavefronts in `01_why_slow_why_wrong`, and seen its rows padded to 33 words
-# and exchanged by `S<5,0,5>` in `02_see_layouts`. So it is your turn to say it.
+# and exchanged by `S<5,0,5>` in `03_see_layouts`. So it is your turn to say it.
 #
 # **Predict:** a warp reads a column of the tile. How many wavefronts does a load from shared memory
 # take with a pitch of 32, with a pitch of 33, and with `S<5,0,5>` at a pitch of 32?
@@ -692,7 +692,7 @@ n = 8192 if fk.target.kind == "gpu" else 256  # a GPU needs a large matrix; coun
 x, y = fk.randn(n, n), fk.empty(n, n)
 variants = {"torch": lambda x, y: x.T.contiguous()}
 variants |= {name: fk.compile(fn, x, y) for name, fn in steps.items()}
-table = fk.bench(variants, x, y, reference=x.T, recorded="week0/05_transpose")
+table = fk.bench(variants, x, y, reference=x.T, recorded="week0/07_transpose")
 times = table.recorded
 for name, guess in said.items():
     guess.against(round(times.percent(times.row(name, "float32"))))
@@ -728,4 +728,4 @@ table.plot()
 # virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
 # **Next:** 16 % of a copy's speed are still missing, and with 16-bit elements more
-# ([`06_transpose_to_the_limit`](06_transpose_to_the_limit.ipynb)).
+# ([`08_transpose_to_the_limit`](08_transpose_to_the_limit.ipynb)).
