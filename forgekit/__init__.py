@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from forgekit.tracing.footprint import Footprint, footprint
     from forgekit.tracing.timeline import Timeline, timeline
     from forgekit.viz.explorer.explore import Explorer, explore
+    from forgekit.viz.timing.figure import figure
 
     device: torch.device
     target: Target
@@ -80,6 +81,7 @@ _HOME = {
     "viz.explorer.explore": ("Explorer", "explore"),
     "tracing.footprint": ("Footprint", "footprint"),
     "tracing.timeline": ("Timeline", "timeline"),
+    "viz.timing.figure": ("figure",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -90,7 +92,7 @@ __all__ = [
     "Predictions", "Profile", "Progress", "SanitizerError", "SanitizerReport", "Sweep",
     "Swizzle", "Target", "TensorSpec", "Timeline", "UsageError", "arange", "banks", "bench",
     "cache_clear", "cache_info", "check", "coalescing", "compile", "current_target", "device",
-    "empty", "exercise", "explain", "explore", "footprint", "full", "ones", "predict",
+    "empty", "exercise", "explain", "explore", "figure", "footprint", "full", "ones", "predict",
     "predictions", "profile", "progress", "rand", "randint", "randn", "sanitize", "spec",
     "sweep", "target", "timeline", "use_target", "zeros",
 ]  # fmt: skip

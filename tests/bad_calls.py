@@ -134,6 +134,7 @@ def layout_calls(_: tuple[Any, ...]) -> list[Right]:
         Right("Layout.of", L.of, (a,)),
         right(fk.explain, a),
         right(fk.explore, a),
+        Right("figure", fk.figure, ("title", "alt"), {"height": 2.0, "panels": 2}),
         Right("explore smem", fk.explore, (a,), {"memory": "smem"}),
         *(right(getattr(layouts, name), a) for name in one),
         *(right(getattr(layouts, name), a, t) for name in two),

@@ -25,7 +25,7 @@ _GROUPS = {
     "tracing": "What a run did",
     "benching": "Measure and compare",
     "layouts": "Layouts",
-    "viz": "Explore",
+    "viz": "Explore and draw",
     "lessons": "Exercises",
     "errors": "What can go wrong",
 }

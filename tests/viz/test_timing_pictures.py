@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import forgekit as fk
 from forgekit.benching.measuring import Counters, Measured
 from forgekit.benching.notebook.results import Benchmark, Sweep, VariantOutcome
 from forgekit.benching.recorded import recorded
@@ -288,3 +289,27 @@ def test_long_words_break() -> None:
     assert wrapped("ab cd", 9.0) == ["ab cd"]
     lines = wrapped(LONG[0], 1.0)
     assert len(lines) > 1 and "".join(lines) == LONG[0]
+
+
+# -- a lesson's own figure -----------------------------------------------------------------------
+def test_a_figure_is_shown_once_in_the_pages_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    with fk.figure("Two lines", "One rises to 3, one to 5.", panels=2, note="Seconds.") as both:
+        for axes in both:
+            axes.plot([1, 2, 3])
+            axes.set_xlabel("rows")
+    (picture,) = shown
+    assert picture.alt == "Two lines. One rises to 3, one to 5."
+    assert {"Two lines", "Seconds.", "rows"} <= set(texts(picture.figure))
+    assert f"var(--fk-dim,{TEXT})" in picture.svg
+
+
+def test_a_figure_whose_block_raises_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    with pytest.raises(ZeroDivisionError), fk.figure("A", "b") as axes:
+        axes.plot([1 / 0])
+    assert not shown
+    with pytest.raises(UsageError, match="describe what the picture shows"):
+        fk.figure("A", " ")

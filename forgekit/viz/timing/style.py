@@ -27,14 +27,15 @@ SMALL = 8.0  # points
 WIDTH = 8.3  # inches, 797 pixels of a page
 _DPI, CSS_PIXELS = 144, 96  # an inch of the PNG, and of the page
 
-# For functions that draw; a `$` in a name or a message is a `$`.
-styled = matplotlib.rc_context({
+# A `$` in a name or a message is a `$`.
+STYLE: dict[str, Any] = {
     "font.size": SMALL, "text.color": TEXT, "text.parse_math": False,
     "axes.titlesize": SMALL, "axes.titlecolor": TEXT, "axes.titlelocation": "left",
     "axes.labelsize": SMALL, "axes.labelcolor": TEXT, "axes.edgecolor": TEXT,
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
     "legend.fontsize": SMALL, "legend.labelcolor": TEXT, "legend.frameon": False,
-})  # fmt: skip
+}  # fmt: skip
+styled = matplotlib.rc_context(STYLE)  # decorates functions that draw
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,0 +1,48 @@
+"""Draw a lesson's own plot in the style and the colours of the course's other pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+
+from forgekit.arguments import checked
+from forgekit.errors import brief, usage_error
+from forgekit.viz.timing.chart import page, tidy
+from forgekit.viz.timing.style import STYLE, TimingPicture
+
+__all__ = ["figure"]
+
+
+@checked(height=(0.5, 12), panels=(1, 4))
+def figure(title: str, alt: str, *, height: float = 2.6, panels: int = 1, note: str = "") -> Any:
+    """Give matplotlib axes to draw on, and show the picture in the page's colours afterwards.
+
+        with fk.figure("Errors grow with n", "A line from 1 at n = 2 to 30 at 1,024.") as axes:
+            axes.loglog(lengths, errors)
+
+    title, note: text above and below the axes; alt: what the picture shows, for readers who cannot
+    see it; height: of the axes, in inches; panels: how many axes lie side by side, given as a list
+    if more than one. A block that raises shows nothing.
+
+    Raises UsageError if `alt` is empty or a number is beyond its limits.
+    """
+    if not alt.strip():
+        raise usage_error("alt", brief(alt), "text", "describe what the picture shows")
+    return _figure(title, alt, height, panels, note)
+
+
+@contextmanager
+def _figure(title: str, alt: str, height: float, panels: int, note: str) -> Iterator[Any]:
+    from IPython.display import display
+
+    with matplotlib.rc_context(STYLE):
+        drawn = page(title, [note] if note else [], height)
+        axes: list[Axes] = list(drawn.subplots(1, panels, squeeze=False)[0])
+        for each in axes:
+            tidy(each)
+        yield axes[0] if panels == 1 else axes
+        display(TimingPicture(drawn, f"{title}. {alt}"))
