@@ -28,7 +28,7 @@ WIDTH = 8.3  # inches, 797 pixels of a page
 _DPI, CSS_PIXELS = 144, 96  # an inch of the PNG, and of the page
 
 # A `$` in a name or a message is a `$`.
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": SMALL, "text.color": TEXT, "text.parse_math": False,
     "axes.titlesize": SMALL, "axes.titlecolor": TEXT, "axes.titlelocation": "left",
     "axes.labelsize": SMALL, "axes.labelcolor": TEXT, "axes.edgecolor": TEXT,
