@@ -64,6 +64,12 @@ def recorded_files() -> dict[str, Path]:
     }
 
 
+def helper_files(week: str) -> list[Path]:
+    """`week1` -> the modules that its notebooks import from their own folder."""
+    return [file for name, folder in _weeks_with("exercises") if name == week
+            for file in sorted(folder.glob(f"{week}_*.py"))]  # fmt: skip
+
+
 # -- exercises ------------------------------------------------------------------------------------
 def exercise_folders() -> dict[str, Path]:
     """Exercise's name -> its folder, in the order in which the notebooks grade them.

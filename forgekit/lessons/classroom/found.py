@@ -37,8 +37,8 @@ class SubmittedNotebook:
     they stand in it, by title. exercises: to be graded, in order. unknown: graded in it, and of no
     exercise of this course. problem: why it cannot be graded at all. seed: decides the values that
     its kernels get; the judge's secret. time_s: when it was written, since 1970. handed_in: name
-    and time of each submission of these exercises, this one last. files: those beside it, by name,
-    in Base64.
+    and time of each submission of these exercises, this one last. files: the week's helpers and
+    those beside the notebook, by name, in Base64.
     """
 
     student: str
@@ -214,7 +214,10 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     exercises = tuple(name for name in folders if name in wanted)
     unknown = tuple(name for name in graded if name not in folders)
     problem = "" if exercises else NO_EXERCISE
-    return replace(submitted, cells=code, tasks=tasks, exercises=exercises, unknown=unknown,
+    helpers = {file.name: base64.b64encode(file.read_bytes()).decode()
+               for week in sorted({name.partition("/")[0] for name in exercises})
+               for file in course.helper_files(week)}  # fmt: skip
+    return replace(submitted, files={**helpers, **files}, cells=code, tasks=tasks, exercises=exercises, unknown=unknown,
                    problem=problem)  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from forgekit.course import helper_files
 from forgekit.lessons.classroom.found import GRADES
 from forgekit.lessons.exercise import exercise
 from forgekit.output_files import write_output
@@ -45,6 +46,8 @@ def write_assignments(notebooks: list[Path], folder: Path) -> list[str]:
         place = folder / "source" / name
         place.mkdir(parents=True, exist_ok=True)
         write_output("--nbgrader", place / notebook.name, nbformat.writes(book) + "\n")
+        for helpers in helper_files(name.partition("_")[0]):
+            write_output("--nbgrader", place / helpers.name, helpers.read_text("utf-8"))
         names.append(name)
     config = folder / "nbgrader_config.py"
     if names and not config.exists():
