@@ -27,9 +27,9 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="convolve with a filter in shared memory",
     task="""
-`y[i]` is the sum of `w[k] * x[i + k]` over all elements of the filter `w`; past its end, `x` counts
-as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it needs once.
-All tensors are float32. Signature: `convolve(x, w, y)`.
+`y[i]` is the sum of `w[k] * x[i + k]` over all elements of the filter `w`; past its end, `x`
+counts as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it
+needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
 """,
     hints=(
         "This is the previous puzzle with a halo whose size is known only at run time, and "
@@ -42,10 +42,10 @@ All tensors are float32. Signature: `convolve(x, w, y)`.
         "loop over `range(mW.shape[0])`.",
     ),
     analysis="""
-All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront. `sX[tidx +
-k]` is 32 neighbours for every k, which also takes one wavefront. So each product costs two accesses
-of shared memory and one multiply-add. For a long filter these accesses limit the kernel; then the
-next step is to compute several results per thread from registers.
+All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront.
+`sX[tidx + k]` is 32 neighbours for every k, which also takes one wavefront. So each product
+costs two accesses of shared memory and one multiply-add. For a long filter these accesses limit
+the kernel; then the next step is to compute several results per thread from registers.
 """,
     asked={
         "barriers": 1,

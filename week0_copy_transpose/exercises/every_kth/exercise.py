@@ -30,9 +30,9 @@ def _of_vectors(x: torch.Tensor, k: int, step: int) -> torch.Tensor:
 EXERCISE = puzzle(
     title="keep every k-th column",
     task="""
-Store `y[i, c] = x[i, c * k]`, where `x` has M rows of N elements and `y` has N / k columns. `k` is
-a power of two, at least 2, and known when the kernel is compiled. N is a multiple of k and of 8.
-Support float16 and float32. Signature: `every_kth(x, k, y)`.
+Store `y[i, c] = x[i, c * k]`, where `x` has M rows of N elements and `y` has N / k columns. `k`
+is a power of two, at least 2, and known when the kernel is compiled. N is a multiple of k and
+of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
 """,
     hints=(
         "How many elements does a vector of 16 bytes hold, and how many of them are kept? "
@@ -44,11 +44,11 @@ Support float16 and float32. Signature: `every_kth(x, k, y)`.
         "these as one vector. For k from vec on, use one element per thread.",
     ),
     analysis="""
-The sectors are the same in both versions: elements that are kept share each sector of 32 bytes with
-elements that are not. A vector saves requests: with float16 and k = 2, one request loads four times
-as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32 loading whole rows
-would double the bytes. The number of bytes decides where vectors pay, and the compiler can decide
-it per type.
+The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
+with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
+four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
+loading whole rows would double the bytes. The number of bytes decides where vectors pay, and
+the compiler can decide it per type.
 """,
     asked={
         "load_bytes": (

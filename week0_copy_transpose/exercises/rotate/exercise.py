@@ -110,8 +110,9 @@ EXERCISE = Exercise(
     title="fix a race",
     task="""
 Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-the usual order the values are right, but the sanitizer reports a race. Fix it. (`range_constexpr`
-is a loop that the compiler unrolls.)
+the usual order the values are right, but there is a race: run `fk.sanitize(fk.compile(rotate, x, y,
+device="virtual"), x, y)` and read its finding. Then fix the race. (`range_constexpr` is a loop that
+the compiler unrolls.)
 """,
     hints=(
         "Read the sanitizer's finding from the top: which line reads, which line writes?",
