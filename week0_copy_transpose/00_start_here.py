@@ -82,7 +82,7 @@ def copy(mX: cute.Tensor, mY: cute.Tensor):
 
 # %% [markdown]
 # Nothing has run yet. `fk.compile` passes the functions to the CuTe DSL compiler, with example
-# tensors that give the types. Tensors of forgekit are `float32` unless you set `dtype=`. `fk.empty`
+# tensors that give the types. forgekit's tensors are `float32` unless you set `dtype=`. `fk.empty`
 # fills a tensor with NaN, "not a number", so that you cannot mistake an element that no thread has
 # written for a result.
 
@@ -577,7 +577,7 @@ fk.exercise("week0/ramp").grade(ramp)
 # </details>
 
 # %% [markdown]
-# forgekit keeps your passed exercises of all weeks on this machine:
+# forgekit records on this machine which exercises you have passed, over all weeks:
 
 # %% tags=["nbval-ignore-output"]
 fk.progress()

@@ -34,8 +34,7 @@ import forgekit as fk
 #
 # 32 threads that execute the same instruction together are a **warp**; its threads are its
 # **lanes**, 0 to 31. When a warp reads memory, the hardware does not fetch 32 single numbers. It
-# fetches **sectors** of 32 bytes, eight float32 each, and it fetches every sector that a lane
-# touches as a whole.
+# fetches **sectors** of 32 bytes, eight float32 each, and it always fetches a whole sector.
 #
 # This kernel copies a matrix with one thread per element. A block may have two dimensions; this one
 # has 32 × 8 threads. The hardware numbers them with the first index fastest, and 32 consecutive
@@ -93,7 +92,7 @@ profile
 # A row is 384 bytes long, so the elements of neighbouring lanes are 384 bytes apart. Each of the 32
 # lanes fetches its own sector of 32 bytes and uses 4 of them. The picture shows the first warp's
 # load and store. Each of its rows is 128 bytes of memory, four sectors; the number on the right is
-# the distance from the row above. Bytes moved in vain are orange.
+# the distance from the row above. Wasted bytes are orange.
 
 # %%
 profile.show()
@@ -373,8 +372,8 @@ adversarial
 
 # %% [markdown]
 # In these orders one of the two warps finished before the other began. In each of the 4 blocks its
-# 32 reads found nothing stored yet, 128 in all. The second finding reports the same mistake from
-# that side.
+# 32 reads found nothing stored yet, 128 in all. The second finding reports the same race from that
+# side.
 #
 # ## 4. The cure: a barrier
 #

@@ -149,9 +149,9 @@ rounded.against(y[0].item())
 # %% [markdown] exercise="week0/clamp" part="task"
 # ### Exercise 2: clamp and convert
 #
-# Limit each element to the range from `low` to `high`, then round it to bfloat16: `y[i]` is `x[i]`,
-# or the bound that `x[i]` exceeds. `x` is float32, `y` is bfloat16, and `low` and `high` are
-# numbers. Signature: `clamp(x, low, high, y)`.
+# Limit each element to the range from `low` to `high`, then round it to bfloat16: `y[i]` is `low`
+# where `x[i]` is smaller, `high` where it is larger, and otherwise `x[i]`. `x` is float32, `y` is
+# bfloat16, and `low` and `high` are numbers. Signature: `clamp(x, low, high, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -480,9 +480,9 @@ fk.progress("week0")
 # With `ramp`, `lower_triangle` and `three_sums` you have now written eight whole kernels.
 #
 # **In practice** most kernels written for a model are of this size: a chain of elementwise steps, a
-# gather, a layout that one library needs and another does not deliver. Their time is the time of
-# their bytes, so you were graded on what matters: each byte moved once, in whole sectors, by enough
-# threads.
+# gather, a layout that one library needs and another does not deliver. The bytes that they move
+# determine their time, so the grade checks what matters: that enough threads move each byte once,
+# in whole sectors.
 #
 # **Further reading:** [GPU Puzzles](https://github.com/srush/GPU-Puzzles), 14 small kernels in
 # Numba · [Mojo GPU puzzles](https://puzzles.modular.com/).

@@ -465,8 +465,8 @@ fk.exercise("week0/every_kth").grade(every_kth)
 # The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
 # with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
 # four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
-# loading whole rows would double the bytes. The number of bytes decides where vectors pay, and
-# the compiler can decide it per type.
+# loading whole rows would double the bytes. Count bytes to decide where
+# vectors pay; a `const_expr` makes that decision per type.
 #
 # </details>
 
@@ -485,8 +485,9 @@ fk.progress("week0")
 # | rotate an image | both sides coalesced, no bank conflict | `07_transpose` |
 # | every k-th column | 16 bytes where they pay | `08_transpose_to_the_limit` |
 #
-# **In practice** such kernels take as long as their bytes. Convolutions, stencils and image
-# operations differ from yours in the size of their halo and in the number of results per thread.
+# **In practice** the bytes that such kernels move determine their time. Convolutions, stencils and
+# image operations differ from yours in the size of their halo and in the number of results per
+# thread.
 #
 # **Further reading:** [LeetGPU](https://leetgpu.com/) has larger puzzles, timed on a GPU.
 #

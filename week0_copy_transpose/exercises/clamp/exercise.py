@@ -37,9 +37,9 @@ def _cut(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="clamp and convert",
     task="""
-Limit each element to the range from `low` to `high`, then round it to bfloat16: `y[i]` is `x[i]`,
-or the bound that `x[i]` exceeds. `x` is float32, `y` is bfloat16, and `low` and `high` are numbers.
-Signature: `clamp(x, low, high, y)`.
+Limit each element to the range from `low` to `high`, then round it to bfloat16: `y[i]` is `low`
+where `x[i]` is smaller, `high` where it is larger, and otherwise `x[i]`. `x` is float32, `y` is
+bfloat16, and `low` and `high` are numbers. Signature: `clamp(x, low, high, y)`.
 """,
     hints=(
         "A kernel takes numbers as it takes tensors: `low: cutlass.Float32`. Which Python "

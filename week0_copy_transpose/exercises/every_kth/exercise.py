@@ -47,8 +47,8 @@ of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
 The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
 with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
 four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
-loading whole rows would double the bytes. The number of bytes decides where vectors pay, and
-the compiler can decide it per type.
+loading whole rows would double the bytes. Count bytes to decide where
+vectors pay; a `const_expr` makes that decision per type.
 """,
     asked={
         "load_bytes": (
