@@ -17,6 +17,7 @@ DRAWERS: dict[str, dict[str, str]] = {
     },
     "forgekit.benching.recorded.Recorded": {"html": "viz.timing.tables:recorded_html"},
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
+    "forgekit.viz.ideas.idea.Idea": {"html": "viz.ideas.idea:idea_html"},
     "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.explore:explorer_html"},
     "forgekit.show.Picture": {
         "html": "viz.picture:picture_html",
