@@ -5,6 +5,7 @@ profile_light.svg, profile_dark.svg: both, line by line, with what is counted (f
 shuffles.svg: a warp adds up 32 numbers. passes.svg: what three softmaxes read and write.
 architecture.svg: the way from a cell to what is said of it.
 predicted.svg: predicted times against those measured on an H200.
+film.html: the sectors that the two transposes move, to play.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from drawing import arrow, box, svg
 from predicted_times import drawn
 from profile_picture import Panel, picture
 from week_pictures import passes, shuffles
+
+import forgekit as fk
+from forgekit.viz.ideas import traffic_film
 
 FOLDER = Path(__file__).parent / "pictures"
 SIDE = 32  # elements along a side of the drawn part of Y
@@ -62,7 +66,6 @@ def tiled(mX: cute.Tensor, mY: cute.Tensor):
 
 def stored(transpose: Any) -> dict[tuple[int, int], int]:
     """(row, column) of Y -> lane, for the first store of the first warp. The result is checked."""
-    import forgekit as fk
 
     x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
     run = fk.compile(transpose, x, y, device="virtual")
@@ -103,7 +106,6 @@ def store(lanes: dict[tuple[int, int], int], name: str = "grid") -> list[str]:
 
 def panels() -> list[Panel]:
     """The two transposes, profiled."""
-    import forgekit as fk
 
     found = []
     for title, transpose in (
@@ -144,6 +146,16 @@ def architecture() -> str:
     return svg(440, 568, body)
 
 
+def film() -> str:
+    """Both kernels as a film to play."""
+    x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
+    profiles = {}
+    for name, transpose in (("column by column", naive), ("through shared memory", tiled)):
+        run = fk.compile(transpose, x, y, device="virtual")
+        profiles[name] = fk.profile(run, x, y)
+    return traffic_film(profiles).html
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     both, side = panels(), SIDE * CELL
@@ -159,6 +171,8 @@ def main() -> None:
     ):
         (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")
         print(f"pictures/{name}.svg")
+    (FOLDER / "film.html").write_text(film(), encoding="utf-8")
+    print("pictures/film.html")
 
 
 if __name__ == "__main__":

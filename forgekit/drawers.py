@@ -31,6 +31,7 @@ DRAWERS: dict[str, dict[str, str]] = {
         "html": "viz.predicted_page:predicted_html"
     },
     "forgekit.profiling.predictions.Predictions": {"html": "viz.report_pages:predictions_html"},
+    "forgekit.profiling.table.Comparison": {"html": "profiling.table:comparison_html"},
     "forgekit.profiling.profile.Profile": {"html": "viz.profile_page:profile_html"},
     "forgekit.tracing.banks.BankConflicts": {"scene": "viz.runs.warp_accesses:draw_banks"},
     "forgekit.tracing.coalescing.Coalescing": {"scene": "viz.runs.warp_accesses:draw_coalescing"},
