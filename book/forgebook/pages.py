@@ -108,9 +108,15 @@ def _playground(_: str) -> str:
     return f"```{{raw}} html\n{playground_html(data, matrix, words)}\n```"
 
 
+def _film(_: str) -> str:
+    """The film of two transposes, as `make_pictures.py` has recorded it."""
+    return f"```{{raw}} html\n{(ROOT / 'book/pictures/film.html').read_text('utf-8')}\n```"
+
+
 _MAKERS: dict[str, Callable[[str], str]] = {
     "benchmarks": benchmarks.made,
     "exercises": _exercises,
+    "film": _film,
     "glossary": lambda _: "",
     "playground": _playground,
     "reference": reference.made,
