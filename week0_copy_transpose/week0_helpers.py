@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import cutlass
+import cutlass.cute as cute
+import torch
+
 import forgekit as fk
+from forgekit.benching.recorded import recorded
+from forgekit.checking.compare import compare
+from forgekit.viz.palette import NOTE, UNTOUCHED
+from forgekit.viz.timing.style import SERIES
 
 
 def loads(run: fk.CompiledKernel) -> list[str]:
@@ -11,3 +22,168 @@ def loads(run: fk.CompiledKernel) -> list[str]:
 
 
 # -- w0b ---
+# -- compile, check, count -------------------------------------------------------------------------
+def cost(name: str, run: fk.CompiledKernel, x: torch.Tensor) -> fk.Profile:
+    """Check that `run(x, y)` copies x to a y full of NaN, print what one call costs, and return its
+    profile.
+    """
+    y = torch.full_like(x, float("nan"))
+    run(x, y)
+    assert fk.check(y, x)
+    p = fk.profile(run, x, y)
+    print(f"{name:>11}: {p.global_load_requests:,} load requests of", end=" ")
+    print(f"{p.global_load_sectors_per_request:.0f} sectors", end=", ")
+    print(f"{per_kb(p, x):.0f} instructions for 1 kB")
+    return p
+
+
+def per_kb(p: fk.Profile, x: torch.Tensor) -> float:
+    """Return the PTX instructions that the warps executed for 1,024 bytes of x."""
+    return 1024 * p.warp_instructions / x.nbytes
+
+
+def check_shapes(
+    run: Callable[[torch.Tensor, torch.Tensor], object],
+    shapes: Iterable[tuple[int, ...]],
+    result: Callable[[torch.Tensor], torch.Tensor] = lambda x: x,
+    dtype: torch.dtype = torch.float32,
+) -> None:
+    """Call `run(x, y)` for each shape of x and print the shapes whose y equals `result(x)`; report
+    the first that does not.
+    """
+    right = []
+    for shape in shapes:
+        x = fk.randn(*shape, dtype=dtype)
+        y = torch.full_like(result(x), float("nan"))
+        run(x, y)
+        if not compare(y, result(x)).ok:
+            fk.check(y, result(x))
+            break
+        right.append(" × ".join(map(str, shape)))
+    print("right:", ", ".join(right))
+
+
+def accesses(run: fk.CompiledKernel) -> str:
+    """Return the PTX instructions that access global memory, counted: "4 × ld.global.b32, …"."""
+    words = [line.split()[0] for line in run.ptx.splitlines() if ".global" in line]
+    moves = [word for word in words if word.startswith(("ld.", "st.", "cp."))]
+    return ", ".join(f"{moves.count(move)} × {move}" for move in dict.fromkeys(moves))
+
+
+def order(run: fk.CompiledKernel) -> list[str]:
+    """Return a thread's loads from and stores to global memory in order, as "ld" and "st"."""
+    words = [line.split()[0] for line in run.ptx.splitlines() if ".global" in line]
+    return [word[:2] for word in words if word.startswith(("ld.", "st."))]
+
+
+def promised(*tensors: torch.Tensor) -> list[Any]:
+    """Return specs that promise whole 16-byte vectors in each row of (M, N) tensors."""
+    return [fk.spec(t, divisible={1: 16 // t.element_size()}) for t in tensors]
+
+
+# -- copies ----------------------------------------------------------------------------------------
+def flat(copy: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the copy of vectors `copy` as one for row-major matrices without gaps."""
+
+    @cute.jit
+    def copy_flat(mX: cute.Tensor, mY: cute.Tensor):
+        vX = cute.make_tensor(mX.iterator, cute.make_layout((cute.size(mX),)))  # (M*N)
+        vY = cute.make_tensor(mY.iterator, cute.make_layout((cute.size(mY),)))  # (M*N)
+        copy(vX, vY)
+
+    return copy_flat
+
+
+@cute.kernel
+def vector_kernel(gX: cute.Tensor, gY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdim, _, _ = cute.arch.block_dim()
+    i = bidx * bdim + tidx
+    if i < cute.size(gX, mode=[1]):
+        gY[(None, i)].store(gX[(None, i)].load())
+
+
+@cute.jit
+def copy_vectors(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr = 128):
+    """The copy of `04_copy_fast`, one vector of 16 bytes per thread."""
+    vec = cutlass.const_expr(128 // mX.element_type.width)  # elements in 128 bits, 16 bytes
+    gX = cute.zipped_divide(mX, (vec,))  # ((Vec),(Rest))
+    gY = cute.zipped_divide(mY, (vec,))  # ((Vec),(Rest))
+    blocks = cute.ceil_div(cute.size(gX, mode=[1]), threads)
+    vector_kernel(gX, gY).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
+
+
+def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
+    """Print what each copy in `steps` costs for x: name -> host function, or a pair of it and a
+    function (x, y) -> specs.
+    """
+    print(f"{'':>20}  requests  sectors each (ideal)  bank conflicts  instructions for 1 kB")
+    for name, step in steps.items():
+        fn, specs = step if isinstance(step, tuple) else (step, lambda x, y: (x, y))
+        y = torch.full_like(x, float("nan"))
+        run = fk.compile(fn, *specs(x, y))
+        run(x, y)
+        assert torch.equal(y, x)
+        p = fk.profile(run, x, y)
+        requests = p.global_load_requests
+        each = f"{p.global_load_sectors // requests} ({p.global_load_ideal_sectors // requests})"
+        conflicts = p.shared_load_bank_conflicts + p.shared_async_bank_conflicts
+        print(f"{name:>20}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):21.0f}")
+
+
+# -- pictures of copies ----------------------------------------------------------------------------
+def loads_in_flight(runs: Mapping[str, fk.CompiledKernel]) -> None:
+    """Draw when a thread's global loads are in flight, one panel per kernel: a store waits for the
+    loads before it, and each wait takes one unit of time.
+    """
+    waits, words = {}, []
+    for name, run in runs.items():
+        now, pending, waits[name] = 0, 0, []
+        for access in order(run):
+            if access == "ld":
+                waits[name].append(now)
+                pending += 1
+            elif pending:
+                now, pending = now + 1, 0
+        words.append(f"{name}: {len(waits[name])} loads, {now} waits for memory")
+    longest = max(max(starts) for starts in waits.values()) + 1
+    alt = "Bars of equal length, one per load. " + "; ".join(words) + "."
+    with fk.figure("How long a thread waits for its loads", alt, height=1.7,
+                   panels=len(runs)) as panels:  # fmt: skip
+        for axes, (name, starts) in zip(panels, waits.items(), strict=True):
+            axes.barh(range(len(starts)), [0.94] * len(starts), 0.7, starts, color=SERIES[0])
+            axes.set(title=name, xlim=(0, longest), xlabel="waits for memory", ylabel="load")
+            axes.set(xticks=range(longest + 1), yticks=range(len(starts)))
+            axes.invert_yaxis()
+
+
+def littles_law(answer_ns: float) -> None:
+    """Draw the recorded copies over the bytes that a thread has in flight, and the rate that
+    Little's law allows if memory answers after `answer_ns`.
+    """
+    first, second = recorded("week0/04_copy_fast"), recorded("week0/05_tiled_copies")
+    chosen = [
+        (first, "one element a thread", "float16", 2), (first, "four, strided", "float16", 2),
+        (first, "one element a thread", "float32", 4), (first, "four, strided", "float32", 4),
+        (first, "vectors by hand", "float32", 16), (second, "tiled copy, across", "float32", 64),
+    ]  # fmt: skip
+    rates = [(step, dtype, size, run.row(step, dtype).gbps / 1000)
+             for run, step, dtype, size in chosen]  # fmt: skip
+    said = "; ".join(f"{step} {dtype}, {size} bytes: {rate:.1f} TB/s"
+                     for step, dtype, size, rate in rates)  # fmt: skip
+    sizes = (1.6, 100)
+    most = [2 * 132 * 2048 * size / answer_ns / 1000 for size in sizes]
+    with fk.figure("More bytes in flight, more bytes per second, up to the ceiling",
+                   f"Recorded copies on an H200. {said}.", height=2.9) as axes:  # fmt: skip
+        axes.loglog(sizes, most, color=UNTOUCHED, linestyle="--")
+        axes.axhline(first.ceiling_gbps / 1000, color=UNTOUCHED)
+        axes.annotate(f"Little's law, {answer_ns:.0f} ns", (5.4, 5.7), rotation=0)
+        axes.annotate("copy of 1 GB", (40, 4.45))
+        for step, dtype, size, rate in rates:
+            axes.plot(size, rate, "o", color=NOTE)
+            axes.annotate(f" {step}, {dtype}", (size, rate), va="top")
+        axes.set(xlim=(1.6, 200), ylim=(0.6, 7), yticks=(1, 2, 4), yticklabels=("1", "2", "4"))
+        axes.set(xticks=(2, 4, 16, 64), xticklabels=("2", "4", "16", "64"))
+        axes.set(xlabel="bytes in flight per thread", ylabel="TB/s, read and written")
+        axes.minorticks_off()
