@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -81,6 +82,11 @@ def promised(*tensors: torch.Tensor) -> list[Any]:
     return [fk.spec(t, divisible={1: 16 // t.element_size()}) for t in tensors]
 
 
+def show_source(function: Callable[..., Any]) -> None:
+    """Print the source of a helper."""
+    print(inspect.getsource(function))
+
+
 # -- copies ----------------------------------------------------------------------------------------
 def flat(copy: Callable[..., Any]) -> Callable[..., Any]:
     """Return the copy of vectors `copy` as one for row-major matrices without gaps."""
@@ -92,6 +98,24 @@ def flat(copy: Callable[..., Any]) -> Callable[..., Any]:
         copy(vX, vY)
 
     return copy_flat
+
+
+@cute.kernel
+def strided_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdim, _, _ = cute.arch.block_dim()
+    for k in cutlass.range_constexpr(4):
+        i = (bidx * 4 + k) * bdim + tidx
+        if i < mX.shape[0]:
+            mY[i] = mX[i]
+
+
+@cute.jit
+def copy_strided(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr = 128):
+    """The copy of `04_copy_fast`, four elements per thread, `threads` apart."""
+    blocks = cute.ceil_div(mX.shape[0], 4 * threads)
+    strided_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
 
 @cute.kernel
@@ -178,7 +202,7 @@ def littles_law(answer_ns: float) -> None:
                    f"Recorded copies on an H200. {said}.", height=2.9) as axes:  # fmt: skip
         axes.loglog(sizes, most, color=UNTOUCHED, linestyle="--")
         axes.axhline(first.ceiling_gbps / 1000, color=UNTOUCHED)
-        axes.annotate(f"Little's law, {answer_ns:.0f} ns", (5.4, 5.7), rotation=0)
+        axes.annotate(f"Little's law, {answer_ns:.0f} ns", (5.2, 5.6), ha="right")
         axes.annotate("copy of 1 GB", (40, 4.45))
         for step, dtype, size, rate in rates:
             axes.plot(size, rate, "o", color=NOTE)
