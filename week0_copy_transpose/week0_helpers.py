@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 import forgekit as fk
 from forgekit.benching.recorded import recorded
 from forgekit.checking.compare import compare
-from forgekit.viz.palette import NOTE, UNTOUCHED
+from forgekit.viz.palette import NOTE, PAPER, UNTOUCHED, WRONG
 from forgekit.viz.timing.style import SERIES
 
 
@@ -75,6 +76,20 @@ def order(run: fk.CompiledKernel) -> list[str]:
     """Return a thread's loads from and stores to global memory in order, as "ld" and "st"."""
     words = [line.split()[0] for line in run.ptx.splitlines() if ".global" in line]
     return [word[:2] for word in words if word.startswith(("ld.", "st."))]
+
+
+def passed_as(run: fk.CompiledKernel) -> int:
+    """Return how many bytes a kernel is passed for its first tensor."""
+    line = next(line for line in run.ptx.splitlines() if ".param .align" in line)
+    return int(line.split("[")[-1].strip("],"))
+
+
+def timed(what: str, action: Callable[[], Any]) -> Any:
+    """Return the result of `action()` and print how many milliseconds it took."""
+    began = time.perf_counter()
+    result = action()
+    print(f"{what:>22}: {(time.perf_counter() - began) * 1e3:.1f} ms")
+    return result
 
 
 def promised(*tensors: torch.Tensor) -> list[Any]:
@@ -211,3 +226,23 @@ def littles_law(answer_ns: float) -> None:
         axes.set(xticks=(2, 4, 16, 64), xticklabels=("2", "4", "16", "64"))
         axes.set(xlabel="bytes in flight per thread", ylabel="TB/s, read and written")
         axes.minorticks_off()
+
+
+# -- pictures of caches ----------------------------------------------------------------------------
+def draw_strip(strip: torch.Tensor, ours: int, untouched: float) -> None:
+    """Draw the elements of `strip`: the first `ours` belong to the kernel's matrix; of the others,
+    those that differ from `untouched` were overwritten.
+    """
+    wrong = [k for k in range(ours, len(strip)) if strip[k] != untouched]
+    colours = [NOTE if k < ours else WRONG if k in wrong else UNTOUCHED for k in range(len(strip))]
+    alt = (
+        f"{ours} elements are ours, the {len(wrong)} after them are overwritten, the rest are not."
+    )
+    with fk.figure(f"{len(wrong)} numbers that are not ours", alt, height=0.9) as axes:
+        bars = axes.bar(range(len(strip)), 1, 0.92, color=colours)
+        for k in wrong:
+            bars[k].set(hatch="///", edgecolor=PAPER, linewidth=0)
+        for start, text in ((0, "our 4 × 3"), (ours, "overwritten"), (max(wrong) + 1, "untouched")):
+            axes.annotate(text, (start - 0.45, 1.12), annotation_clip=False)
+        axes.set(yticks=(), ylim=(0, 1.4), xlim=(-0.7, len(strip) - 0.3), xlabel="place in memory")
+        axes.spines[["left"]].set_visible(False)
