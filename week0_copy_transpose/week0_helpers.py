@@ -65,6 +65,18 @@ def check_shapes(
     print("right:", ", ".join(right))
 
 
+def measure(
+    fn: Callable[..., Any], x: torch.Tensor, y: torch.Tensor
+) -> tuple[fk.CompiledKernel, fk.Profile]:
+    """Compile `fn(x, y)`, check that it transposes x into y, also in adversarial schedules, and
+    return the compiled kernel and the profile of one call.
+    """
+    run = fk.compile(fn, x, y)
+    run(x, y)
+    fk.check(y, x.T, again=lambda: run(x, y))
+    return run, fk.profile(run, x, y)
+
+
 def accesses(run: fk.CompiledKernel) -> str:
     """Return the PTX instructions that access global memory, counted: "4 × ld.global.b32, …"."""
     words = [line.split()[0] for line in run.ptx.splitlines() if ".global" in line]
@@ -169,6 +181,45 @@ def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
         each = f"{p.global_load_sectors // requests} ({p.global_load_ideal_sectors // requests})"
         conflicts = p.shared_load_bank_conflicts + p.shared_async_bank_conflicts
         print(f"{name:>20}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):21.0f}")
+
+
+# -- transposes ------------------------------------------------------------------------------------
+@cute.kernel
+def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, layout_s: cute.Layout | cute.ComposedLayout):
+    tx, ty, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    M, N = mX.shape
+    T, _ = layout_s.shape
+    rows = 256 // T  # rows of threads
+    gX = cute.local_tile(mX, (T, T), (by, bx))  # (T,T)
+    gY = cute.local_tile(mY, (T, T), (bx, by))  # (T,T)
+    smem = cutlass.memory.SmemAllocator()
+    sX = smem.allocate_tensor(mX.element_type, layout_s, 128)  # (T,T)
+    for k in cutlass.range_constexpr(0, T, rows):
+        if by * T + ty + k < M and bx * T + tx < N:
+            sX[ty + k, tx] = gX[ty + k, tx]
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(0, T, rows):
+        if bx * T + ty + k < N and by * T + tx < M:
+            gY[ty + k, tx] = sX[tx, ty + k]
+
+
+def make_transpose(
+    T: int, pitch: int, swizzle: tuple[int, int, int] | None = None
+) -> Callable[..., Any]:
+    """Return the host function of `07_transpose` for a T × T tile whose rows are `pitch` elements
+    apart.
+    """
+
+    @cute.jit
+    def transpose(mX: cute.Tensor, mY: cute.Tensor):
+        layout_s = cute.make_layout((T, T), stride=(pitch, 1))  # (T,T):(pitch,1)
+        if cutlass.const_expr(swizzle is not None):
+            layout_s = cute.make_composed_layout(cute.make_swizzle(*swizzle), 0, layout_s)
+        grid = (cute.ceil_div(mX.shape[1], T), cute.ceil_div(mX.shape[0], T), 1)
+        tile_kernel(mX, mY, layout_s).launch(grid=grid, block=(T, 256 // T, 1))
+
+    return transpose
 
 
 # -- pictures of copies ----------------------------------------------------------------------------
