@@ -10,11 +10,12 @@ from typing import Any
 import cutlass
 import cutlass.cute as cute
 import torch
+from matplotlib.patches import Rectangle
 
 import forgekit as fk
 from forgekit.benching.recorded import recorded
 from forgekit.checking.compare import compare
-from forgekit.viz.palette import NOTE, PAPER, UNTOUCHED, WRONG
+from forgekit.viz.palette import INK, NOTE, PAPER, UNTOUCHED, WRONG, mix
 from forgekit.viz.timing.style import SERIES
 
 
@@ -75,6 +76,29 @@ def measure(
     run(x, y)
     fk.check(y, x.T, again=lambda: run(x, y))
     return run, fk.profile(run, x, y)
+
+
+def against_torch(steps: Mapping[str, Any], names: Iterable[str], dtype: str) -> fk.Benchmark:
+    """Return the benchmark of the transposes `names` of `steps` beside torch, with the recorded
+    times. A step is a host function, or a pair of it and a function (x, y) -> specs.
+    """
+    n = 8192 if fk.target.kind == "gpu" else 256  # a GPU needs a large matrix; counts do not
+    x, y = (make(n, n, dtype=getattr(torch, dtype)) for make in (fk.randn, fk.empty))
+    variants: dict[str, Any] = {"torch": lambda x, y: x.T.contiguous()}
+    for name in names:
+        fn, specs = steps[name] if isinstance(steps[name], tuple) else (steps[name], None)
+        variants[name] = fk.compile(fn, *(specs(x, y) if specs else (x, y)))
+    return fk.bench(variants, x, y, reference=x.T, recorded="week0/08_transpose_to_the_limit")
+
+
+def blocks_per_sm(run: fk.CompiledKernel, threads: int, shared_bytes: int) -> int:
+    """Return how many blocks fit into one multiprocessor of an H200: its threads, blocks, registers
+    and bytes of shared memory each set a limit.
+    """
+    registers = -(-run.registers // 8) * 8  # per thread, in eights
+    by_registers = 65_536 // (threads * registers)
+    by_shared = 233_472 // (shared_bytes + 1024)  # each block costs 1 kB more
+    return min(2048 // threads, 32, by_registers, by_shared)
 
 
 def accesses(run: fk.CompiledKernel) -> str:
@@ -277,6 +301,25 @@ def littles_law(answer_ns: float) -> None:
         axes.set(xticks=(2, 4, 16, 64), xticklabels=("2", "4", "16", "64"))
         axes.set(xlabel="bytes in flight per thread", ylabel="TB/s, read and written")
         axes.minorticks_off()
+
+
+# -- pictures of transposes ------------------------------------------------------------------------
+def draw_piece() -> None:
+    """Draw one thread's piece of a tile before and after it is transposed: 8 × 2 and 2 × 8."""
+    alt = "Left, 8 rows of one word each, a0 b0 to a7 b7. Right, two rows, a0 to a7 and b0 to b7."
+    with fk.figure("Eight words become two rows of 16 bytes", alt, height=2.3, panels=2) as panels:
+        for axes, turned in zip(panels, (False, True), strict=True):
+            for k in range(16):
+                row, col = (k // 8, k % 8) if turned else (k % 8, k // 8)
+                colour = mix((SERIES[0], SERIES[4])[k // 8], PAPER, 0.6)
+                axes.add_patch(Rectangle((col, row), 1, 1, facecolor=colour, edgecolor=PAPER))
+                axes.text(col + 0.5, row + 0.5, "ab"[k // 8] + str(k % 8), ha="center",
+                          va="center", color=INK)  # fmt: skip
+            axes.set(xlim=(-0.1, 8.1), ylim=(8.1, -0.1), xticks=(), yticks=(), aspect="equal")
+            axes.set(
+                title="rY, 2 × 8: two rows of Y" if turned else "rX, 8 × 2: read from the tile"
+            )
+            axes.spines[["left", "bottom"]].set_visible(False)
 
 
 # -- pictures of caches ----------------------------------------------------------------------------
