@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -99,6 +102,30 @@ def blocks_per_sm(run: fk.CompiledKernel, threads: int, shared_bytes: int) -> in
     by_registers = 65_536 // (threads * registers)
     by_shared = 233_472 // (shared_bytes + 1024)  # each block costs 1 kB more
     return min(2048 // threads, 32, by_registers, by_shared)
+
+
+def count_here(
+    recorded_counts: Mapping[str, Mapping[str, float]],
+    ours: Mapping[str, fk.Profile],
+    read_raw: Callable[[list[str]], Mapping[str, Mapping[str, float]]],
+) -> None:
+    """Run ncu on `recorded/kernels.py transposes` on this machine's GPU, and print how many of its
+    numbers equal those of `ours`; without a GPU or ncu, or without permission, print that.
+    """
+    if fk.target.kind != "gpu" or shutil.which("ncu") is None:
+        print("No GPU or no ncu on this machine: the numbers above were recorded.")
+        return
+    metrics = ",".join(next(iter(recorded_counts.values())))
+    options = "--clock-control none -k regex:transpose_ --csv --page raw --print-units base"
+    program = [sys.executable, "recorded/kernels.py", "transposes"]
+    command = ["ncu", *options.split(), "--metrics", metrics, *program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
+        print("ERR_NVGPUCTRPERM: this user may not read the counters; see section 2.")
+    table = [line for line in done.stdout.splitlines() if line.startswith('"')]
+    for name, found in (read_raw(table) if table else {}).items():
+        equal = sum(ours[name][metric] == found[metric] for metric in found)
+        print(f"{name:11} {equal} of {len(found)} numbers are equal here as well")
 
 
 def accesses(run: fk.CompiledKernel) -> str:
