@@ -26,6 +26,7 @@ import torch
 from cutlass import Float32
 
 import forgekit as fk
+from forgekit.viz.ideas import traffic_film
 
 # %% [markdown]
 # ## 1. Two copies, one result
@@ -139,8 +140,12 @@ for name, p in (("by rows", profile), ("by columns", better)):
     sectors = p["global_load_sectors"] + p["global_store_sectors"]
     print(f"{name:11s} {sectors:6,} sectors = {32 * sectors:7,} bytes moved")
 print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.0f} ns on an H200")
+traffic_film({"by rows": profile, "by columns": better})
 
 # %% [markdown]
+# Play the film: it moves one sector per tick for each kernel, and what the warp did not ask for is
+# orange. `profile.compare(better)` puts the two profiles into one table, line by line.
+#
 # The **footprint** by warp shows where the warps worked for one line: each warp now covers a piece
 # of one row. (Thin white lines separate blocks; each block has warps 0 to 7.)
 
@@ -702,6 +707,7 @@ fk.exercise("week0/count_wavefronts").grade(wavefronts)
 # | question | tool |
 # |---|---|
 # | Which line is slow? | `fk.profile(run, x, y)`, then `.show()` |
+# | Which of two kernels moves less, and where? | `p.compare(q)` of two profiles |
 # | Which bytes does a warp move? | `fk.coalescing(run, x, y, line=…)` |
 # | Which banks does it use? | `fk.banks(run, x, y, line=…)` |
 # | Which thread touches which element? | `fk.footprint(run, x, y, by="warp")` |
