@@ -1,0 +1,355 @@
+"""Functions that week 2's notebooks share; each page introduces the ones that it uses.
+
+A pair (m, s) describes a part of a row: m is the maximum of its elements and s the sum of all
+exp(x - m). The pair of no elements is (-inf, 0).
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import Float32
+from cutlass.cute.nvgpu import CopyUniversalOp
+from matplotlib.axes import Axes
+
+import forgekit as fk
+from forgekit.benching.recorded import Recorded
+from forgekit.checking.compare import compare
+from forgekit.viz.palette import NOTE, UNTOUCHED, offset_colour
+from forgekit.viz.timing.style import SERIES
+
+LOG2_E = math.log2(math.e)
+TYPES = (torch.float32, torch.float16, torch.bfloat16)
+READ, WRITTEN = SERIES[0], SERIES[4]  # the colours of what a kernel reads and writes
+
+
+# -- device functions: one number, or each number of a vector --------------------------------------
+@cute.jit
+def exp(x):
+    """Return e^x: a product and the hardware's power of two."""
+    return cute.math.exp(x, fastmath=True)
+
+
+@cute.jit
+def exp2(x):
+    """Return 2^x: one instruction per element."""
+    return cute.math.exp2(x, fastmath=True)
+
+
+@cute.jit
+def fma(x, a, b):
+    """Return x · a + b for a vector x and numbers a and b: one instruction per element."""
+    return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
+
+
+@cute.jit
+def largest(x):
+    """Return the maximum of a thread's vector x; -inf if it has no elements."""
+    return x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
+
+
+@cute.jit
+def total(x):
+    """Return the sum of a thread's vector x."""
+    return x.reduce(cute.ReductionOp.ADD, 0.0, 0)
+
+
+# -- device functions: pairs (m, s) ----------------------------------------------------------------
+@cute.jit
+def finite(m):
+    """Return the number to subtract: the maximum m, or 0 where m is still -inf."""
+    return Float32(0.0) if m == -Float32.inf else m
+
+
+@cute.jit
+def merged(a, b):
+    """Return the pair of two parts of a row together, from their pairs a and b."""
+    m = cute.arch.fmax(a[0], b[0])
+    shift = finite(m)
+    return m, a[1] * exp(a[0] - shift) + b[1] * exp(b[0] - shift)
+
+
+@cute.jit
+def butterfly_merged(m, s, lanes: cutlass.Constexpr = 32):
+    """Return the pair of each group of `lanes` lanes, in all of them: `merged` at every step."""
+    for k in cutlass.range_constexpr(lanes.bit_length() - 1):
+        other = tuple(cute.arch.shuffle_sync_bfly(v, offset=1 << k) for v in (m, s))
+        m, s = merged((m, s), other)
+    return m, s
+
+
+@cute.jit
+def merged_lanes(m, s, lanes: cutlass.Constexpr = 32, power: cutlass.Constexpr = exp):
+    """Return the pair of each group of `lanes` lanes, in all of them: first the largest m, then
+    each lane rescales its s once, then the sum. power: `exp`, or `exp2` where each m has been
+    multiplied by log2 e.
+    """
+    m_all = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=lanes)
+    s = s * power(m - finite(m_all))
+    return m_all, cute.arch.warp_reduction(s, operator.add, threads_in_group=lanes)
+
+
+def merged_pair(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    """`merged` in plain Python, in float64."""
+    m = max(a[0], b[0])
+    shift = m if m > -math.inf else 0.0
+    return m, a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift)
+
+
+# -- rows as 16-byte vectors -----------------------------------------------------------------------
+def vectors_of(row):
+    """Divide one row, a tensor (N), into vectors of 16 bytes: ((Vec),(Rest))."""
+    return cute.zipped_divide(row, (128 // row.element_type.width,))
+
+
+def row_tiles(dtype, warps: int, loads: int):
+    """Return the tiled copy and the tiler (rows, columns) for a block in which `warps` warps share
+    a row (four rows if it is one warp) and each thread holds `loads` vectors of 16 bytes.
+    """
+    rows, threads, vec = 4 if warps == 1 else 1, 32 * warps, 128 // dtype.width
+    atom = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=128)
+    thr_layout = cute.make_layout((rows, threads), stride=(threads, 1))
+    val_layout = cute.make_layout((1, vec), stride=(vec, 1))
+    return cute.make_tiled_copy_tv(atom, thr_layout, val_layout), (rows, threads * vec * loads)
+
+
+def whole(x: torch.Tensor):
+    """Return the spec for `fk.compile` that promises rows of whole 16-byte vectors in x (M, N)."""
+    return fk.spec(x, divisible={1: 16 // x.element_size()})
+
+
+def loads_of(x: torch.Tensor, threads: int) -> int:
+    """Return the vectors of 16 bytes per thread if so many threads share a row of x (M, N)."""
+    return -(-x[0].nbytes // (16 * threads))
+
+
+# -- kernels that a later page only compares with --------------------------------------------------
+@cute.kernel
+def three_passes_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    lane, row = tidx % 32, bidx * 8 + tidx // 32
+    if row < mX.shape[0]:
+        m, s = -Float32.inf, Float32(0.0)
+        for n in range(lane, mX.shape[1], 32):
+            m = cute.arch.fmax(m, mX[row, n].to(Float32))
+        m = cute.arch.warp_reduction(m, cute.arch.fmax)
+        for n in range(lane, mX.shape[1], 32):
+            s += exp(mX[row, n].to(Float32) - m)
+        s = cute.arch.warp_reduction(s, operator.add)
+        for n in range(lane, mX.shape[1], 32):
+            mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
+
+
+@cute.jit
+def three_passes(mX: cute.Tensor, mY: cute.Tensor):
+    """Softmax of rows as `00_softmax_without_tears` computes it: one warp per row."""
+    blocks = cute.ceil_div(mX.shape[0], 8)
+    three_passes_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
+
+
+@cute.kernel
+def online_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    row, lane = bidx * 4 + tidx // 32, tidx % 32
+    if row < mX.shape[0]:
+        m, s = -Float32.inf, Float32(0.0)
+        for n in range(lane, mX.shape[1], 32):
+            m, s = merged((m, s), (mX[row, n].to(Float32), Float32(1.0)))
+        m, s = butterfly_merged(m, s)
+        for n in range(lane, mX.shape[1], 32):
+            mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
+
+
+@cute.jit
+def online(mX: cute.Tensor, mY: cute.Tensor):
+    """Softmax of rows as `01_online` computes it, with four rows per block instead of eight."""
+    blocks = cute.ceil_div(mX.shape[0], 4)
+    online_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+
+
+# -- check -----------------------------------------------------------------------------------------
+HARD = (
+    "plain",
+    "descending",
+    "ascending",
+    "around 1,000",
+    "around -1,000",
+    "one of 2,000",
+    "first half masked",
+    "all masked",
+)  # the names of `hard_rows`, in order
+
+
+def hard_rows(n: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Return eight rows (8, n) in which a careless softmax fails; `HARD` names them."""
+    plain = fk.randn(n, device="virtual") * 3
+    peak, masked = plain.clone(), plain.clone()
+    peak[n // 2] = 2000.0
+    masked[: n // 2] = -torch.inf
+    rows = (
+        plain,
+        plain.sort(descending=True).values,
+        plain.sort().values,
+        plain + 1000,
+        plain - 1000,
+        peak,
+        masked,
+        torch.full((n,), -torch.inf),
+    )
+    return torch.stack(rows).to(fk.device, dtype)
+
+
+def _on_hard_rows(run, n, dtype):
+    x = hard_rows(n, dtype)
+    y = fk.empty(*x.shape, dtype=dtype)
+    run(x, y)
+    return y, x.double().softmax(1)
+
+
+def checked(
+    fn: Any,
+    *lengths: int,
+    compile: Callable[..., Any] = fk.compile,
+    dtypes: Sequence[torch.dtype] = TYPES,
+) -> Any:
+    """Compile a softmax by `compile(fn, x, y)` once per type, for the longest of these lengths,
+    check it on hard rows of all lengths, and return the last compiled kernel.
+
+    Raises AssertionError with the report of the first wrong result.
+    """
+    for dtype in dtypes:
+        x = hard_rows(max(lengths), dtype)
+        run = compile(fn, x, fk.empty(*x.shape, dtype=dtype))
+        for n in lengths:
+            report = compare(*_on_hard_rows(run, n, dtype))
+            assert report.ok, f"rows of {n} {dtype}: {report}"
+    words = [f"{n:,}" for n in lengths], [str(dtype).partition(".")[2] for dtype in dtypes]
+    print("right: hard rows of {} elements, {}".format(*map(", ".join, words)))
+    return run
+
+
+def survivors(fn: Any, n: int, dtype: torch.dtype = torch.float32) -> list[str]:
+    """Return the names of the hard rows of n elements for which the softmax `fn(x, y)` is right."""
+    x = hard_rows(n, dtype)
+    codes = compare(*_on_hard_rows(fk.compile(fn, x, x), n, dtype)).codes
+    return [name for name, row in zip(HARD, codes, strict=True) if not row.any()]
+
+
+# -- count -----------------------------------------------------------------------------------------
+class Cost(NamedTuple):
+    """reads, writes: in matrices; instructions: PTX instructions per element of the matrix."""
+
+    reads: float
+    writes: float
+    instructions: float
+
+    def __str__(self) -> str:
+        per = f"{self.instructions:5.1f} instructions per element"
+        return f"{self.reads:.2f} reads, {self.writes:.2f} writes, {per}"
+
+
+def cost(run: Any, *tensors: torch.Tensor) -> Cost:
+    """Profile `run(*tensors)`; the matrix that serves as the unit is the first tensor."""
+    p, matrix = fk.profile(run, *tensors), tensors[0]
+    read, written = p.global_load_bytes_moved, p.global_store_bytes_moved
+    instructions = 32 * p.warp_instructions / matrix.numel()
+    return Cost(read / matrix.nbytes, written / matrix.nbytes, instructions)
+
+
+def executed(p: fk.Profile, opcode: str) -> int:
+    """Return how many PTX instructions that begin with `opcode` the warps executed."""
+    every = (i for line in p.all_lines for i in line.instructions)
+    return sum(i["warp_instructions"] for i in every if i.text.startswith(opcode))
+
+
+def sector_bytes(run: Any, *tensors: torch.Tensor) -> int:
+    """Return the bytes of all 32-byte sectors that `run(*tensors)` requests, both directions."""
+    p = fk.profile(run, *tensors)
+    return 32 * (p["global_load_sectors"] + p["global_store_sectors"])
+
+
+def blocks_per_sm(run: Any, threads: int, shared_bytes: int = 0) -> int:
+    """Return how many blocks of `run` fit on an SM of an H200: limited by 2,048 threads, 65,536
+    registers (a thread gets them in eights), and 228 kB of shared memory, 1 kB per block reserved.
+    """
+    registers = threads * -(-run.registers // 8) * 8
+    shared_kb = math.ceil(shared_bytes / 1024) + 1
+    return min(2048 // threads, 65536 // registers, 228 // shared_kb)
+
+
+# -- what a GPU took -------------------------------------------------------------------------------
+class Step:
+    """An entry of `steps`, which `forgekit.benching.steps` times: `make(*tensors)` compiles the
+    kernel for these tensors; `fits(x)` is false for rows that it cannot take.
+    """
+
+    def __init__(self, make: Callable[..., Any], fits: Callable[..., bool] = lambda x: True):
+        self.make, self.fits = make, fits
+
+    def calls(self, *tensors: torch.Tensor) -> Callable[[], Any]:
+        if not self.fits(tensors[0]):
+            raise ValueError(f"not for rows of {tensors[0].shape[1]:,} elements")
+        return partial(self.make(*tensors), *tensors)
+
+
+def time_ratios(times: Recorded, step: str, other: str) -> dict[tuple[Any, str], float]:
+    """Return the time of a step divided by that of another, by (shape, type)."""
+    return {
+        (r.shape, r.dtype): r.ms / times.row(other, r.dtype, r.shape).ms
+        for r in times.rows
+        if r.step == step
+    }
+
+
+# -- draw ------------------------------------------------------------------------------------------
+def draw_moved(axes: Axes, costs: Mapping[str, Sequence[float]], least: float) -> None:
+    """One bar per kernel: the matrices that it reads and writes, the first two numbers of each
+    entry; the dotted line is the least.
+    """
+    for k, (reads, writes, *_) in enumerate(costs.values()):
+        for left, length, colour, word in (
+            (0, reads, READ, "read"),
+            (reads, writes, WRITTEN, "written"),
+        ):
+            axes.barh(k, length, left=left, height=0.6, color=colour, edgecolor="white")
+            axes.text(left + length / 2, k, f"{word} {length:.2g}", color="white", ha="center",
+                      va="center", size=8)  # fmt: skip
+    axes.axvline(least, color=UNTOUCHED, linestyle=":")
+    axes.set_yticks(range(len(costs)), list(costs))
+    axes.set_xlabel("matrices moved (dotted: the least)")
+    axes.invert_yaxis()
+    axes.grid(False)
+
+
+def draw_sm(
+    axes: Axes, rows: Mapping[str, tuple[int, float, float]], capacity: float, unit: str
+) -> None:
+    """One bar per entry (blocks, size of a block, size of its row's elements): an SM's capacity,
+    filled by the blocks that fit. Dark: elements; light: the rest of a block; hatched: free.
+    """
+    for k, (blocks, block, row) in enumerate(rows.values()):
+        axes.barh(
+            k, capacity, height=0.7, color="none", edgecolor=UNTOUCHED, hatch="////", linewidth=0.5
+        )
+        for b in range(blocks):
+            axes.barh(
+                k, block, left=b * block, height=0.7, color=SERIES[3], alpha=0.5, edgecolor="white"
+            )
+            axes.barh(k, min(row, block), left=b * block, height=0.7, color=NOTE, edgecolor="white")
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set_xlabel(unit)
+    axes.invert_yaxis()
+    axes.grid(False)
+
+
+# -- w2b ---
+
+
+# -- w2c ---
