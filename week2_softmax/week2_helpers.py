@@ -416,9 +416,11 @@ def single_pass(mX: cute.Tensor, mY: cute.Tensor, loads: cutlass.Constexpr):
     single_pass_kernel(mX, mY, loads).launch(grid=(mX.shape[0], 1, 1), block=block)
 
 
-def shared_bytes_of(n, blocks=1):
-    """Return the shared memory of one block: its share of n float32, and a pair per warp."""
-    return 16 * THREADS * math.ceil(n * 4 / (16 * THREADS * blocks)) + THREADS // 4 * blocks
+def shared_bytes_of(n: int) -> int:
+    """Return the shared memory of a block of `staged`: n float32 in whole rounds of its threads'
+    vectors, and a pair per warp.
+    """
+    return 16 * THREADS * math.ceil(4 * n / (16 * THREADS)) + 8 * (THREADS // 32)
 
 
 def tried(fn, *extra, size=(3, 8000), dtypes=(torch.float32,), device=None):
@@ -473,23 +475,24 @@ def streamed_sum(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
     streamed_sum_kernel(mX, mY, buffers).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-def pipeline(run, *args):
-    """Return copies, waits and uses in the order in which a warp executes them.
+def pipeline(run: Any, *args: torch.Tensor) -> list[tuple[str, int]]:
+    """Return ("copy" or "wait" or "use", tile) in the order in which a warp executes them.
 
-    Each is (what, tile), what being "copy", "wait" or "use". A wait's line has to name
-    `cp_async_wait_group`; the k-th wait is for tile k.
+    The k-th `cp_async_wait_group` is for tile k; the first load from shared memory after it is the
+    tile's use.
     """
-    found, counts = [], {"copy": 0, "wait": 0}
+    found: list[tuple[str, int]] = []
+    copies = waits = 0
     for step in fk.timeline(run, *args).steps:
-        if step.kind == "async copy" and step.does == "load":
-            found.append(("copy", counts["copy"]))
-            counts["copy"] += 1
-        elif step.source is not None and "cp_async_wait_group" in step.source.text and (
-            step.kind == "async copy"):  # fmt: skip
-            found.append(("wait", counts["wait"]))
-            counts["wait"] += 1
-        elif (step.kind, step.does) == ("shared", "load") and found and found[-1][0] == "wait":
-            found.append(("use", counts["wait"] - 1))
+        text = step.source.text if step.source is not None else ""
+        if (step.kind, step.does) == ("async copy", "load"):
+            found.append(("copy", copies))
+            copies += 1
+        elif step.kind == "async copy" and "cp_async_wait_group" in text:
+            found.append(("wait", waits))
+            waits += 1
+        elif (step.kind, step.does) == ("shared", "load") and found[-1][0] == "wait":
+            found.append(("use", waits - 1))
     return found
 
 
@@ -498,15 +501,10 @@ def pipeline_picture(**runs):
 
     runs: title -> (buffers, steps as `pipeline` returns them).
     """
-    overlaps = {}
-    for title, (_, steps) in runs.items():
-        overlaps[title] = sum(
-            steps.index(("copy", k)) < i < steps.index(("wait", k))
-            for i, (what, tile) in enumerate(steps) if what == "use"
-            for k in range(tile + 1, 1 + max(t for w, t in steps if w == "copy"))
-        )  # fmt: skip
-    alt = "; ".join(f"{title.replace('_', ' ')}: {n} tiles are used while the next is in flight"
-                    for title, n in overlaps.items())  # fmt: skip
+    alt = "; ".join(
+        f"{title.replace('_', ' ')}: " + ", ".join(f"{what} {tile}" for what, tile in steps)
+        for title, (_, steps) in runs.items()
+    )
     with fk.figure("With two buffers, the next copy is in flight while a tile is used",
                    f"Steps of one warp, in order. {alt}.", height=0.5 + 0.62 * len(runs),
                    note="Hatched: a copy in flight. Full: the warp uses the tile. Order, not time: "
@@ -523,7 +521,9 @@ def pipeline_picture(**runs):
                 axes.barh(y, 1, left=use, height=0.72, color=NOTE)
                 axes.text(use + 0.5, y, f"{tile}", ha="center", va="center", color="#FEFEFE")
             for k in range(buffers):
-                names[height + k] = title.replace("_", " ") if buffers == 1 else f"buffer {k}"
+                names[height + k] = (
+                    title.replace("_", " ") if buffers == 1 else f"buffer {k} of {buffers}"
+                )
             height += buffers + 0.5
         axes.set_yticks(list(names), list(names.values()))
         axes.set(xticks=[], xlabel="steps of a warp, in order")
@@ -531,7 +531,7 @@ def pipeline_picture(**runs):
         axes.invert_yaxis()
 
 
-def exchange_picture(mailboxes):
+def exchange_picture(mailboxes: torch.Tensor) -> None:
     """Draw who sent what to whom; mailboxes (blocks,blocks,2): by receiver and sender, of a run."""
     blocks = len(mailboxes)
     with fk.figure("Every block writes its pair into the mailbox of every block",
@@ -563,7 +563,7 @@ def exchange_picture(mailboxes):
         axes.spines[:].set_visible(False)
 
 
-def fastest_variants(times):
+def fastest_variants(times: Recorded):
     """Return {(dtype, N): {way: the recorded row of its fastest variant}}."""
     found = {}
     for row in times.rows:
@@ -574,13 +574,13 @@ def fastest_variants(times):
     return found
 
 
-def recorded_ways(times, dtype="float32"):
+def recorded_ways(times: Recorded, dtype: str = "float32"):
     """Return {N: {way: ms of its fastest variant}} without torch's rows."""
     return {n: {name: row.ms for name, row in here.items() if name != "torch"}
             for (of, n), here in fastest_variants(times).items() if of == dtype}  # fmt: skip
 
 
-def percent_table(times, lengths):
+def percent_table(times: Recorded, lengths: Sequence[int]) -> None:
     """Print each step's percent of a copy's bandwidth, a column per row length."""
     print(times.headline)
     for dtype in ("float32", "bfloat16"):
@@ -591,7 +591,7 @@ def percent_table(times, lengths):
             print(f"{step:<20}" + "".join(f"{here.get((step, n), '-'):>10}" for n in lengths))
 
 
-def ways_picture(times, lengths):
+def ways_picture(times: Recorded, lengths: Sequence[int]) -> None:
     """Draw each way's share of a copy's bandwidth over the row length, one panel per dtype."""
     best = fastest_variants(times)
     names = ("single_pass", "staged", "cluster", "streaming", "torch")
@@ -611,10 +611,73 @@ def ways_picture(times, lengths):
             axes.set_xticks(lengths, [f"{n >> 10}k" if n < 1 << 20 else "1M" for n in lengths])
             axes.set(xlabel="elements per row", ylim=(0, 105))
             axes.set_title(dtype)
-        both[1].legend(loc="lower left")
+        both[0].legend(loc="lower left")
 
 
-def difference_picture(steps, errors):
+@cute.jit
+def row_sum(value: Float32, warps: cutlass.Constexpr):
+    """Return the sum of a value over the threads of a row, in each of them: four rows per block if
+    `warps` is 1, else a block per row.
+    """
+    value = cute.arch.warp_reduction(value, operator.add)
+    if cutlass.const_expr(warps > 1):
+        tidx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.memory.SmemAllocator()
+        sPart = smem.allocate_tensor(Float32, cute.make_layout(warps), 16)
+        if tidx % 32 == 0:
+            sPart[tidx // 32] = value
+        cute.arch.sync_threads()
+        value = sPart[tidx % warps]
+        value = cute.arch.warp_reduction(value, operator.add, threads_in_group=warps)
+    return value
+
+
+def given(*shape: int, dtype: torch.dtype = torch.float32):
+    """Return dy (M, N), whose mean is about 1, the softmax y of another matrix, and room for dx."""
+    dy, x = (fk.randn(*shape, dtype=dtype, seed=seed) for seed in (0, 1))
+    return dy + 1, (2 * x).softmax(1), fk.empty(*shape, dtype=dtype)
+
+
+def checked_backward(
+    compile: Callable[..., Any], reference: Callable[..., Any], *shapes: tuple[int, int]
+) -> None:
+    """Check `compile(dy, y, dx)` against `reference(dy, y)` for these shapes, in three types.
+
+    Raises AssertionError with the report of the first wrong result.
+    """
+    for dtype in TYPES:
+        for shape in shapes:
+            dy, y, dx = given(*shape, dtype=dtype)
+            compile(dy, y, dx)(dy, y, dx)
+            report = compare(dx, reference(dy, y), atol=1e-6)
+            assert report.ok, f"{shape} {dtype}: {report}"
+    print(f"right in three types: {', '.join(f'{m} × {n:,}' for m, n in shapes)}")
+
+
+def saved_matrices(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> float:
+    """Return what autograd saves of `function(x)`, in matrices as large as x, each counted once."""
+    sizes = {}
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: sizes.update({t.data_ptr(): t.nbytes}) or t, lambda t: t
+    ):
+        function(x)
+    return sum(sizes.values()) / x.nbytes
+
+
+def rows_picture(**rows: torch.Tensor) -> None:
+    """Draw the only row of each tensor (1, N) as bars; name -> tensor."""
+    sums = {name: row.double().sum().item() for name, row in rows.items()}
+    alt = "; ".join(f"{name} adds up to {total:z.4f}" for name, total in sums.items())
+    with fk.figure("One row: dx is small where y is small, and adds up to 0",
+                   f"Bars for {len(rows)} rows. {alt}.", panels=len(rows),
+                   height=1.5) as panels:  # fmt: skip
+        for axes, (name, row) in zip(panels, rows.items(), strict=True):
+            axes.bar(range(row.shape[1]), row[0].double().cpu(), color=NOTE)
+            axes.set_title(f"{name}, sum {sums[name]:z.4f}")
+            axes.set_xticks([])
+
+
+def difference_picture(steps: Sequence[float], errors: Mapping[str, Sequence[float]]) -> None:
     """Draw the relative error of a central difference over its step; errors: dtype name -> list."""
     best = {name: steps[found.index(min(found))] for name, found in errors.items()}
     said = "; ".join(f"{name}: smallest error {min(errors[name]):.0e} at step {step:.0e}"
@@ -624,13 +687,15 @@ def difference_picture(steps, errors):
         for k, (name, found) in enumerate(errors.items()):
             axes.loglog(steps, found, marker="os"[k], ms=3.5, color=SERIES[k], label=name)
         axes.set(xlabel="step", ylabel="relative error")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:.0e}")
         axes.legend()
 
 
-def gradient_picture(costs):
+def gradient_picture(costs: Mapping[str, Cost]) -> None:
     """Draw what is in memory and in a lane's registers during each part of two gradient kernels.
 
-    costs: name -> (matrices read, matrices written, …), of runs.
+    costs: of runs of `backward` and `backward_vectors`.
     """
     parts = {
         "backward": (("first loop", "rr.", "ee+"), ("butterfly", "...", "..d"),
