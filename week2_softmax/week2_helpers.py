@@ -21,12 +21,13 @@ from matplotlib.patches import Rectangle
 import forgekit as fk
 from forgekit.benching.recorded import Recorded
 from forgekit.checking.compare import compare
-from forgekit.viz.palette import NOTE, NOTHING, UNTOUCHED, block_colour, offset_colour
-from forgekit.viz.timing.style import SERIES
+from forgekit.viz.palette import NOTE, NOTHING, UNTOUCHED, block_colour, mix, offset_colour
+from forgekit.viz.timing.style import INK, SERIES
 
 LOG2_E = math.log2(math.e)
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
-READ, WRITTEN = SERIES[0], SERIES[4]  # the colours of what a kernel reads and writes
+# The colours of what a kernel reads and writes, and of words on them on light and dark pages.
+READ, WRITTEN, ON_BAR = SERIES[0], mix(SERIES[4], "#000000", 0.15), "#FDFDFD"
 
 
 # -- device functions: one number, or each number of a vector --------------------------------------
@@ -207,9 +208,8 @@ def hard_rows(n: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.stack(rows).to(fk.device, dtype)
 
 
-def _on_hard_rows(run, n, dtype):
-    x = hard_rows(n, dtype)
-    y = fk.empty(*x.shape, dtype=dtype)
+def _results(run, x):
+    y = fk.empty(*x.shape, dtype=x.dtype)
     run(x, y)
     return y, x.double().softmax(1)
 
@@ -219,27 +219,28 @@ def checked(
     *lengths: int,
     compile: Callable[..., Any] = fk.compile,
     dtypes: Sequence[torch.dtype] = TYPES,
+    rows: Callable[[int, torch.dtype], torch.Tensor] = hard_rows,
 ) -> Any:
     """Compile a softmax by `compile(fn, x, y)` once per type, for the longest of these lengths,
-    check it on hard rows of all lengths, and return the last compiled kernel.
+    check it on `rows(n, type)` of each length n, and return the last compiled kernel.
 
     Raises AssertionError with the report of the first wrong result.
     """
     for dtype in dtypes:
-        x = hard_rows(max(lengths), dtype)
+        x = rows(max(lengths), dtype)
         run = compile(fn, x, fk.empty(*x.shape, dtype=dtype))
         for n in lengths:
-            report = compare(*_on_hard_rows(run, n, dtype))
-            assert report.ok, f"rows of {n} {dtype}: {report}"
+            report = compare(*_results(run, rows(n, dtype)))
+            assert report.ok, f"rows of {n} elements, {dtype}: {report}"
     words = [f"{n:,}" for n in lengths], [str(dtype).partition(".")[2] for dtype in dtypes]
-    print("right: hard rows of {} elements, {}".format(*map(", ".join, words)))
+    print("right: rows of {} elements, {}".format(*map(", ".join, words)))
     return run
 
 
 def survivors(fn: Any, n: int, dtype: torch.dtype = torch.float32) -> list[str]:
     """Return the names of the hard rows of n elements for which the softmax `fn(x, y)` is right."""
     x = hard_rows(n, dtype)
-    codes = compare(*_on_hard_rows(fk.compile(fn, x, x), n, dtype)).codes
+    codes = compare(*_results(fk.compile(fn, x, x), x)).codes
     return [name for name, row in zip(HARD, codes, strict=True) if not row.any()]
 
 
@@ -262,6 +263,18 @@ def cost(run: Any, *tensors: torch.Tensor) -> Cost:
     read, written = p.global_load_bytes_moved, p.global_store_bytes_moved
     instructions = 32 * p.warp_instructions / matrix.numel()
     return Cost(read / matrix.nbytes, written / matrix.nbytes, instructions)
+
+
+def passes(fn: Any, rows: int = 8, columns: int = 1024) -> list[tuple[str, float, float]]:
+    """Return, for each line of a softmax that touches memory: its text, and how many times it
+    reads and writes the matrix.
+    """
+    x, y = fk.randn(rows, columns), fk.empty(rows, columns)
+    moved = [
+        (line.text.strip(), line["global_load_bytes_moved"], line["global_store_bytes_moved"])
+        for line in fk.profile(fk.compile(fn, x, y), x, y).lines
+    ]
+    return [(text, r / x.nbytes, w / x.nbytes) for text, r, w in moved if r or w]
 
 
 def executed(p: fk.Profile, opcode: str) -> int:
@@ -310,6 +323,99 @@ def time_ratios(times: Recorded, step: str, other: str) -> dict[tuple[Any, str],
 
 
 # -- draw ------------------------------------------------------------------------------------------
+def draw_ranges(axes: Axes, ranges: Mapping[str, tuple[int, int, int]]) -> None:
+    """One bar per type: the first x with exp(x) > 0, the first with all digits, the last finite."""
+    for k, (first, full, last) in enumerate(ranges.values()):
+        axes.barh(k, full - first, left=first, height=0.5, color=SERIES[3], alpha=0.45)
+        axes.barh(k, last - full, left=full, height=0.5, color=NOTE)
+        axes.text(first - 3, k, str(first), ha="right", va="center")
+        axes.text(last + 3, k, str(last), va="center")
+    axes.set_yticks(range(len(ranges)), list(ranges))
+    axes.set(xlim=(-130, 130), xlabel="x")
+    axes.invert_yaxis()
+    axes.grid(False)
+
+
+def draw_errors(axes: Axes, below: torch.Tensor, errors: Mapping[str, torch.Tensor]) -> None:
+    """Relative errors in units of 2^-24 over x - m, and the line |x - m|, from which they come."""
+    looks = ((".", NOTE), ("x", UNTOUCHED))
+    for (name, error), (marker, colour) in zip(errors.items(), looks, strict=True):
+        axes.plot(below, error, marker, ms=4, color=colour, label=name)
+    ends = torch.tensor([below.min().item(), 0.0])
+    axes.plot(ends, -ends, ":", color=NOTE, label="|x - m|")
+    axes.set(xlabel="x - m", ylabel="relative error / 2⁻²⁴")
+    axes.legend()
+
+
+def draw_passes(axes: Axes, found: Mapping[str, Sequence[tuple[str, float, float]]]) -> None:
+    """One row per line of `passes`: what it reads to the left, what it writes to the right."""
+    ticks, y = [], 0.0
+    for name, lines in found.items():
+        for text, r, w in lines:
+            axes.barh(y, -r, color=READ)
+            axes.barh(y, w, color=WRITTEN)
+            axes.text(1.15, y, text, family="monospace", va="center")
+            ticks.append((y, name if (text, r, w) == lines[0] else ""))
+            y -= 1
+        y -= 0.4
+    axes.set_yticks(*zip(*ticks, strict=True))
+    axes.set(xlim=(-1.1, 6.5), xticks=(-0.5, 0.5), xticklabels=("read", "written"))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.grid(False)
+
+
+def draw_staircase(left: Axes, right: Axes, row: Sequence[float]) -> None:
+    """Left: the elements of a row and the maximum so far. Right: the sum relative to it after each
+    element; the hatched part of the sum before it is what rescaling takes away.
+    """
+    m, s, maxima = -math.inf, 0.0, []
+    for n, x in enumerate(row):
+        m_new, before = max(m, x), s
+        factor = math.exp(m - m_new)
+        s, m = s * factor + math.exp(x - m_new), m_new
+        maxima.append(m)
+        right.bar(n, s, width=0.7, color=NOTE)
+        if before and factor < 1:
+            right.bar(n - 0.5, before, width=0.14, color="none", edgecolor=UNTOUCHED, hatch="////")
+            right.bar(n - 0.5, before * factor, width=0.14, color=UNTOUCHED)
+            right.text(n - 0.5, max(before, s) + 0.08, f"× {factor:.3f}", ha="center")
+    left.step([*range(len(row)), len(row) - 0.5], [*maxima, m], where="post", color=NOTE, lw=2)
+    left.plot(row, "o", color=UNTOUCHED)
+    left.text(len(row) - 0.5, m + 0.3, "m, the maximum so far", ha="right")
+    left.set(xlabel="element", ylabel="x", ylim=(min(row) - 1, max(row) + 1.5))
+    right.set(xlabel="element", ylabel="s", ylim=(0, 2.9))
+
+
+def draw_tree(axes: Axes, row: Sequence[float]) -> None:
+    """The pairs (m, s) of a row of 2^k elements, merged by neighbours; each edge that rescales a
+    sum shows its factor.
+    """
+    level: list[tuple[float, float]] = [(x, 1.0) for x in row]
+    places, depth = [float(k) for k in range(len(row))], 0
+    box = {"boxstyle": "round", "facecolor": "white", "edgecolor": NOTE}
+    while level:
+        above = [(a + b) / 2 for a, b in zip(places[::2], places[1::2], strict=False)]
+        for k, (m, s) in enumerate(level):
+            axes.text(places[k], -depth, f"m = {m:g}\ns = {s:.3f}", ha="center", va="center",
+                      color=INK, bbox=box)  # fmt: skip
+            if above:
+                factor = math.exp(min(0.0, m - level[k ^ 1][0]))
+                ends = (places[k], above[k // 2]), (-depth, -depth - 1)
+                style = {"color": UNTOUCHED} if factor == 1 else {"color": NOTE, "ls": "--"}
+                axes.plot(*ends, zorder=0, **style)
+                if factor < 1:
+                    middle, plain = sum(ends[0]) / 2, box | {"edgecolor": "none"}
+                    axes.text(middle, -depth - 0.5, f"× {factor:.3f}", ha="center", va="center",
+                              bbox=plain)  # fmt: skip
+        if not above:
+            break
+        level = [merged_pair(a, b) for a, b in zip(level[::2], level[1::2], strict=True)]
+        places, depth = above, depth + 1
+    axes.set(xlim=(-0.6, len(row) - 0.4), ylim=(-depth - 0.4, 0.4))
+    axes.axis("off")
+
+
 def draw_moved(axes: Axes, costs: Mapping[str, Sequence[float]], least: float) -> None:
     """One bar per kernel: the matrices that it reads and writes, the first two numbers of each
     entry; the dotted line is the least.
@@ -320,7 +426,7 @@ def draw_moved(axes: Axes, costs: Mapping[str, Sequence[float]], least: float) -
             (reads, writes, WRITTEN, "written"),
         ):
             axes.barh(k, length, left=left, height=0.6, color=colour, edgecolor="white")
-            axes.text(left + length / 2, k, f"{word} {length:.2g}", color="white", ha="center",
+            axes.text(left + length / 2, k, f"{word} {length:.2g}", color=ON_BAR, ha="center",
                       va="center", size=8)  # fmt: skip
     axes.axvline(least, color=UNTOUCHED, linestyle=":")
     axes.set_yticks(range(len(costs)), list(costs))
@@ -336,9 +442,9 @@ def draw_sm(
     filled by the blocks that fit. Dark: elements; light: the rest of a block; hatched: free.
     """
     for k, (blocks, block, row) in enumerate(rows.values()):
-        axes.barh(
-            k, capacity, height=0.7, color="none", edgecolor=UNTOUCHED, hatch="////", linewidth=0.5
-        )
+        taken = blocks * block
+        axes.barh(k, capacity - taken, left=taken, height=0.7, color="none", edgecolor=UNTOUCHED,
+                  hatch="////", linewidth=0.5)  # fmt: skip
         for b in range(blocks):
             axes.barh(
                 k, block, left=b * block, height=0.7, color=SERIES[3], alpha=0.5, edgecolor="white"
@@ -519,7 +625,7 @@ def pipeline_picture(**runs):
                 axes.barh(y, wait + 1 - start, left=start, height=0.72, color="none",
                           edgecolor=NOTE, hatch="////")  # fmt: skip
                 axes.barh(y, 1, left=use, height=0.72, color=NOTE)
-                axes.text(use + 0.5, y, f"{tile}", ha="center", va="center", color="#FEFEFE")
+                axes.text(use + 0.5, y, f"{tile}", ha="center", va="center", color=ON_BAR)
             for k in range(buffers):
                 names[height + k] = (
                     title.replace("_", " ") if buffers == 1 else f"buffer {k} of {buffers}"
@@ -703,8 +809,9 @@ def gradient_picture(costs: Mapping[str, Cost]) -> None:
         "backward_vectors": (("load", "rr.", "aa+"), ("butterfly", "...", "aad"),
                              ("store", "..w", "aad")),
     }  # fmt: skip
-    told = {"r": ("read", SERIES[3]), "w": ("write", SERIES[1]), "e": ("one", NOTHING),
-            "a": ("all", SERIES[3]), "+": ("part", NOTHING), "d": ("dot", SERIES[2])}  # fmt: skip
+    told = {"r": ("read", READ, ON_BAR), "w": ("write", WRITTEN, ON_BAR),
+            "e": ("one", NOTHING, CELL_INK), "+": ("part", NOTHING, CELL_INK),
+            "a": ("all", SERIES[3], CELL_INK), "d": ("dot", SERIES[2], CELL_INK)}  # fmt: skip
     alt = "; ".join(f"{name}: {costs[name][0]:.0f} matrices read, {costs[name][1]:.0f} written"
                     for name in parts)  # fmt: skip
     with fk.figure("Registers that hold the row save the second read", f"{alt}. Only "
@@ -716,10 +823,10 @@ def gradient_picture(costs: Mapping[str, Cost]) -> None:
             places = (0, 1, 2, 3.4, 4.4, 5.4)
             for y, (words, moved, held) in enumerate(rows):
                 for x, sign in zip(places, moved + held, strict=True):
-                    word, colour = told.get(sign, ("", None))
-                    axes.add_patch(Rectangle((x, y), 0.92, 0.86, facecolor=colour or "none",
+                    word, colour, ink = told.get(sign, ("", "none", CELL_INK))
+                    axes.add_patch(Rectangle((x, y), 0.92, 0.86, facecolor=colour,
                                              edgecolor=UNTOUCHED, linewidth=0.6))  # fmt: skip
-                    axes.text(x + 0.46, y + 0.43, word, ha="center", va="center", color=CELL_INK)
+                    axes.text(x + 0.46, y + 0.43, word, ha="center", va="center", color=ink)
                 axes.text(-0.15, y + 0.43, words, ha="right", va="center")
             for x, word in zip(places, ("dy", "y", "dx", "dy", "y", "dot"), strict=True):
                 axes.text(x + 0.46, -0.2, word, ha="center")
