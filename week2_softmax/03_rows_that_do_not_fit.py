@@ -104,22 +104,22 @@ for n in (32768, 65536):
         rows_at_work.against(blocks)
 
 # %% [markdown]
-# The registers of an SM hold about 128 kB of rows at any length, because the arithmetic needs
-# registers, too. At 32,768 elements that is one row. At 65,536 the row alone fills every register.
-# More threads per row do not help: the SM is full, not the thread.
+# The registers of an SM hold at most 128 kB of these rows, because the arithmetic also needs
+# registers. At 32,768 elements that is one row. At 65,536 the row alone fills every register. More
+# threads per row do not help: the SM is full, not the thread.
 #
 # ## 2. A row in shared memory
 #
-# An SM has 228 kB of shared memory as well, and `cp.async` fills it without a register. The plan,
-# for one block per row:
+# An SM also has 228 kB of shared memory, and `cp.async` fills it without a register. The plan, for
+# one block per row:
 #
 # 1. Each thread starts the copies of all its vectors, one group per vector.
 # 2. It waits for one group at a time, and absorbs each vector as it arrives.
 # 3. The block merges the pairs (m, s).
 # 4. Each thread reads its vectors from shared memory again, and stores the result.
 #
-# Each thread reads only what it has copied itself. So the thread's own wait is enough, and no
-# barrier separates a copy from its use.
+# Each thread reads only what it has copied itself. So its own wait is enough, and no barrier has to
+# separate a copy from its use.
 
 
 # %%
@@ -232,32 +232,33 @@ report
 # %% [markdown] exercise="week2/staged_rows" part="task"
 # ### Exercise 1: let rows wait in shared memory
 #
-# Softmax of each row of x, float32, rows of up to 1,024 elements in whole vectors of four. A warp
-# copies the whole row to shared memory with `cp.async`, 32 vectors per group, all groups in flight
-# before the first is waited for; finds maximum and sum group by group, as they arrive; and takes
-# the result from shared memory. No element is read from global memory twice. `staged_rows(x, y)`.
+# Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors
+# of four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all
+# groups are in flight before the first wait. It finds maximum and sum group by group, as the groups
+# arrive, and takes the result from shared memory. Read no element twice from global memory.
+# Signature: `staged_rows(x, y)`.
 #
 # **Asked**: one block per row, 32 threads per block, 16 bytes per load, each element read at least
 # twice from shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Eight groups for 1,024 elements. A lane reads only what it has copied itself: what does it wait
-# for, and what not?
+# A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. What does
+# it have to wait for, and what not?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The eight waits leave 7, 6, … 0 groups in flight. The numbers have to be known at compile time, so
-# the loop is a `cutlass.range_constexpr`.
+# The eight waits leave 7, 6, … 0 groups in flight. The compiler needs these numbers, so the loop is
+# a `cutlass.range_constexpr`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The commit stands outside of the `if` with the copy. A shared tensor of layout `(4, 32, 8)`,
-# sliced by the lane in the line that makes it, is each lane's own (4, 8).
+# Commit outside the `if` around the copy. Give the shared tensor the layout `(4, 32, 8)`, and slice
+# it by the lane in the line that makes it: each lane gets its own (4, 8).
 #
 # </details>
 
@@ -320,44 +321,43 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 #     staged_rows_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# A lane holds four numbers of the row at a time, in place of 32, and all of its 128 bytes are in
-# flight at once. A row needs 4 kB of the 228 that a multiprocessor has, so 32 rows, as many as it
-# has room for blocks, wait there together. No barrier: nobody reads what another lane has copied.
+# A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in
+# flight together. A row needs 4 kB of the SM's 228, so 32 rows wait there together, as many as an
+# SM has room for blocks. No barrier is needed, because no lane reads what another has copied.
 #
 # </details>
 
 # %% [markdown]
-# If a row is not a multiple of a tile, some lanes have one vector fewer to copy. The next exercise
-# asks what this does to a count of groups.
+# If a row does not consist of whole tiles, some lanes have one vector fewer to copy. The next
+# exercise asks what this does to a count of groups.
 
 # %% [markdown] exercise="week2/fix_the_wait" part="task"
 # ### Exercise 2: fix the waiting
 #
-# Each row of up to 512 float32 comes to shared memory in four groups; then its maximum is
-# subtracted, and the row is stored backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a GPU
-# the lines below are right nearly always, since the data come from a cache that is near. Three
-# things are wrong with them. Fix them, and let copies be in flight while the maximum is searched
-# for, as they are now.
+# The kernel copies each row of up to 512 float32 to shared memory in four groups. Then it subtracts
+# the row's maximum and stores the row backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a
+# GPU the lines below are nearly always right, because the data come from a nearby cache. They
+# contain three mistakes. Fix them, and keep copies in flight during the search for the maximum.
 #
 # **Asked**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# A group is all that *one thread* has started since its last commit. How many has a lane that has
-# no vector?
+# A group is all that *one thread* has started since its last commit. How many groups does a lane
+# without a vector commit?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# When the vector of group k is read, groups k + 1 to 3 may be in flight: how many are they?
+# When a lane reads the vector of group k, groups k + 1 to 3 may be in flight: how many are they?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # In the line `mY[row, k] = …` a lane reads what other lanes have copied, after each has waited for
-# its own. A shuffle orders no memory; `cute.arch.sync_warp()` does.
+# its own copies. A shuffle orders no memory; `cute.arch.sync_warp()` does.
 #
 # </details>
 
@@ -434,11 +434,11 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 #     fix_the_wait_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# A commit inside of the `if` counts nothing for lanes without a vector, and as the numbers in
-# `cp_async_wait_group` are the same for all lanes, so has to be the number of commits: an empty
-# group is legal and complete at once. (With rows of whole tiles it makes no difference, which is
-# what hides it.) And the last wait has to be 0: after it a thread has all of its own copies, and
-# after `sync_warp` also those of others.
+# With the commit inside the `if`, a lane without a vector commits nothing. But the numbers in
+# `cp_async_wait_group` are the same for all lanes, so the number of commits has to be the same: an
+# empty group is legal and already complete. (Rows of whole tiles hide the mistake.) The last wait
+# has to be 0. After it a thread has all of its own copies, and after `sync_warp` also those of the
+# other lanes.
 #
 # </details>
 
@@ -472,7 +472,7 @@ for block, mailbox in enumerate(mailboxes):
 print(f"torch:                          {row.logsumexp(0):.6f}")
 
 # %% [markdown]
-# The `assert` is the hard line on a GPU: how does a block know that all pairs have arrived?
+# On a GPU the `assert` is the hard line: how does a block know that all pairs have arrived?
 #
 # **An mbarrier counts bytes.** Week 1 used a second `cluster_arrive` and `cluster_wait`, at which
 # all threads of all blocks meet. An mbarrier waits for the *data* instead. It is 8 bytes of shared
@@ -534,11 +534,11 @@ fk.compile(exchange, mailboxes, 8 * BLOCKS, barrier, device="virtual")(mailboxes
 exchange_picture(mailboxes)
 
 # %% [markdown]
-# Three mistakes:
+# Suppose you make one of three mistakes:
 #
 # 1. The mbarrier expects 8 bytes too few.
 # 2. It expects 8 bytes too many.
-# 3. No `meet`: the blocks do not wait for each other before they send.
+# 3. `meet` does nothing, so a block sends before the others are ready.
 #
 # **Predict:** which of them does the sanitizer find in one run, in the usual order of threads?
 
@@ -572,15 +572,15 @@ for finding in fk.sanitize(run_short, mailboxes, schedule="adversarial", seeds=2
 # - **Too few:** the phase ends one pair early. In the usual order the last pair still arrives
 #   before any lane reads it, so the values are right. Adversarial schedules show the race.
 # - **Too many:** the phase never ends.
-# - **No `meet`:** blocks of a cluster start together, but one block may reach its store before
+# - **No barrier:** blocks of a cluster start together, but one block may reach its store before
 #   another has made its mbarrier.
 #
 # At the end no second barrier is needed. A block leaves after its own `mbarrier_wait`, and by then
 # every store into its memory has arrived.
 #
-# **The fence.** `cluster_arrive` publishes *all* earlier writes of its thread, and that takes time.
-# Only the mbarrier has to be published: `mbarrier_init_fence` does that, and then
-# `cluster_arrive_relaxed` need not publish anything.
+# **The fence.** `cluster_arrive` publishes *all* earlier writes of its thread to the cluster. Only
+# the mbarrier has to be published. `mbarrier_init_fence` does that, and then
+# `cluster_arrive_relaxed` is enough, which publishes nothing.
 #
 # > **Looks right and is wrong.** A relaxed arrival without the fence.
 
@@ -612,8 +612,8 @@ for meet in (fenced, relaxed):
 #
 # **All parts together.** In `staged`, `merged_cluster` now replaces `merged_block`. Each *warp*
 # sends its pair to every block, which saves an exchange within the block. The first look runs
-# between `cluster_arrive_relaxed` and `cluster_wait`, so the wait costs little. (The grid has one
-# dimension, since y and z of a grid end at 65,535.)
+# between `cluster_arrive_relaxed` and `cluster_wait`, so a block has work to do while others start.
+# (The grid has one dimension, because y and z of a grid end at 65,535.)
 #
 # **Predict:** four blocks of eight warps. How many bytes does each mbarrier expect? (The picture
 # shows which block reads which part of a row of 8,000.)
@@ -688,26 +688,26 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # %% [markdown] exercise="week2/two_blocks" part="task"
 # ### Exercise 3: share a row between two blocks
 #
-# Softmax of each row of x, float32, rows of up to 512 elements in whole vectors of four. A thread
-# keeps one vector in registers: thread `t` of the block of rank `r` has vector `64 r + t`. The pair
-# (m, s) of each of the four warps goes to *both* blocks, by `store_async_dsmem`, and an mbarrier in
-# each block counts what comes to it. One read, one write, one exchange. `two_blocks(x, y)`, for
-# GPUs of compute capability 9.0 and later.
+# Compute the softmax of each row of x, float32, for rows of up to 512 elements in whole vectors of
+# four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector
+# `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks by `store_async_dsmem`,
+# and an mbarrier in each block counts the bytes that arrive. Read once, write once, exchange once.
+# The kernel is for GPUs of compute capability 9.0 and later. Signature: `two_blocks(x, y)`.
 #
 # **Asked**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at most 1
 # barrier of the cluster, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# Every thread needs the row's m and s in the end, so each block has a mailbox and an mbarrier of
-# its own. How many bytes come to each?
+# Every thread needs the row's m and s in the end, so each block has its own mailbox and mbarrier.
+# How many bytes arrive at each?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
 # Between making the mbarrier and the first store to the other block: a fence,
-# `cluster_arrive_relaxed()`, what a block can do alone, `cluster_wait()`.
+# `cluster_arrive_relaxed()`, the work that a block can do alone, `cluster_wait()`.
 #
 # </details>
 #
@@ -787,42 +787,42 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 #     )
 # ```
 #
-# Four pairs, 32 bytes, to each of two blocks; one wait, no barrier of a block at all, and no second
-# one of the cluster: a block leaves when all that was to come to it has come. Production kernels
-# look like this, with 8 or 16 blocks and more vectors a thread.
+# Four pairs, 32 bytes, go to each of two blocks. The kernel has one wait, no barrier within a
+# block, and no second barrier of the cluster: a block leaves when all of its pairs have arrived.
+# Production kernels look like this, with 8 or 16 blocks and more vectors per thread.
 #
 # </details>
 
 # %% [markdown] exercise="week2/cluster_logsumexp" part="task"
 # ### Exercise 4: find the log-sum-exp of a row in a cluster
 #
-# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow,
-# in the columns of week 1's `cluster_sum`: block `r` takes those whose number divided by 128 leaves
-# `r` when divided by 4. Each warp brings its pair (m, s) to block 0 by `store_async_dsmem`, 16
-# pairs in all; an mbarrier of block 0 counts their bytes, and one warp of it makes the result. One
-# read of x. `cluster_logsumexp(x, y)`, for GPUs of compute capability 9.0 and later.
+# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow.
+# As in week 1's `cluster_sum`, block `r` takes the columns where `(n // 128) % 4 == r`. Each warp
+# sends its pair (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all. An mbarrier of block 0
+# counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel is for
+# GPUs of compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
 #
 # **Asked**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier of
 # the cluster.
 #
 # <details><summary>Hint 1</summary>
 #
-# What has to be there before the first pair may be sent: block 0 itself, and its mbarrier with the
-# bytes that it expects. Which two halves of which barrier say so?
+# Before any warp sends a pair, block 0 has to run, and its mbarrier has to expect the bytes. Which
+# two halves of which barrier ensure that?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `N` may be less than 128: whole warps have no element, and their pair is (-inf, 0). Where would
-# that become NaN?
+# `N` may be less than 128. Then whole warps have no element, and their pair is (-inf, 0). Where
+# would that become NaN?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of each warp;
-# `cute.arch.warp_idx()` is a shuffle, so it stands outside of that `if`.
+# The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of each warp.
+# `cute.arch.warp_idx()` is a shuffle, so call it outside that `if`.
 #
 # </details>
 
@@ -892,11 +892,11 @@ fk.exercise("week2/cluster_logsumexp").grade(cluster_logsumexp)
 #     )
 # ```
 #
-# 16 pairs are 128 bytes: the phase of the mbarrier ends when the one arrival of thread 0 and all of
-# these bytes are in. Nobody but block 0 has to wait, and nobody may send before `cluster_wait`.
-# Blocks 1 to 3 may leave as soon as they have sent: nobody writes to them. A pair travels as two
-# words in one store, so m and s of a warp never come apart. (With `grid=(4, rows, 1)` it is right,
-# too, for up to 65,535 rows: a grid's y ends there.)
+# 16 pairs are 128 bytes: the mbarrier's phase ends when thread 0 has arrived and all of these bytes
+# are in. Only block 0 has to wait, and no warp may send before `cluster_wait`. Blocks 1 to 3 may
+# leave as soon as they have sent, because no block writes to them. A pair travels as two words in
+# one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
+# rows: a grid's y ends there.)
 #
 # </details>
 
@@ -961,8 +961,9 @@ for name, run in (("cluster", run_cluster), ("streaming", run_streaming)):
 # The kernel requests the row a second time, but L2 (52 MB on an H200; here 1 MB is 10⁶ bytes) may
 # still hold it, if the rows at work leave room.
 #
-# Each round's loads also wait for the previous round's exponentials. With `cp.async` and two
-# buffers they need not. Two runs of one warp that adds up a row of five tiles:
+# In this kernel each round's loads wait for the previous round's exponentials. `cp.async` and two
+# buffers remove that wait. The picture shows two runs of one warp that adds up a row of five tiles.
+# After exercise 5 you can draw your own kernel in the same way.
 
 # %%
 x, y = fk.randn(1, 640, device="virtual"), fk.empty(1, device="virtual")
@@ -974,8 +975,8 @@ pipeline_picture(one_buffer=(1, pipeline(runs[0], x, y)), two_buffers=(2, pipeli
 #
 # `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole
 # vectors of four. Shared memory holds two tiles of 32 vectors: while the lanes absorb one tile into
-# (m, s), the copy of the next is in flight to the other buffer. All elements come by `cp.async`.
-# `two_stages(x, y)`.
+# (m, s), the copy of the next is in flight to the other buffer. All elements arrive by `cp.async`.
+# Signature: `two_stages(x, y)`.
 #
 # **Asked**: one block per row, 32 threads per block, at most 1,024 bytes of shared memory per
 # block, 16 bytes per load.
@@ -988,15 +989,15 @@ pipeline_picture(one_buffer=(1, pipeline(runs[0], x, y)), two_buffers=(2, pipeli
 #
 # <details><summary>Hint 2</summary>
 #
-# `cp_async_wait_group(1)` leaves the newest group in flight. For this to mean the same in the last
-# round, where there is no tile to start, that round has to commit as well.
+# `cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start.
+# It has to commit as well, so that the number means the same there.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Tile k lives in buffer `k % 2`, in the line that copies and in the line that reads. Each lane
-# reads only what it has copied: no barrier.
+# Tile k is in buffer `k % 2`, in the line that copies and in the line that reads. Each lane reads
+# only what it has copied: no barrier.
 #
 # </details>
 
@@ -1058,10 +1059,10 @@ fk.exercise("week2/two_stages").grade(two_stages)
 #     two_stages_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# Two tiles of 512 bytes, whatever the length: this is the loop of every kernel that streams, of a
-# matrix product as of attention; they have more stages and larger tiles. Who starts tile k + 2 must
-# be done with tile k, whose buffer it takes. Here a lane reads its own vectors in program order, so
-# it is; where others read them, a barrier stands at the end of each round.
+# Two tiles of 512 bytes are enough for any length. Every kernel that streams has this loop, from a
+# matrix product to attention, with more stages and larger tiles. A lane that starts tile k + 2 must
+# be done with tile k, whose buffer it reuses. Here each lane reads its own vectors in program
+# order, so it is. Where lanes read each other's vectors, every round ends with a barrier.
 #
 # </details>
 
@@ -1073,29 +1074,28 @@ fk.exercise("week2/two_stages").grade(two_stages)
 # %% [markdown] exercise="week2/what_fits" part="task"
 # ### Exercise 6: count what fits
 #
-# 4,096 rows of 24,576 float32 go through `staged`, in blocks of 256 threads; an SM has 228 kB (of
-# 1,024 bytes) of shared memory, 227 for a block at most, and takes 1 kB more for each block. The
-# last two questions are of `cluster`: the fewest blocks, 1, 2, 4 or 8, whose shared memory holds
-# such a row; and what each block's mbarrier is to count. MB are 10⁶ bytes, and nothing is found in
-# L2.
+# `staged` takes 4,096 rows of 24,576 float32, in blocks of 256 threads. An SM has 228 kB (of 1,024
+# bytes) of shared memory. A block may have 227, and the system takes 1 kB more per block. The last
+# two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds such
+# a row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds nothing.
 #
 # <details><summary>Hint 1</summary>
 #
-# A row is 24,576 × 4 bytes, and a vector is 16 of them.
+# A row has 24,576 × 4 bytes, and a vector has 16.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# An SM has room for as many blocks as the scarcest of threads, registers and shared memory allows;
-# here it is the last.
+# The scarcest of threads, registers and shared memory limits how many blocks fit on an SM. Here it
+# is shared memory.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The matrix is 402.7 MB: in the lines in MB, ask how often each kernel moves it. In the last line,
-# every warp of the cluster sends one pair to each block.
+# The matrix has 402.7 MB. For the lines in MB, ask how often each kernel moves it. For the last
+# line, every warp of the cluster sends one pair to each block.
 #
 # </details>
 
@@ -1129,10 +1129,10 @@ fk.exercise("week2/what_fits").grade(fits)
 # }
 # ```
 #
-# 96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228, three do
-# not. `staged` moves the matrix twice, 805 MB, and streaming three times, 1,208: unless L2 still
-# has a row when it is read again, that is half as much once more. A row of 1 MB needs 8 blocks of
-# 128 kB. 64 warps send 8 bytes each, to every block.
+# 96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228 kB, three do
+# not. `staged` moves the matrix twice, 805 MB. Streaming moves it three times, 1,208 MB, which is
+# half as much again, unless L2 still has a row at its second read. A row of 1 MB needs 8 blocks of
+# 128 kB. 64 warps send 8 bytes each to every block.
 #
 # </details>
 
@@ -1167,15 +1167,15 @@ percent_table(times, LENGTHS)
 
 # %% [markdown]
 # `cluster` has as few blocks per row as leave each block 32 kB or less, and 8 at most. (Two entries
-# at 1,024 are missing: the recorded version used the grid's y for rows.) In `float32`:
+# at 1,024 are missing: the recorded version put its 65,536 rows in the grid's y.) In `float32`:
 #
 # - **At 4,096 and 16,384** the three ways are within 3 % of each other, and `single_pass` is the
 #   simplest.
-# - **At 32,768** only one block fits on an SM. That costs 4 or 5 %: eight warps have a whole row in
-#   flight.
+# - **At 32,768** only one block fits on an SM. That costs 4 or 5 %, since its eight warps have a
+#   whole row in flight.
 # - **At 65,536** `single_pass` spills (71 %) and `staged` has no room. `cluster` reaches 90 %.
-# - **At 262,144** each of eight blocks has an SM to itself: 83 %. `streaming` takes 1.35 times as
-#   long, less than the 1.5 that its bytes predict.
+# - **At 262,144** each of `cluster`'s eight blocks has an SM to itself: 83 %. `streaming` takes
+#   1.35 times as long. Its bytes predict 1.5.
 # - **At 1,048,576** only `streaming` is left. With one block per row, 64 blocks leave half of the
 #   SMs idle: 31 %. With eight it reaches 62 %, near the two thirds that three moves of the matrix
 #   allow.
@@ -1220,8 +1220,8 @@ fk.predictions()
 # | an mbarrier that expects too many | none | yes: a deadlock |
 # | no fence before a relaxed arrival | right | no: only the PTX shows it |
 #
-# **The bad number:** `cluster` at 262,144 has 83 % of a copy's speed. And training needs the rows
-# again: their gradient reads *two* rows.
+# **The bad number:** `cluster` at 262,144 has 83 % of a copy's speed. Training needs each row once
+# more, and its gradient reads *two* rows.
 #
 # **In practice** production kernels keep the row where you did. forgekit's softmax uses registers
 # for rows that fit, shared memory where that was faster, clusters of up to 16 blocks (more than 8

@@ -17,9 +17,8 @@
 # wrong gradient passes, and what autograd, `torch.library` and `torch.compile` ask of a kernel.
 # **You need** `02_the_row_in_registers`. About 45 minutes, and 95 more for the exercises.
 #
-# Forward, a kernel reads each row once and writes it once; `03` has done that for rows of any
-# length. **The bad number** is a new one: the gradient reads *two* rows, y and what comes back for
-# it.
+# The forward kernels of `03` read each row once, if it fits on the chip. **The bad number** is a
+# new one: the gradient reads *two* rows, y and its gradient dy.
 
 # %%
 import operator
@@ -92,9 +91,9 @@ print(f"a row of 4,096 float32: {4096 * 4 / 1e3:.1f} kB, its Jacobian: {4096**2 
 # Each line of the Jacobian adds up to 0: the others lose what one element gains.
 #
 # Both results come from one derivation. A **finite difference** is independent of it: take a small
-# step along a direction v, and see how L changes. It has to change by Σ dx·v per step. A large step
-# errs by the curvature, times eps². A small one errs by the rounding of the two values, divided by
-# eps. So there is a best step, and it depends on the type:
+# step along a direction v, and see how L changes. It has to change by Σ dx·v per step. The error of
+# a large step grows with eps², because f is curved. The error of a small one grows with 1/eps,
+# because both values are rounded. So there is a best step, and it depends on the type:
 
 
 # %%
@@ -124,14 +123,14 @@ difference_picture(eps, errors)
 # %% [markdown] exercise="week2/numeric_gradient" part="task"
 # ### Exercise 1: take a gradient by differences
 #
-# Write `numeric_gradient(f, x, dy, eps=1e-6)`: the gradient of L = Σ dy·f(x) by every element of
-# `x`, by central differences, (L(x + step) - L(x - step)) / (2·eps), in which one element of x
-# takes a step at a time. `f` is any function of a float64 tensor; autograd cannot look into it. `x`
-# is the same after the call, the result has its shape, and `f` is called twice an element.
+# Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) by every
+# element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step
+# changes one element of x. `f` is any function of a float64 tensor; autograd cannot look into it.
+# Leave `x` unchanged, return a tensor of its shape, and call `f` twice per element.
 #
 # <details><summary>Hint 1</summary>
 #
-# One loop over the elements. In each turn only one element is another one, in two tensors.
+# Loop over the elements. In each round you need two tensors that differ from x in one element.
 #
 # </details>
 #
@@ -144,8 +143,8 @@ difference_picture(eps, errors)
 #
 # <details><summary>Hint 3</summary>
 #
-# f gives a tensor, L is a number: multiply the difference by dy and add up, in the line before the
-# division.
+# f returns a tensor, L is a number: multiply the difference by dy and add up, in the line before
+# the division.
 #
 # </details>
 
@@ -173,10 +172,10 @@ fk.exercise("week2/numeric_gradient").grade(numeric_gradient)
 #     return dx
 # ```
 #
-# Two calls of f an element: for a matrix of a million elements that is two million. So one takes
-# such gradients of a few numbers, in float64, as a check of what is computed in another way; that
-# is what `torch.autograd.gradcheck` does. Central differences are worth the second call: their
-# error goes with eps² and not with eps.
+# This calls f twice per element: two million times for a matrix of a million elements. So it serves
+# as a check, in float64 and for few elements, of a gradient that was computed in another way.
+# `torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
+# error falls with eps², not with eps.
 #
 # </details>
 
@@ -195,7 +194,7 @@ fk.exercise("week2/numeric_gradient").grade(numeric_gradient)
 # the product that follows; x can then be freed.
 #
 # **Predict:** how many matrices as large as x does autograd save for `x.softmax(1)`? And for
-# `written_out(x)`, the same in four steps of torch?
+# `written_out(x)`, the same function in four steps of torch?
 
 # %%
 of_both = fk.predict("matrices saved, by softmax and written out", None)  # in the form (4, 7)
@@ -317,30 +316,30 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 # %% [markdown] exercise="week2/log_softmax_backward" part="task"
 # ### Exercise 2: compute the gradient of log-softmax
 #
-# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, the logarithm of softmax, has been
-# computed and kept. Given `dy`, write `dx` in float32, float16 and bfloat16, computed in float32;
-# rows of any length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over
-# j collapses here as well. `log_softmax_backward(dy, y, dx)`.
+# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. Given
+# `dy` and y, write `dx`, in float32, float16 and bfloat16, with float32 arithmetic, for rows of any
+# length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j collapses
+# here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can be taken out of the
+# Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can you take out of the
 # second?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# One sum a row, and it is not that of softmax: only one of the two rows is needed for it, so the
-# first loop reads that one alone.
+# There is one sum per row, but not that of softmax. It needs only one of the two rows, so the first
+# loop reads that one alone.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.math.exp(…, fastmath=True)` of a `Float32` stands in the second loop, in the line that
+# `cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line that
 # stores.
 #
 # </details>
@@ -387,10 +386,10 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 #     log_softmax_backward_kernel(mdY, mY, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# dx = dy - exp(y)·Σ dy. With a loss that looks at the logarithm of one probability a row, dy is -1
-# there and 0 elsewhere, Σ dy = -1, and dx = p - 1 at that place and p elsewhere: the famous *p
-# minus one-hot* of cross-entropy. The first loop reads one matrix, so three reads and a write in
-# all, where softmax's gradient has four and a write.
+# dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
+# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the famous *p minus
+# one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
+# write; softmax's gradient makes four and a write.
 #
 # </details>
 
@@ -410,10 +409,10 @@ print(costs["backward"])
 moved.against(round(costs["backward"].reads + costs["backward"].writes))
 
 # %% [markdown]
-# **The bad number: four reads and a write**, where two and one would do. The remedy is that of
-# `02`: a thread keeps in registers what it needs twice. Two rows need twice the registers. As in
-# `02`, each load has 16 bytes, and `row_tiles` makes the tiled copy; each row has `warps` warps,
-# and each thread `loads` vectors of both matrices. `row_sum` adds over the threads of a row.
+# **The bad number: four reads**, where two would do. The remedy is that of `02`: a thread keeps in
+# registers what it needs twice. Two rows need twice the registers. As in `02`, `row_tiles` makes a
+# tiled copy with 16 bytes per load, `warps` warps share a row, and each thread has `loads` vectors
+# of each matrix. `row_sum` adds over the threads of a row.
 #
 # What must a register hold if nothing is loaded into it? Forward it was −∞, the identity of the
 # maximum. Here the row goes through a sum of products, so it is 0.
@@ -509,17 +508,16 @@ gradient_picture(costs)
 # %% [markdown] exercise="week2/backward_in_place" part="task"
 # ### Exercise 3: write the gradient over the one that came in
 #
-# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, and no third matrix is
-# needed. Float32, float16 and bfloat16, computed in float32; rows of whole vectors, up to 1,024
-# elements. Each element is read once.
-# Called as `backward_in_place(dy, y)`.
+# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, so no third matrix is
+# needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
+# elements. Read each element once. Signature: `backward_in_place(dy, y)`.
 #
 # **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# What is read once and needed twice has to stay in registers: how many vectors of a row of 1,024
-# does a lane have? That number depends on the type alone.
+# Keep in registers what you read once and need twice. How many vectors of a row of 1,024 does a
+# lane have? That number depends on the type alone.
 #
 # </details>
 #
@@ -533,8 +531,8 @@ gradient_picture(costs)
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without a vector still takes part in the shuffles. What its registers have to hold for that
-# belongs into a line before the first loop.
+# A lane without a vector still takes part in the shuffles. Set what its registers have to hold for
+# that in a line before the first loop.
 #
 # </details>
 
@@ -594,11 +592,11 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #     backward_in_place_kernel(mdY, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# In place is safe here because a lane stores only what it has read itself, and only after the
-# shuffles: nobody else wants these elements. It is the sort of thing that a framework does when it
-# knows that nobody needs dy any more; autograd does not, since another branch of the graph may have
-# been handed the same tensor. Two reads and one write, as with a matrix of its own, but one matrix
-# less has to exist.
+# Writing in place is safe here: a lane stores only what it has read itself, and only after the
+# shuffles, so no other thread still needs these elements. A framework does this when it knows that
+# dy is no longer needed. Autograd does not, because another branch of the graph may hold the same
+# tensor. The kernel makes two reads and one write, as with a matrix of its own, but one matrix less
+# exists.
 #
 # </details>
 
@@ -611,18 +609,17 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 # %% [markdown] exercise="week2/padded_backward" part="task"
 # ### Exercise 4: compute the gradient of padded rows
 #
-# A batch of sentences of different lengths: of row m the first `length[m]` columns are valid
-# (int32, from 0 to N), and softmax was over those. Beyond them nobody has written: `dy` and `y` may
-# hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0
-# beyond, to the end of the row. Float32 and float16; nothing beyond the length is loaded. Called as
+# A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
+# (int32, from 0 to N), and softmax was over those. The columns beyond are undefined: `dy` and `y`
+# may hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0
+# beyond, to the end of the row. Float32 and float16; load nothing beyond the length. Signature:
 # `padded_backward(dy, y, length, dx)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# What is 0 · NaN? So what is not valid cannot be multiplied away: it must not be part of any
-# arithmetic.
+# What is 0 · NaN? You cannot multiply an invalid element away: keep it out of all arithmetic.
 #
 # </details>
 #
@@ -635,8 +632,8 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #
 # <details><summary>Hint 3</summary>
 #
-# In the second loop a value `dx = Float32(0.0)` comes first, and an `if` with the length, around
-# both loads, replaces it.
+# In the second loop, begin with `dx = Float32(0.0)`. An `if` with the length, around both loads,
+# replaces it.
 #
 # </details>
 
@@ -689,18 +686,19 @@ fk.exercise("week2/padded_backward").grade(padded_backward)
 #     padded_backward_kernel(mdY, mY, mLength, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# 0 times anything is not 0 in floating point: a mask that is multiplied lets NaN through, and one
-# NaN in a gradient is in every weight after the next step. A predicate keeps what is not valid out
-# of the arithmetic, and its load out of the traffic: on average half of the matrix is not read. A
-# row of length 0 needs no case of its own: its sum is empty, and all of its dx are 0.
+# In floating point 0 times NaN is NaN. A mask that is multiplied lets NaN through, and after the
+# next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
+# arithmetic, and their loads out of the traffic: on average half of the matrix is not read. A row
+# of length 0 needs no case of its own, because its sum is empty and all of its dx are 0.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. Sixteen bits
 #
-# The kernel computes in `float32` and rounds once, at the end. But forward has already rounded y to
-# 16 bits. So y does not quite add up to 1, and Σ dx is not quite 0. In 64 rows of 1,024:
+# The kernel computes in `float32` and rounds once, at the end. But the forward kernel has already
+# rounded y to 16 bits. So y does not quite add up to 1, and Σ dx is not quite 0. In 64 rows of
+# 1,024:
 
 # %%
 x = 3 * fk.randn(64, 1024, device="virtual").double()
@@ -716,14 +714,14 @@ for dtype in TYPES:
 
 # %% [markdown]
 # All of this error comes from y. `bfloat16` rounds y by up to 0.2 %; where y is nearly 1, dx is a
-# difference of nearly equal numbers, and the error grows to 2 % here. No kernel can repair
-# that. `float16` is more exact, but it turns probabilities below 3·10⁻⁸ into 0, and their dx as
-# well. A kernel must only not *add up* in 16 bits, as week 1 has shown.
+# difference of nearly equal numbers, and the error grows to 2 % here. No kernel can repair that.
+# `float16` is more exact, but it turns probabilities below 3·10⁻⁸ into 0, and their dx as well. A
+# kernel must never *add up* in 16 bits, as week 1 has shown.
 #
 # ## 6. Into autograd
 #
-# So far you called the gradient by hand. Now let PyTorch ask for it. The forward kernel is
-# `online`, from `01_online`, for rows of any length.
+# So far you called the gradient by hand. Now let PyTorch ask for it. The forward kernel is `online`
+# from `01_online`, with four rows per block.
 #
 # A **`torch.autograd.Function`** is a pair of functions. `forward` computes, and says what to save;
 # `backward` gets dy and the saved tensors, and returns one gradient per input of forward.
@@ -874,29 +872,29 @@ for plain, traced in zip(*gradients, strict=True):
 #
 # `softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
 # along the last dimension, with its gradient by `x`; t is a plain float. The kernels are given as
-# functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`; they
-# take contiguous tensors only, and you do not know what is inside. `x` and `dy` may have any
-# strides; y and dx are contiguous. The grade runs `gradcheck`, `opcheck`, and a function compiled
-# with `torch.compile(fullgraph=True)`. Call the operators `mine::tempered_softmax` and
-# `mine::tempered_softmax_backward`.
+# functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`. They
+# take contiguous tensors only, and you cannot look inside. `x` and `dy` may have any strides; y and
+# dx are contiguous. Name the operators `mine::tempered_softmax` and
+# `mine::tempered_softmax_backward`. The grade runs `gradcheck`, `opcheck`, and a function compiled
+# with `torch.compile(fullgraph=True)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two operators, one for each kernel, each with a fake; and for the first one a gradient.
+# Make two operators, one per kernel, each with a fake. The first one also gets a gradient.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The function that keeps gets `inputs`, the tuple (x, t), and `output`. The one that computes the
-# gradient returns something for *each* input; for t, which is no tensor, None.
+# The function that saves gets `inputs`, the tuple (x, t), and `output`. The function that computes
+# the gradient returns something for *each* input; for t, which is no tensor, None.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The gradient calls the second operator, never the launcher, in the line that returns: when
-# torch.compile traces it, there is no memory yet that a kernel could run on.
+# In its last line the gradient calls the second operator, never the launcher: while torch.compile
+# traces it, there is no memory that a kernel could run on.
 #
 # </details>
 
@@ -947,11 +945,10 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 #     return softmax
 # ```
 #
-# An operator is a black box with a contract: what it returns without computing it (the fake), that
-# it changes nothing and shares no memory (the schema), and how its gradient is made of other
-# operators. `torch.compile` works with the contract alone. `forgekit.ops.softmax` is made of the
-# same parts; what it has beyond them is a short way around the dispatcher where nobody needs a
-# gradient.
+# An operator is a black box with a contract. The fake gives its result without computing it. The
+# schema says that it changes nothing and shares no memory. Its gradient is made of other operators.
+# `torch.compile` works with the contract alone. `forgekit.ops.softmax` has the same parts, and a
+# short way around the dispatcher for calls that need no gradient.
 #
 # </details>
 
@@ -972,30 +969,30 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # %% [markdown] exercise="week2/value_and_gradient" part="task"
 # ### Exercise 6: compute a value and its gradient in one kernel
 #
-# `value[m] = Σ w[m, n] · softmax(x[m])[n]`, a mean of `w` with the weights of a softmax, and its
-# gradient `dx[m, n]` by `x`, both in one launch: the softmax itself is stored nowhere. Float32,
-# rows of any length; `x` and `w` are read at most twice, and no number overflows for an x of 1,000
-# or -1,000. Called as `value_and_gradient(x, w, value, dx)`.
+# `value[m] = Σ w[m, n] · softmax(x[m])[n]` is a mean of `w` with the weights of a softmax. Compute
+# it and its gradient `dx[m, n]` by `x` in one launch, and store the softmax nowhere. Float32, rows
+# of any length. Read `x` and `w` at most twice. No number may overflow for an x of 1,000 or -1,000.
+# Signature: `value_and_gradient(x, w, value, dx)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# With L = value and dL/dy = w the formula of this notebook gives dx. What is its Σ dy·y here?
+# With L = value and dL/dy = w, the formula of this notebook gives dx. What is its Σ dy·y here?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The first pass is online, with three numbers a lane: m, s = Σ exp(x - m) and t = Σ w·exp(x - m).
-# What happens to s and to t where m grows?
+# The first pass is online, with three numbers per lane: m, s = Σ exp(x - m) and t = Σ w·exp(x - m).
+# What happens to s and t when m grows?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The merge of lanes is the one of `01_online`: the maximum of the warp first, then s and t,
-# rescaled in the lines before their two sums.
+# Merge the lanes as in `01_online`: the maximum of the warp first, then s and t, rescaled in the
+# lines before their two sums.
 #
 # </details>
 
@@ -1056,40 +1053,40 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #     value_and_gradient_kernel(mX, mW, mValue, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# In (m, s, t) a third number is carried along and rescaled as s is: the value is t / s. With a
-# vector of V in place of the number w it is the loop of flash attention, whose accumulator is
-# rescaled in the same line. Forward, loss and gradient in one kernel read x and w twice and write
-# dx: 5 matrices' worth, or 3 with rows in registers; one kernel for each of the three would move y
-# twice more, and keep it in memory.
+# (m, s, t) has a third number, which is rescaled as s is: the value is t / s. With a vector of V
+# instead of the number w this is the loop of flash attention, whose accumulator is rescaled in the
+# same line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices,
+# or 3 with rows in registers. One kernel for each of the three would store y and move it two more
+# times.
 #
 # </details>
 
 # %% [markdown] exercise="week2/temperature_backward" part="task"
-# ### Exercise 7: compute the gradient by the temperature, too
+# ### Exercise 7: add the gradient by the temperature
 #
-# `y = softmax(x / t)` with one temperature t, a `Float32`, for all rows. From dy, y and x, in one
-# kernel: `dx`, and `dt[m]`, what row m contributes to the gradient by t, `Σ dz·(-x / t²)` where dz
-# is the gradient by z = x / t. Float32, rows of any length; `dy` and `y` are read twice, `x` once.
-# Called as `temperature_backward(dy, y, x, t, dx, dt)`.
+# `y = softmax(x / t)` has one temperature t, a `Float32`, for all rows. From dy, y and x, one
+# kernel computes `dx`, and `dt[m]`, the contribution of row m to the gradient by t: `Σ dz·(-x /
+# t²)`, where dz is the gradient by z = x / t. Float32, rows of any length. Read `dy` and `y` twice,
+# and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# dz = (dy - Σ dy·y)·y is known after the first loop only, and x is to be read in that loop alone.
-# Or read x in the second, where dz is at hand: how many reductions are there then, and when?
+# dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, how many
+# reductions does the kernel have, and when?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The second loop can add up dz·x as it stores dx: x is read there, and nowhere else.
+# The second loop can add up dz·x as it stores dx. Only this loop reads x.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# After the second loop there is one more sum of a warp, and then the line in which one lane stores
+# After the second loop comes one more sum over the warp, and then the line in which one lane stores
 # dt.
 #
 # </details>
@@ -1170,11 +1167,11 @@ fk.exercise("week2/temperature_backward").grade(temperature_backward)
 #     )
 # ```
 #
-# Two reductions, one before and one after dz: the second loop stores dx and adds up dt on the way.
-# It can be done with one reduction as well, of three sums: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x),
-# all known after one loop; but that is a difference of two numbers that may be large and nearly
-# equal, so it loses digits where x has a large mean. A gradient by something that many rows share
-# ends in a sum over rows; here that is left to a second launch, for instance one of week 1.
+# There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt
+# on the way. One reduction of three sums would also do: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all
+# known after one loop. But this is a difference of two numbers that may be large and nearly equal,
+# so it loses digits where x has a large mean. The gradient by a number that many rows share ends in
+# a sum over rows. That sum is left to a second launch, for instance one of week 1.
 #
 # </details>
 

@@ -540,7 +540,9 @@ def tried(fn, *extra, size=(3, 8000), dtypes=(torch.float32,), device=None):
         x[0, 0] = -torch.inf
         run = fk.compile(fn, whole(x), whole(y), *extra, device=device)
         run(x, y)
-        fk.check(y, x.double().softmax(1))
+        report = compare(y, x.double().softmax(1))
+        assert report.ok, f"{dtype}: {report}"
+    print(f"{run.name} is right in", ", ".join(str(dtype)[6:] for dtype in dtypes))
     return run, x, y
 
 
@@ -816,8 +818,8 @@ def gradient_picture(costs: Mapping[str, Cost]) -> None:
                     for name in parts)  # fmt: skip
     with fk.figure("Registers that hold the row save the second read", f"{alt}. Only "
                    "backward_vectors has all of a lane's dy and y in registers.", height=2.2,
-                   panels=2, note="one: an element at a time. all: the lane's share of the row. "
-                   "part: the lane's share of Σ dy·y. dot: Σ dy·y, the same in every lane."
+                   panels=2, note="one: one element at a time; all: the lane's share of the row; "
+                   "part: its share of Σ dy·y; dot: all of Σ dy·y."
                    ) as both:  # fmt: skip
         for axes, (name, rows) in zip(both, parts.items(), strict=True):
             places = (0, 1, 2, 3.4, 4.4, 5.4)
