@@ -518,8 +518,8 @@ def draw_sm(
 def draw_held(
     axes: Axes, name: str, held: Sequence[Sequence[int]], n: int, first: int, last: int
 ) -> None:
-    """The registers of a kernel's lanes, first to last: each cell shows the column that it holds (light to dark
-    along a row of n elements); empty cells hold -inf.
+    """The registers of a kernel's lanes, first to last: each cell shows the column that it holds,
+    light to dark along a row of n elements; empty cells hold -inf.
     """
     for lane in range(first, last + 1):
         for k in range(max(map(len, held))):
