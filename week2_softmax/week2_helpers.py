@@ -7,6 +7,7 @@ exp(x - m). The pair of no elements is (-inf, 0).
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,10 +20,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 import forgekit as fk
-from forgekit.benching.recorded import Recorded
+from forgekit.benching.recorded import Recorded, recorded
 from forgekit.checking.compare import compare
-from forgekit.viz.palette import NOTE, NOTHING, UNTOUCHED, block_colour, mix, offset_colour
-from forgekit.viz.timing.style import INK, SERIES
+from forgekit.viz.palette import NOTE, NOTHING, PAPER, UNTOUCHED, block_colour, mix, offset_colour
+from forgekit.viz.timing.style import INK, SERIES, TEXT
 
 LOG2_E = math.log2(math.e)
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -176,6 +177,43 @@ def online(mX: cute.Tensor, mY: cute.Tensor):
     online_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
 
+@cute.jit
+def single_pass_step(x, warps: cutlass.Constexpr):
+    """Return the softmax of a row from a thread's part of it, x ((Vec,1),1,loads), where `warps`
+    warps share the row: online from vector to vector, lane to lane and warp to warp, with one
+    barrier. All maxima are multiplied by log2 e.
+    """
+    tidx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sMax = smem.allocate_tensor(Float32, cute.make_layout(warps), 16)  # (warps):(1)
+    sSum = smem.allocate_tensor(Float32, cute.make_layout(warps), 16)  # (warps):(1)
+    rE = cute.make_rmem_tensor(x.shape, Float32)  # ((Vec,1),1,loads)
+    rE.store(x)
+    loads = cutlass.const_expr(cute.size(rE, mode=[2]))
+    rMax = cute.make_rmem_tensor(loads, Float32)  # (loads):(1)
+
+    m, s = -Float32.inf, Float32(0.0)
+    for k in cutlass.range_constexpr(loads):
+        x_k = rE[None, 0, k].load()  # (Vec,1)
+        m_new = cute.arch.fmax(m, largest(x_k) * LOG2_E)
+        e = exp2(fma(x_k, LOG2_E, -finite(m_new)))
+        s = s * exp2(m - finite(m_new)) + total(e)
+        m = m_new
+        rE[None, 0, k].store(e)
+        rMax[k] = m
+
+    m, s = merged_lanes(m, s, 32, exp2)
+    if tidx % 32 == 0:
+        sMax[tidx // 32], sSum[tidx // 32] = m, s
+    cute.arch.sync_threads()
+    m, s = merged_lanes(sMax[tidx % warps], sSum[tidx % warps], warps, exp2)
+
+    scale = 1.0 / s
+    for k in cutlass.range_constexpr(loads):
+        rE[None, 0, k].store(rE[None, 0, k].load() * (exp2(rMax[k] - m) * scale))
+    return rE.load()
+
+
 # -- check -----------------------------------------------------------------------------------------
 HARD = (
     "plain",
@@ -283,6 +321,20 @@ def executed(p: fk.Profile, opcode: str) -> int:
     return sum(i["warp_instructions"] for i in every if i.text.startswith(opcode))
 
 
+def machine_per_element(run: Any, elements: int) -> float:
+    """Return the machine instructions (16 bytes each) of the whole kernel, per element of a thread
+    that has so many elements.
+    """
+    return run.code_bytes / 16 / elements
+
+
+def held_by(run: Any, n: int, threads: int) -> list[list[int]]:
+    """Return, for each of the first threads, the columns that it loads of one row of n elements."""
+    x, y = fk.randn(1, n), fk.empty(1, n)
+    reader = fk.footprint(run, x, y, tensor="mX", kind="load").touched["mX"]["thread"][0]
+    return [[k for k in range(n) if reader[k] == thread] for thread in range(threads)]
+
+
 def sector_bytes(run: Any, *tensors: torch.Tensor) -> int:
     """Return the bytes of all 32-byte sectors that `run(*tensors)` requests, both directions."""
     p = fk.profile(run, *tensors)
@@ -311,6 +363,12 @@ class Step:
         if not self.fits(tensors[0]):
             raise ValueError(f"not for rows of {tensors[0].shape[1]:,} elements")
         return partial(self.make(*tensors), *tensors)
+
+
+def recorded_part(name: str, shapes: Sequence[tuple[int, int]]) -> Recorded:
+    """Return the run recorded as `week2/name`, cut down to these shapes."""
+    times = recorded(f"week2/{name}")
+    return replace(times, rows=tuple(r for r in times.rows if r.shape in shapes))
 
 
 def time_ratios(times: Recorded, step: str, other: str) -> dict[tuple[Any, str], float]:
@@ -438,22 +496,65 @@ def draw_moved(axes: Axes, costs: Mapping[str, Sequence[float]], least: float) -
 def draw_sm(
     axes: Axes, rows: Mapping[str, tuple[int, float, float]], capacity: float, unit: str
 ) -> None:
-    """One bar per entry (blocks, size of a block, size of its row's elements): an SM's capacity,
-    filled by the blocks that fit. Dark: elements; light: the rest of a block; hatched: free.
+    """One bar per entry (blocks, size of a block, size of its elements): an SM's capacity, filled
+    by the blocks that fit. Dark: elements; light: the rest of a block; hatched: free.
     """
+    rest = mix(NOTE, PAPER, 0.65)
     for k, (blocks, block, row) in enumerate(rows.values()):
-        taken = blocks * block
-        axes.barh(k, capacity - taken, left=taken, height=0.7, color="none", edgecolor=UNTOUCHED,
+        used = blocks * block
+        axes.barh(k, capacity - used, left=used, height=0.7, color="none", edgecolor=UNTOUCHED,
                   hatch="////", linewidth=0.5)  # fmt: skip
         for b in range(blocks):
-            axes.barh(
-                k, block, left=b * block, height=0.7, color=SERIES[3], alpha=0.5, edgecolor="white"
-            )
-            axes.barh(k, min(row, block), left=b * block, height=0.7, color=NOTE, edgecolor="white")
+            axes.barh(k, block, left=b * block, height=0.7, color=rest)
+            axes.barh(k, min(row, block), left=b * block, height=0.7, color=NOTE)
+            axes.barh(k, block, left=b * block, height=0.7, color="none", edgecolor=PAPER)
     axes.set_yticks(range(len(rows)), list(rows))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel(unit)
     axes.invert_yaxis()
     axes.grid(False)
+
+
+def draw_held(
+    axes: Axes, name: str, held: Sequence[Sequence[int]], n: int, first: int, last: int
+) -> None:
+    """The registers of a kernel's lanes, first to last: each cell shows the column that it holds,
+    light to dark along a row of n elements; empty cells hold -inf.
+    """
+    for lane in range(first, last + 1):
+        for k in range(max(map(len, held))):
+            column = held[lane][k] if k < len(held[lane]) else None
+            colour = "none" if column is None else offset_colour(column, n)
+            axes.add_patch(Rectangle((lane - 0.47, k - 0.46), 0.94, 0.92, facecolor=colour,
+                                     edgecolor=UNTOUCHED, linewidth=0.5))  # fmt: skip
+            text, ink = ("−∞", TEXT) if column is None else (str(column), "#16191E")
+            axes.text(lane, k, text, ha="center", va="center", color=ink)
+    axes.set(xlim=(first - 0.6, last + 0.6), ylim=(max(map(len, held)) - 0.4, -0.6))
+    axes.set(xticks=range(first, last + 1), xlabel="lane", yticks=range(4), ylabel="register")
+    axes.set_title(name)
+    axes.grid(False)
+
+
+def draw_per_thread(axes: Axes, times: Recorded) -> None:
+    """Percent of a copy's bandwidth over the elements per thread: one mark per kernel, row length
+    and type; rows of 65,536 have a ring.
+    """
+    looks = {"float32": ("o", NOTE), "bfloat16": ("^", SERIES[4])}
+    for row in times.rows:
+        if row.step.startswith(("single_pass", "exp2")):
+            warps = 1 if row.step == "exp2" else int(row.step.split()[1])
+            spot = (row.shape[1] / (32 * warps), times.percent(row))
+            marker, colour = looks[row.dtype]
+            axes.plot(*spot, marker, color=colour, alpha=0.8)
+            if row.shape[1] == 65536:
+                axes.plot(*spot, "o", ms=13, mfc="none", mec=UNTOUCHED)
+    for dtype, (marker, colour) in looks.items():
+        axes.plot([], [], marker, color=colour, label=dtype)
+    axes.plot([], [], "o", ms=11, mfc="none", mec=UNTOUCHED, label="rows of 65,536")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([4, 8, 16, 32, 64, 128], ["4", "8", "16", "32", "64", "128"])
+    axes.set(xlabel="elements per thread", ylabel="% of a copy", ylim=(0, 105))
+    axes.legend(loc="lower center")
 
 
 # -- w2b ---
