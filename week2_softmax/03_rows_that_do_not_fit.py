@@ -453,8 +453,8 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 # `cluster_sum` gave one block the total. Here **every** block needs the result, because every block
 # goes on to write its part of the row.
 #
-# In Python: each block has a mailbox with one place per pair, and each block sends its pair to
-# every mailbox.
+# Here is the exchange in Python. Each block has a mailbox with one place per pair, and sends its
+# pair to every mailbox.
 
 # %%
 row = fk.randn(32, device="virtual").double()
@@ -1069,7 +1069,7 @@ fk.exercise("week2/two_stages").grade(two_stages)
 # %% [markdown]
 # ## 5. Which way for which length?
 #
-# First one length, by hand:
+# Begin with one length, by hand:
 
 # %% [markdown] exercise="week2/what_fits" part="task"
 # ### Exercise 6: count what fits
@@ -1137,7 +1137,7 @@ fk.exercise("week2/what_fits").grade(fits)
 # </details>
 
 # %% [markdown]
-# Now all ways, for rows from 1,024 to 1,048,576 elements, in a matrix of constant size: 2²⁶
+# Now compare all ways, for rows from 1,024 to 1,048,576 elements. The matrix always has 2²⁶
 # `float32`, 268 MB. How many MB of rows are at work at a time on 132 SMs when `streaming` has one
 # block per row, and when it has eight?
 
@@ -1186,7 +1186,7 @@ percent_table(times, LENGTHS)
 # count on a quarter of it.
 #
 # **In `bfloat16`** the same bytes hold twice the elements. At 65,536, `staged` has one block per SM
-# and reaches 68 %. A cluster of four blocks keeps more warps at work: 85 %.
+# and reaches 68 %. A cluster of four blocks keeps more warps at work, and reaches 85 %.
 
 # %%
 fk.predictions()

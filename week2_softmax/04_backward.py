@@ -414,8 +414,8 @@ moved.against(round(costs["backward"].reads + costs["backward"].writes))
 # tiled copy with 16 bytes per load, `warps` warps share a row, and each thread has `loads` vectors
 # of each matrix. `row_sum` adds over the threads of a row.
 #
-# What must a register hold if nothing is loaded into it? Forward it was −∞, the identity of the
-# maximum. Here the row goes through a sum of products, so it is 0.
+# What must a register hold if nothing is loaded into it? In the forward kernel it was −∞, the
+# identity of the maximum. Here the row goes through a sum of products, so it is 0.
 
 
 # %%
@@ -697,8 +697,8 @@ fk.exercise("week2/padded_backward").grade(padded_backward)
 # ## 5. Sixteen bits
 #
 # The kernel computes in `float32` and rounds once, at the end. But the forward kernel has already
-# rounded y to 16 bits. So y does not quite add up to 1, and Σ dx is not quite 0. In 64 rows of
-# 1,024:
+# rounded y to 16 bits. So y does not quite add up to 1, and Σ dx is not quite 0. The cell
+# measures the error in 64 rows of 1,024:
 
 # %%
 x = 3 * fk.randn(64, 1024, device="virtual").double()
