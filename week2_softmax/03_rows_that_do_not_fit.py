@@ -653,6 +653,7 @@ def merged_cluster(m, s, sPart, mbar, blocks):
     return merged_parts(sPart)
 
 
+# %%
 @cute.kernel
 def cluster_kernel(
     mX: cute.Tensor, mY: cute.Tensor, loads: cutlass.Constexpr, blocks: cutlass.Constexpr
