@@ -50,6 +50,22 @@ def barriers(p: fk.Profile) -> int:
     return sum(i["warp_instructions"] for i in found) // (launch.grid[0] * launch.block[0] // 32)
 
 
+def adding_line(p: fk.Profile) -> Any:
+    """Return the profile's line that adds one word of shared memory to another."""
+    lines = (line for line in p.lines if line.text.strip().startswith("sSum["))
+    return next(line for line in lines if "+=" in line.text)
+
+
+def tree_table(profiles: dict[str, fk.Profile]) -> None:
+    """Print what each tree costs: active lanes, wavefronts, barriers, PTX instructions."""
+    print("                lanes active  wavefronts   barriers  PTX instr.")
+    print("                in the tree     per load  per block      in all")
+    for name, p in profiles.items():
+        lanes, waves = adding_line(p)["thread_efficiency"], p.shared_load_wavefronts_per_request
+        print(f"{name:14s} {lanes:10.0f} %  {waves:11.1f}", end="  ")
+        print(f"{barriers(p):9}  {p.warp_instructions:10,}")
+
+
 # -- what a GPU took ------------------------------------------------------------------------------
 def recorded_part(
     name: str,
@@ -136,8 +152,11 @@ Rounds = Iterable[Sequence[tuple[int, int, int]]]  # of each round: (thread, wor
 def tree_picture(rounds: Rounds, threads: int = 16) -> None:
     """Draw a tree in shared memory, a row per round: which thread adds which two words."""
     rounds = [list(adds) for adds in rounds]
-    words = [", ".join(str(word) for _, word, _ in adds) for adds in rounds]
-    told = "; ".join(f"round {k}: words {those}" for k, those in enumerate(words, 1))
+    told = "; ".join(
+        f"round {k}: threads {_listed(t for t, _, _ in adds)} at words "
+        f"{_listed(word for _, word, _ in adds)}"
+        for k, adds in enumerate(rounds, 1)
+    )
     title = f"{threads} words of shared memory; in the circles, the thread that adds"
     with fk.figure(title, told + ".", height=2.7) as axes:
         axes.plot(range(threads), [0] * threads, "s", ms=9, color=UNTOUCHED)
@@ -153,21 +172,24 @@ def tree_picture(rounds: Rounds, threads: int = 16) -> None:
         axes.grid(False)
 
 
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
 def activity_picture(trees: dict[str, Rounds], threads: int = 256) -> None:
     """Draw which threads of a block add in each round of each tree, in warps of 32."""
     alt, ticks, pictures = [], {}, []
     for name, rounds in trees.items():
         busy = [{thread for thread, _, _ in adds} for adds in rounds]
         warps = [{t // 32 for t in each} for each in busy]
-        used = 100 * sum(map(len, busy)) / (32 * sum(map(len, warps)))
         hues = [[NOTE if t in each else WRONG if t // 32 in warp else "#C9CDD3"
                  for t in range(threads)]
                 for each, warp in zip(busy, warps, strict=True)]  # fmt: skip
         top = len(pictures) * (len(hues) + 1)
         pictures.append((top, np.array([[_rgb(hue) for hue in row] for row in hues])))
-        ticks |= {top + 1: "round 1", top + len(hues) / 2: f"{name}\n{used:.0f} % add"}
-        took_part = ", ".join(str(len(warp)) for warp in warps)
-        alt.append(f"{name}: {used:.0f} % of the lanes add; warps by round: {took_part}")
+        ticks |= {top + 1: "round 1", top + len(hues) / 2: name}
+        took_part = _listed(map(len, warps))
+        alt.append(f"{name}: warps that take part, by round: {took_part}")
     note = "Blue: adds. Orange: idle in a warp that takes part. Grey: the warp skips the line."
     height = 0.12 * pictures[-1][0] + 1.7
     with fk.figure("Who adds in each round", "; ".join(alt) + ".", height=height,
