@@ -17,9 +17,9 @@
 # what one thread per row costs.
 # **You need** week 0. About 35 minutes, and 40 more for the exercises.
 #
-# Week 0 copied numbers, and a copy is right if every bit is equal. This week computes `y[m] = x[m,
-# 0] + x[m, 1] + … + x[m, N-1]`. The first question already has no simple answer: which bits are
-# right?
+# Week 0 copied numbers, and a copy is right if every bit is equal. This week computes
+# `y[m] = x[m, 0] + x[m, 1] + … + x[m, N-1]`. The first question already has no simple answer: which
+# bits are right?
 
 # %%
 import math
@@ -28,7 +28,14 @@ import cutlass.cute as cute
 import numpy as np
 import torch
 from cutlass import Float32
-from week1_helpers import error_in_u, error_picture, growth_picture, pairwise_sum, thread_a_column
+from week1_helpers import (
+    check_sums,
+    error_in_u,
+    error_picture,
+    growth_picture,
+    pairwise_sum,
+    thread_a_column,
+)
 
 import forgekit as fk
 
@@ -280,17 +287,12 @@ def thread_a_row(mX: cute.Tensor, mY: cute.Tensor):
     thread_a_row_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
 
-for shape in ((1, 1), (3, 31), (33, 1000), (129, 1025)):
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        x, y = fk.rand(*shape, dtype=dtype), fk.empty(shape[0], dtype=dtype)
-        run_row = fk.compile(thread_a_row, x, y)
-        run_row(x, y)
-        assert fk.check(y, x.double().sum(1))
+check_sums(thread_a_row, [(1, 1), (3, 31), (33, 1000), (129, 1025)])
 
 # %% [markdown]
-# The sums are right for every size and type. (The inputs lie between 0 and 1. With `fk.randn` one
-# of the 129 rows has a sum near 0, and a sum one by one misses it by more than the tolerance: try
-# it.)
+# The helper `check_sums` compares the sums of all shapes and types. (Its inputs lie between 0 and
+# 1. With `fk.randn` one of the 129 rows has a sum near 0, and a sum one by one misses it by more
+# than the tolerance.)
 #
 # **A good place for a break.**
 #

@@ -12,6 +12,7 @@ import cutlass.cute as cute
 import numpy as np
 import torch
 from cutlass import Float32
+from IPython.utils.capture import capture_output
 from matplotlib.patches import Rectangle
 
 import forgekit as fk
@@ -19,6 +20,8 @@ from forgekit.benching.recorded import Recorded, recorded
 from forgekit.compiling.replay import run_again
 from forgekit.viz.palette import INK, NOTE, UNTOUCHED, WRONG, thread_colour
 from forgekit.viz.timing.style import SERIES
+
+ON_CELL = "#101114"  # text on cells, which are light on every page
 
 
 # -- compile, check, count ------------------------------------------------------------------------
@@ -35,8 +38,41 @@ def cost(run: Any, x: torch.Tensor) -> fk.Profile:
     """
     y = fk.empty(x.shape[0], dtype=x.dtype)
     run(x, y)
-    assert fk.check(y, x.double().sum(1), again=lambda: run(x, y))
+    _assert_right(y, x.double().sum(1), lambda: run(x, y))
     return fk.profile(run, x, y)
+
+
+def _assert_right(y: torch.Tensor, wanted: torch.Tensor, again: Callable[[], object]) -> None:
+    """Show the report of `fk.check` only if y is wrong, and then raise."""
+    with capture_output():
+        report = fk.check(y, wanted, again=again)
+    if not report:
+        report.show()
+        raise AssertionError("the sums are wrong")
+
+
+def check_sums(
+    fn: Any, shapes: Sequence[tuple[int, int]], specs: Callable[..., Any] | None = None
+) -> None:
+    """Compile the row sum `fn` for float32, float16 and bfloat16, and check it on numbers between 0
+    and 1 of these shapes, also in adversarial schedules. specs(x, y): what to compile for.
+    """
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        xs = [fk.rand(*shape, dtype=dtype) for shape in shapes]
+        y = fk.zeros(len(xs), -(-max(map(len, xs)) // 8) * 8, dtype=dtype)  # aligned rows
+        wanted = torch.zeros(y.shape, dtype=torch.float64, device=y.device)
+        ys = [row[: len(x)] for row, x in zip(y, xs, strict=True)]
+        for row, x in zip(wanted, xs, strict=True):
+            row[: len(x)] = x.double().sum(1)
+        run = fk.compile(fn, *(specs(xs[0], ys[0]) if specs else (xs[0], ys[0])))
+
+        def all_shapes(run: Any = run, xs: Any = xs, ys: Any = ys) -> None:
+            for x, part in zip(xs, ys, strict=True):
+                run(x, part)
+
+        all_shapes()
+        _assert_right(y, wanted, all_shapes)
+    print(f"{len(shapes)} shapes in float32, float16 and bfloat16: right, in any order of threads")
 
 
 def instructions_per_kb(p: fk.Profile, x: torch.Tensor) -> float:
@@ -168,7 +204,7 @@ def tree_picture(rounds: Rounds, threads: int = 16) -> None:
                 for source in (word, other):
                     axes.plot([source, word], [1 - k, 0.28 - k], color=UNTOUCHED, lw=0.9, zorder=0)
                 axes.plot(word, -k, "o", ms=17, color=thread_colour(thread, threads))
-                axes.text(word, -k - 0.02, str(thread), ha="center", va="center", color=INK)
+                axes.text(word, -k - 0.02, str(thread), ha="center", va="center", color=ON_CELL)
         axes.set_xticks(range(threads))
         axes.set_yticks(range(-len(rounds), 0), [f"round {k}" for k in range(len(rounds), 0, -1)])
         axes.set(xlabel="word", ylim=(-len(rounds) - 0.6, 0.5))
@@ -430,14 +466,11 @@ def crossing_picture() -> None:
 
 
 # -- 04_few_long_rows: pictures -------------------------------------------------------------------
-ON_BOX = "#11151A"  # text on a box, in both themes
-
-
 def _box(axes: Any, x: float, y: float, width: float, height: float, colour: str, text: str = "",
          **style: Any) -> None:  # fmt: skip
     """Draw a box whose lower left corner is at (x, y), with text in its middle."""
     axes.add_patch(Rectangle((x, y), width, height, **{"facecolor": colour, **style}))
-    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", color=ON_BOX)
+    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", color=ON_CELL)
 
 
 def _bare(axes: Any) -> None:
@@ -486,7 +519,7 @@ def meeting_picture() -> None:
            "launch that clears and one that converts, each block adds to one sum. Two launches: "
            "each block stores in a slot, and a second launch adds up the slots. Last block: the "
            "same slots, and block 1, which counted last, adds them up in the same launch. Cluster: "
-           "blocks store in block 0's shared memory; block 0 waits for all and adds up.")  # fmt: skip
+           "blocks store in block 0's shared memory; it waits for all and adds up.")  # fmt: skip
     note = "Blue: a block at work. Grey: memory. Dotted: a launch ends, and the next one begins."
     with fk.figure("Four ways to meet", alt, height=4.3, note=note) as axes:
         for row, (name, (launches, place)) in enumerate(_MEETINGS.items()):

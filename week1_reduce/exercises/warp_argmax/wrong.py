@@ -20,14 +20,14 @@ WRONG = (
         "> largest or", "> largest or column == mX.shape[1] or"),
         OUTER: OUTER.replace("value == largest and n < column",
                              "value == largest and n > column and n < mX.shape[1]")},
-        "the last one is given"),
+        "this is the column of the last"),
     Wrong("ties go to the other lane", {OUTER: OUTER.replace(
         "value > largest or (value == largest and n < column)", "value >= largest")},
         "worst difference: 1 at [0]"),
     Wrong("the smallest", {"-Float32.inf": "Float32.inf", INNER: INNER.replace("value >", "value <"),
-                           OUTER: OUTER.replace("value >", "value <")}, "the smallest one stands"),
+                           OUTER: OUTER.replace("value >", "value <")}, "the column of the smallest element"),
     Wrong("the value", {"mY[row] = column": "mY[row] = largest.to(mY.element_type)"},
-          "not where it stands"),
+          "the largest element, not its column"),
     Wrong("no shuffles", {SHUFFLES: ""}, "nothing reaches it from the other lanes"),
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
