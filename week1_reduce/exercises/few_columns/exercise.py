@@ -3,6 +3,7 @@
 import torch
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 ROWS = 256  # of a part
@@ -51,4 +52,8 @@ per thread; in the loop only the row advances, by `deep`.
             "and no thread adds them.",
         ),
     ],
+    given=picture(
+        "3 columns, 8 threads (yours: 256): a number is a thread; threads 6 and 7 do nothing",
+        {"x": [[(str(k % 6), 5 * (k % 6)) for k in range(3 * row, 3 * row + 3)] for row in range(4)]},
+    ),
 )  # fmt: skip

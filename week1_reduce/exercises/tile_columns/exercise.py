@@ -1,6 +1,7 @@
 """Puzzle week1/tile_columns: a tile of threads for columns, which adds up in shared memory."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
@@ -52,4 +53,9 @@ fewer than the multiprocessors, split the rows over blocks as well, as in `04_fe
             "and each of them stores.",
         ),
     ],
+    given=picture(
+        "2 warps of 4 lanes (yours: 8 warps of 32): a colour is a warp, a number its lane",
+        {"x": [[(str(lane), 20 * (row % 2)) for lane in range(4)] for row in range(4)],
+         "shared memory": [[(str(lane), 20 * warp) for lane in range(4)] for warp in range(2)]},
+    ),
 )  # fmt: skip
