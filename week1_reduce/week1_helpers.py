@@ -80,6 +80,32 @@ def instructions_per_kb(p: fk.Profile, x: torch.Tensor) -> float:
     return 1024 * p.warp_instructions / x.nbytes
 
 
+def cost_line(name: str, p: fk.Profile, x: torch.Tensor) -> None:
+    """Print a profile's load requests, sectors per request, and instructions per kB of x."""
+    print(f"{name:>26}: {p.global_load_requests:5,} load requests of", end=" ")
+    print(f"{p.global_load_sectors_per_request:4.1f} sectors", end=", ")
+    print(f"{instructions_per_kb(p, x):4.0f} instructions per kB")
+
+
+def loads_before_use(run: Any) -> tuple[int, str]:
+    """Return how many global loads come before the first float addition in a kernel's PTX, and the
+    last of these loads.
+    """
+    words = [line.split()[0] for line in run.ptx.splitlines() if line.strip()]
+    kept = [w for w in words if w.startswith(("ld.global", "add.f32", "add.rn.f32"))]
+    first = next(i for i, word in enumerate(kept) if word.startswith("add"))
+    return first, kept[first - 1]
+
+
+def in_flight_per_sm(run: Any, bytes_per_thread: int) -> tuple[float, float]:
+    """Return the occupancy of an H100 or H200's multiprocessor by blocks of 128 threads, from 0 to
+    1, and the bytes that its threads have in flight, as far as threads, blocks and registers allow.
+    """
+    registers = -(-run.registers // 8) * 8  # a thread gets them in eights
+    blocks = min(2048 // 128, 32, 65536 // (128 * registers))
+    return blocks * 128 / 2048, blocks * 128 * bytes_per_thread
+
+
 def barriers(p: fk.Profile) -> int:
     """Return the barriers that each block went through: PTX has one `bar.sync` for each, which
     every warp executes.
@@ -171,6 +197,8 @@ def error_picture(lengths: Sequence[int], errors: dict[str, Sequence[float]]) ->
         for (name, of), colour, marker in zip(errors.items(), SERIES, "os", strict=False):
             axes.loglog(lengths, np.maximum(of, 0.03), marker + "-", color=colour, label=name)
         axes.set(xlabel="numbers added", ylabel="error, u of the sum")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.legend()
 
 
@@ -330,7 +358,7 @@ def loads_picture(turns: dict[str, tuple[int, int, float]], total: int = 2048) -
 
 def _loads_alt(turns: dict[str, tuple[int, int, float]], total: int) -> str:
     return "; ".join(
-        f"{name}: {total // (loads * size)} turns of {ns:.0f} ns, {loads} loads in flight in each"
+        f"{name}: turns of {ns:.0f} ns: {total // (loads * size)}, loads in flight: {loads}"
         for name, (loads, size, ns) in turns.items()
     ) + "."  # fmt: skip
 
@@ -345,7 +373,7 @@ def little_picture(
     alt = "; ".join(f"{name}: {size / 1000:,.0f} kB in flight, {rate:,.0f} GB/s"
                     for name, (size, rate) in points.items())  # fmt: skip
     knee = ceiling_gbps * latency_ns  # bytes: GB/s times ns
-    with fk.figure("Little's law: rate = bytes in flight / latency, up to what memory delivers",
+    with fk.figure("Little's law: rate = bytes in flight / latency, up to the memory's rate",
                    f"A line of {latency_ns:.0f} ns rises to {ceiling_gbps:,.0f} GB/s at "
                    f"{knee / 1e6:.1f} MB in flight. {alt}.", height=3) as axes:  # fmt: skip
         most = 4 * max(size for size, _ in points.values())
@@ -356,7 +384,9 @@ def little_picture(
             axes.loglog(size, rate, "os^DvPX"[k % 7], color=SERIES[k % 7], ms=7, label=name)
         axes.axvline(knee, color=UNTOUCHED, lw=0.8, ls=":")
         axes.annotate(f" {knee / 1e6:.1f} MB", (knee, few / latency_ns), color=UNTOUCHED)
-        axes.set(xlabel="bytes in flight on the GPU", ylabel="GB/s")
+        axes.set(xlabel="kB in flight on the GPU", ylabel="GB/s")
+        axes.xaxis.set_major_formatter(lambda size, _: f"{size / 1000:,g}")
+        axes.yaxis.set_major_formatter(lambda rate, _: f"{rate:,g}")
         axes.legend(loc="lower right")
 
 

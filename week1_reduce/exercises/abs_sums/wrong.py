@@ -11,7 +11,7 @@ WRONG = (
     Wrong("with their signs", {"cute.where(values < 0.0, -values, values)": "values + 0.0",
                                "total += cute.arch.fmax(value, -value)": "total += value"},
           "with their signs"),
-    Wrong("tail ignored", {TAIL: ""}, "behind the last whole vector"),
+    Wrong("tail ignored", {TAIL: ""}, "after the last whole vector"),
     Wrong("tail in every warp", {"if j < n and j // 1024 == piece:": "if j < n:"},
           "a single element differs"),
     Wrong("vectors rounded up", {"if i < n // vec:": "if i < cute.ceil_div(n, vec):"},

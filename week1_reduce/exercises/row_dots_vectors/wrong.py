@@ -12,15 +12,15 @@ SCALAR = """        for n in range(lane, mA.shape[1], 32):
 """
 
 WRONG = (
-    Wrong("b forgotten", {PRODUCT: "product = gA[(None, i)].load().to(Float32)"}, "b is not in it"),
-    Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "added, not multiplied"),
-    Wrong("a by itself", {"* gB[": "* gA["}, "multiplied by itself"),
+    Wrong("b forgotten", {PRODUCT: "product = gA[(None, i)].load().to(Float32)"}, "the sum of a, without b"),
+    Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "does not multiply them"),
+    Wrong("a by itself", {"* gB[": "* gA["}, "multiplies a by itself"),
     Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(1.0 / 32)"},
-          "does not begin at 0"),
+          "does not start at 0"),
     Wrong("no shuffle", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
-          "what lane 0 has"),
+          "only the sum of lane 0"),
     Wrong("half a warp", {"(total, operator.add)": "(total, operator.add, threads_in_group=16)"},
-          "half of the lanes"),
+          "the sum of only half of the lanes"),
     Wrong("16-bit products", {PRODUCT: "product = (gA[(None, i)].load() * gB[(None, i)].load())"
                                        ".to(Float32)"}, "float16 the result is wrong"),
     Wrong("one element a load", {LOOP: SCALAR}, "Bytes per load: 4"),
