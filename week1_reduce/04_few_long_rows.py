@@ -14,8 +14,8 @@
 # **You will build** four sums of few long rows: with atomics, in two launches, with a last block,
 # and in a cluster.
 # **You will learn** how blocks bring their results together, which ways produce the same bits every
-# time, and which mistake no tool on your desk shows. **You need** `03_bytes_in_flight`. About 50
-# minutes, and 80 more for the exercises.
+# time, and which mistake no tool on your desk shows.
+# **You need** `03_bytes_in_flight`. About 50 minutes, and 80 more for the exercises.
 #
 # `03_bytes_in_flight` ended with rows that are too few for the GPU. One warp per row needs
 # thousands of rows to fill a GPU, and one block per row needs hundreds. With a single row of a
@@ -217,8 +217,8 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # The sums differ in their last bits. Each of them is within any tolerance, so neither the check nor
 # the sanitizer objects. But a repeated run may give another result: the kernel is **not
 # deterministic**. Each atomic addition rounds, and the order of the additions is decided again in
-# every launch. That may be fine for a loss that you print. It is not fine for a test that compares
-# bits, or for a bug that shows up in one run of ten.
+# every launch. That may be fine for a loss that you print. It is not fine if a test compares bits,
+# or if you hunt a bug that appears in one run of ten.
 #
 # Additions that do not round, such as counting, stay deterministic with atomics.
 
@@ -227,8 +227,9 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 #
 # `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have any
 # length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`. `y`
-# holds arbitrary values at first, so a separate launch sets it to 0. Signature: `count_positive(x,
-# y)`.
+# holds arbitrary values at first, so a separate launch sets it to 0.
+#
+# Signature: `count_positive(x, y)`.
 #
 # **Asked**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
 # block.
@@ -378,9 +379,9 @@ fk.check(y, x.double().sum(1))
 print("different results:", len(results(run_two, x, part, y)))
 
 # %% [markdown]
-# Launches are ordered without any effort of yours: the second begins after the first has ended. (On
-# a GPU both are in the same **stream**, a queue of launches.) The price is one more launch. Section
-# 6 says how much that is.
+# Two launches need no fence and no counter: the second begins after the first has ended. (On a GPU
+# both are in the same **stream**, a queue of launches.) The price is the second launch. Section 6
+# shows how long it takes.
 
 # %% [markdown] exercise="week1/two_launch_max" part="task"
 # ### Exercise 2: find the largest of a long row in two launches
@@ -388,8 +389,9 @@ print("different results:", len(results(run_two, x, part, y)))
 # Find the largest element of each row, for a few rows of any length, float32. In the first launch,
 # each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
 # column per piece. In the second launch, one block per row computes `y[row]` from the parts. One
-# host function starts both launches. All elements may be negative. Signature: `two_launch_max(x,
-# part, y)`.
+# host function starts both launches. All elements may be negative.
+#
+# Signature: `two_launch_max(x, part, y)`.
 #
 # **Asked**: one block per 1,024 columns of a row, 256 threads per block, 2 launches.
 #
@@ -413,7 +415,6 @@ print("different results:", len(results(run_two, x, part, y)))
 # columns keeps the identity, which is set in the line before its loop.
 #
 # </details>
-
 
 # %% exercise="week1/two_launch_max" part="skeleton"
 # FILL ME IN (roughly 10 lines)
@@ -500,8 +501,8 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 # ## 4. The last block
 #
 # One launch would be enough if the block that ends last added up the parts. No block knows in
-# advance that it will be the last, but a counter tells it afterwards. In Python, for a row of three
-# pieces whose blocks end in some order:
+# advance that it will be the last. A counter tells each block its position afterwards. In Python,
+# for a row of three pieces whose blocks end in some order:
 
 # %%
 values, slot, count = [3.0, 4.0, 5.0], [None, None, None], 0
@@ -565,10 +566,9 @@ for _ in range(2):
 print("different results:", len(results(run_last, x, part, counter, y)))
 
 # %% [markdown]
-# A different block is last in each schedule, but each would add the parts in the order of their
-# slots: the bits are the same. The barrier after the ticket is the only new one. It gives the
-# ticket to all threads. The second sum needs none of its own before it starts, because each call of
-# `sum_of_block` allocates its own 8 words.
+# Any block may be the last, but each would add the parts in the order of their slots: the bits are
+# the same. The barrier after the ticket makes it visible to all threads of the block. The second
+# sum needs no barrier before it starts: each call of `sum_of_block` allocates 8 words of its own.
 #
 # **Predict:** if the last block does not reset the counter, what does the *second* call leave in
 # `y`, which held NaN before it?
@@ -740,8 +740,9 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # Compute the mean of each row, for a few rows of any length, float32. Each block writes the sum of
 # 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch and
 # must be 0 after it. The last block of a row adds up the parts, in an order that does not depend on
-# which block is last. `part` has one column per piece. Signature: `last_block_mean(x, count, part,
-# y)`.
+# which block is last. `part` has one column per piece.
+#
+# Signature: `last_block_mean(x, count, part, y)`.
 #
 # **Asked**: one block per 1,024 columns of a row, 256 threads per block, 1 launch.
 #
@@ -766,7 +767,6 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # the line after its store.
 #
 # </details>
-
 
 # %% exercise="week1/last_block_mean" part="skeleton"
 # FILL ME IN (roughly 10 lines)
@@ -900,8 +900,8 @@ else:
     print("different results:", len(results(run_cluster, x, y)))
 
 # %% [markdown]
-# A cluster needs one launch, and no workspace, counter or fence. But a row gets at most eight
-# blocks (16 on request).
+# A cluster needs one launch, and no workspace, counter or fence. Its limit is eight blocks per row
+# (16 on request).
 
 # %% [markdown] exercise="week1/cluster_sum" part="task"
 # ### Exercise 5: add up a row in a cluster
@@ -909,7 +909,9 @@ else:
 # Add up rows of any length, float32, with clusters. Block `r` of the cluster takes the columns
 # where `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
 # which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
-# 9.0 or later. Signature: `cluster_sum(x, y)`.
+# 9.0 or later.
+#
+# Signature: `cluster_sum(x, y)`.
 #
 # **Asked**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier, at
 # most 2 barriers of the cluster.

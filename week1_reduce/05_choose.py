@@ -14,12 +14,13 @@
 # **You will build** one kernel that covers every kernel of this week, and a rule that picks its
 # constants from the shape.
 # **You will learn** where each way to share a row is the best, how to read a production kernel, and
-# what a compiled reduction depends on. **You need** `00_what_is_the_right_sum` to
-# `04_few_long_rows`. About 50 minutes, and 30 more for the exercises.
+# what a compiled reduction depends on.
+# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`. About 50 minutes, and 30 more for
+# the exercises.
 #
-# `04_few_long_rows` ended with a kernel that took 21.6 µs for one row, where another took 6.8 µs,
-# and was the fastest of all for 64 rows. Callers bring any shape. This notebook is about the
-# choice.
+# `04_few_long_rows` ended with the cluster. It needs 21.6 µs for one row, which the last block adds
+# up in 6.8 µs, yet it is the fastest way for 64 rows. Callers bring any shape. This notebook is
+# about the choice.
 
 # %%
 import inspect
@@ -48,9 +49,9 @@ from forgekit.ops.tile_choice import choose_rows
 # %% [markdown]
 # ## 1. One kernel, three constants
 #
-# Three numbers tell one warp per row, one block per row and a split row apart: how many **threads**
-# of a block share a row, in how many **parts** a row is split over blocks, and how wide a
-# **vector** a thread reads at a time. With these three as compile-time constants, the kernels of
+# Three numbers distinguish one warp per row, one block per row and a split row: how many
+# **threads** of a block share a row, in how many **parts** a row is split over blocks, and how wide
+# a **vector** a thread reads at a time. With these three as compile-time constants, the kernels of
 # this week are one kernel. A block has 256 threads, and so `256 // threads` rows.
 #
 # (The kernel needs rows of whole vectors. `03_bytes_in_flight` has the tails.)
@@ -166,9 +167,9 @@ print(f"{p['thread_efficiency']:.0f} % of the lanes are active")
 print(f"instructions per row: {per_row:.0f}, and {with_8:.1f} with 8 lanes per row")
 
 # %% [markdown]
-# The 85 % flatter this kernel: a lane that adds zeros in a shuffle counts as active. The
-# instructions are more honest. A block pays for its eight warps, its shuffles and its barrier once
-# per row, however short the row is.
+# The 85 % overstate the work: a lane that adds zeros in a shuffle counts as active. The instruction
+# counts show the cost. A block pays for its eight warps, its shuffles and its barrier once per row,
+# however short the row is.
 #
 # `fk.sweep` runs each way at each size. On the virtual GPU it counts; on a GPU it takes times.
 
@@ -185,9 +186,10 @@ swept = fk.sweep(
 swept
 
 # %% [markdown]
-# Counts show neither idle multiprocessors nor the time that a launch takes. So here are the times
-# that an H200 needed for nine shapes of 2²⁵ elements. `crossing_picture` and `percent_table` are
-# helpers of this week; both read the recorded run.
+# For rows of 32, the PTX instructions per byte rise from 3.8 (8 lanes) to 315 (parts). But counts
+# show neither idle multiprocessors nor the time that a launch takes. So here are the times that an
+# H200 needed for nine shapes of 2²⁵ elements. `crossing_picture` and `percent_table` are helpers of
+# this week; both read the recorded run.
 
 # %%
 crossing_picture()
@@ -206,8 +208,8 @@ percent_table("float16")
 #   again.
 # - For `float16` all peaks move to the right: a row of the same length has half the vectors.
 #
-# The choice need not be exact. From 512 to 8,192 columns of `float32`, one warp per row is within 4
-# % of the best of the four.
+# The choice need not be exact. From 512 to 8,192 columns of `float32`, one warp per row reaches at
+# least 96 % of the best of the four.
 
 # %% [markdown] exercise="week1/bad_choice" part="task"
 # ### Exercise 1: say what is wrong with the choice
@@ -456,17 +458,18 @@ fixed_n.against(len(found["static"]))
 print({name: len(keys) for name, keys in found.items()})
 
 # %% [markdown]
-# With N open there is one kernel per *decision*, not one per shape. Does a compiled-in N pay for
-# the other four? Both were recorded for one warp per row, with everything else equal:
+# With N open there is one kernel per *decision*, not one per shape. Is a compiled-in N worth four
+# more kernels? Both were recorded for one warp per row, with everything else equal:
 
 # %%
 percent_table("float32", ("a warp a row", "a warp a row, N static"))
 
 # %% [markdown]
 # If a row is one round of the loop or less, a known N removes the loop and its predicates. At 32
-# columns that saves 15 % of the time, but this shape is for another way. From 512 to 2,048 columns
-# it costs a little. So forgekit leaves N open. It compiles in the decision (threads, rows, loads,
-# vector, cluster, parts), whether rows are whole vectors, and whether they need no predicate.
+# columns that saves 15 % of the time, but another way is better there. From 512 to 2,048 columns a
+# known N costs a little. So forgekit leaves N open. Its kernel depends on the decision (threads,
+# rows, loads, vector, cluster, parts), and on two facts: whether rows are whole vectors, and
+# whether they need a predicate.
 
 # %% [markdown] exercise="week1/reduction_key" part="task"
 # ### Exercise 3: write the key of a reduction

@@ -13,8 +13,9 @@
 #
 # **You will build** twelve kernels in which threads bring results together, each with its launch.
 # **You will learn** to recognise a reduction under another name: counts, variances, histograms,
-# column sums, prefix sums, the best piece of a row. **You need** `00_what_is_the_right_sum` to
-# `04_few_long_rows`; no GPU. About 15 minutes, and 260 more for the exercises.
+# column sums, prefix sums, the best piece of a row.
+# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 260
+# more for the exercises.
 #
 # Each puzzle states the result, draws it small and gives the signature. Indices, predicates,
 # blocks, grid and the exchange between threads are yours. The grade checks values (at awkward
@@ -41,7 +42,9 @@ import forgekit as fk
 # ### Exercise 1: multiply row by row
 #
 # Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`,
-# in float32 and float16, accumulated in float32. Signature: `row_dots(a, b, z)`.
+# in float32 and float16, accumulated in float32.
+#
+# Signature: `row_dots(a, b, z)`.
 #
 # **Asked**: one block per row, 128 threads per block.
 #
@@ -121,8 +124,9 @@ fk.exercise("week1/row_dots").grade(row_dots)
 # ### Exercise 2: count equal elements
 #
 # Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
-# There are any number of rows, of any length. Signature: `count_equal(x, v, y)`; the host function
-# is `count_equal(mX, v: cutlass.Int32, mY)`.
+# There are any number of rows, of any length.
+#
+# Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 #
 # **Asked**: one warp per row.
 #
@@ -204,7 +208,9 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #
 # Find the largest and the second largest element of each row, and write them to `y[m, 0]` and `y[m,
 # 1]`. If the largest element occurs twice, both results are that number. Rows have at least two
-# elements; float32. Signature: `two_largest(x, y)`.
+# elements; float32.
+#
+# Signature: `two_largest(x, y)`.
 #
 # **Asked**: one warp per row.
 #
@@ -388,8 +394,9 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #
 # `x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
 # x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-# `starts` is int32 and has one entry more than there are segments. Signature: `segmented_sums(x,
-# starts, y)`.
+# `starts` is int32 and has one entry more than there are segments.
+#
+# Signature: `segmented_sums(x, starts, y)`.
 #
 # **Asked**: one warp per segment.
 #
@@ -470,7 +477,9 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #
 # `h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8); `h` is int32,
 # (M, 256). Keep the counters in shared memory until the row is finished, then store each counter
-# once. Signature: `histogram(x, h)`.
+# once.
+#
+# Signature: `histogram(x, h)`.
 #
 # **Asked**: one block per row, 256 threads per block, at most 1,024 bytes of shared memory per
 # block, no atomics on global memory.
@@ -551,7 +560,9 @@ fk.exercise("week1/histogram").grade(histogram)
 #
 # `y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 elements fewer than `x`. A block loads the 135
 # elements that it needs into shared memory, each once, and adds up its windows from there. float32,
-# any length from 8. Signature: `window_sum(x, y)`.
+# any length from 8.
+#
+# Signature: `window_sum(x, y)`.
 #
 # **Asked**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per block.
 #
@@ -656,7 +667,9 @@ print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the 
 # Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices, any M and N, in float32, float16 and
 # bfloat16, accumulated in float32. A warp reads 32 neighbours of one row, and the eight warps of a
 # block share the rows. At the end the eight sums of each column meet in shared memory. Write the
-# whole kernel. Signature: `tile_columns(x, y)`.
+# whole kernel.
+#
+# Signature: `tile_columns(x, y)`.
 #
 # **Asked**: one block per 32 columns, 256 threads per block.
 #
@@ -745,7 +758,9 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 # A contiguous matrix has few columns, 1 to 32, and any height M. Write the first of two launches:
 # row p of `y` gets the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉ rows.
 # All warps of a block read neighbours, whatever the number of columns. Types are float32 and
-# float16, accumulated in float32. Write the whole kernel. Signature: `few_columns(x, y)`.
+# float16, accumulated in float32. Write the whole kernel.
+#
+# Signature: `few_columns(x, y)`.
 #
 # **Asked**: one block per 256 rows, 256 threads per block.
 #
@@ -834,7 +849,9 @@ fk.exercise("week1/few_columns").grade(few_columns)
 #
 # Compute the *inclusive prefix sum* of rows of 256 float32 elements: `y[m, i] = x[m, 0] + … + x[m,
 # i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their totals
-# through shared memory. Signature: `block_prefix(x, y)`.
+# through shared memory.
+#
+# Signature: `block_prefix(x, y)`.
 #
 # **Asked**: one block per row, 256 threads per block.
 #
@@ -919,7 +936,9 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 # ### Exercise 11: compute prefix sums of rows of any length
 #
 # Compute the inclusive prefix sum of float32 rows of any length. A warp goes through its row in
-# pieces of 32 and carries the sum of all earlier pieces. Signature: `row_prefix(x, y)`.
+# pieces of 32 and carries the sum of all earlier pieces.
+#
+# Signature: `row_prefix(x, y)`.
 #
 # **Asked**: one warp per row.
 #
@@ -1006,7 +1025,9 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 #
 # Find the largest sum of neighbours in each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows
 # have any length; float32. Describe a piece of a row by four numbers: its sum, and the largest sum
-# of a beginning, of an end, and of any piece of it. Signature: `max_subarray(x, y)`.
+# of a beginning, of an end, and of any piece of it.
+#
+# Signature: `max_subarray(x, y)`.
 #
 # **Asked**: one warp per row.
 #

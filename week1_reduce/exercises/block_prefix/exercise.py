@@ -20,7 +20,9 @@ EXERCISE = puzzle(
     task="""
 Compute the *inclusive prefix sum* of rows of 256 float32 elements: `y[m, i] = x[m, 0] + … + x[m,
 i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their totals
-through shared memory. Signature: `block_prefix(x, y)`.
+through shared memory.
+
+Signature: `block_prefix(x, y)`.
 """,
     hints=(
         "`cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane i − d. Five "

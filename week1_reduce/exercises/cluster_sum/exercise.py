@@ -18,7 +18,9 @@ EXERCISE = puzzle(
 Add up rows of any length, float32, with clusters. Block `r` of the cluster takes the columns
 where `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
 which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
-9.0 or later. Signature: `cluster_sum(x, y)`.
+9.0 or later.
+
+Signature: `cluster_sum(x, y)`.
 """,
     hints=(
         "The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`. So the x index of a block is its "

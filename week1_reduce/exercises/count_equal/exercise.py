@@ -17,8 +17,9 @@ EXERCISE = puzzle(
     title="count equal elements",
     task="""
 Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
-There are any number of rows, of any length. Signature: `count_equal(x, v, y)`; the host function
-is `count_equal(mX, v: cutlass.Int32, mY)`.
+There are any number of rows, of any length.
+
+Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 """,
     hints=(
         "Counting is an integer sum of ones and zeros.",

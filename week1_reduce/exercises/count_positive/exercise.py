@@ -19,8 +19,9 @@ EXERCISE = puzzle(
     task="""
 `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have any
 length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`. `y`
-holds arbitrary values at first, so a separate launch sets it to 0. Signature: `count_positive(x,
-y)`.
+holds arbitrary values at first, so a separate launch sets it to 0.
+
+Signature: `count_positive(x, y)`.
 """,
     hints=(
         "Write two kernels and one host function. Which kernel writes `y` with a plain store?",

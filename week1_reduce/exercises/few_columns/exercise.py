@@ -20,7 +20,9 @@ EXERCISE = puzzle(
 A contiguous matrix has few columns, 1 to 32, and any height M. Write the first of two launches:
 row p of `y` gets the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉ rows.
 All warps of a block read neighbours, whatever the number of columns. Types are float32 and
-float16, accumulated in float32. Write the whole kernel. Signature: `few_columns(x, y)`.
+float16, accumulated in float32. Write the whole kernel.
+
+Signature: `few_columns(x, y)`.
 """,
     hints=(
         "In memory, a part is one strip of 256 · N numbers. Ignore the rows: number k of the "

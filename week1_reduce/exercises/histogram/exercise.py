@@ -14,7 +14,9 @@ EXERCISE = puzzle(
     task="""
 `h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8); `h` is int32,
 (M, 256). Keep the counters in shared memory until the row is finished, then store each counter
-once. Signature: `histogram(x, h)`.
+once.
+
+Signature: `histogram(x, h)`.
 """,
     hints=(
         "There are three phases: clear the counters, count the row, store the counters. What "

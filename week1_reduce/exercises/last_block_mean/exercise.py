@@ -20,8 +20,9 @@ EXERCISE = puzzle(
 Compute the mean of each row, for a few rows of any length, float32. Each block writes the sum of
 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch and
 must be 0 after it. The last block of a row adds up the parts, in an order that does not depend on
-which block is last. `part` has one column per piece. Signature: `last_block_mean(x, count, part,
-y)`.
+which block is last. `part` has one column per piece.
+
+Signature: `last_block_mean(x, count, part, y)`.
 """,
     hints=(
         "Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the number "

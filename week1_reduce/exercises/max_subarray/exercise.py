@@ -24,7 +24,9 @@ EXERCISE = puzzle(
     task="""
 Find the largest sum of neighbours in each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows
 have any length; float32. Describe a piece of a row by four numbers: its sum, and the largest sum
-of a beginning, of an end, and of any piece of it. Signature: `max_subarray(x, y)`.
+of a beginning, of an end, and of any piece of it.
+
+Signature: `max_subarray(x, y)`.
 """,
     hints=(
         "Merge two neighbouring pieces: the best of both is the best of the left, the best of the "

@@ -17,7 +17,9 @@ EXERCISE = puzzle(
     title="multiply row by row",
     task="""
 Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`,
-in float32 and float16, accumulated in float32. Signature: `row_dots(a, b, z)`.
+in float32 and float16, accumulated in float32.
+
+Signature: `row_dots(a, b, z)`.
 """,
     hints=(
         "Once each thread has its share in a register, the rest is a row sum as you know it.",

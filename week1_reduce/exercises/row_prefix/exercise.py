@@ -14,7 +14,9 @@ EXERCISE = puzzle(
     title="compute prefix sums of rows of any length",
     task="""
 Compute the inclusive prefix sum of float32 rows of any length. A warp goes through its row in
-pieces of 32 and carries the sum of all earlier pieces. Signature: `row_prefix(x, y)`.
+pieces of 32 and carries the sum of all earlier pieces.
+
+Signature: `row_prefix(x, y)`.
 """,
     hints=(
         "One piece is a prefix sum with `shuffle_sync_up`. The pieces to its left contribute one "

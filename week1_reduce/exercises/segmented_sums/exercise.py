@@ -25,8 +25,9 @@ EXERCISE = puzzle(
     task="""
 `x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
 x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-`starts` is int32 and has one entry more than there are segments. Signature: `segmented_sums(x,
-starts, y)`.
+`starts` is int32 and has one entry more than there are segments.
+
+Signature: `segmented_sums(x, starts, y)`.
 """,
     hints=(
         "This is one warp per row, with a start and an end that come from memory.",

@@ -10,7 +10,9 @@ EXERCISE = puzzle(
 Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices, any M and N, in float32, float16 and
 bfloat16, accumulated in float32. A warp reads 32 neighbours of one row, and the eight warps of a
 block share the rows. At the end the eight sums of each column meet in shared memory. Write the
-whole kernel. Signature: `tile_columns(x, y)`.
+whole kernel.
+
+Signature: `tile_columns(x, y)`.
 """,
     hints=(
         "Give each thread two numbers: its column among 32 and its warp among 8. Which of them is "

@@ -17,7 +17,9 @@ EXERCISE = puzzle(
     task="""
 Find the largest and the second largest element of each row, and write them to `y[m, 0]` and `y[m,
 1]`. If the largest element occurs twice, both results are that number. Rows have at least two
-elements; float32. Signature: `two_largest(x, y)`.
+elements; float32.
+
+Signature: `two_largest(x, y)`.
 """,
     hints=(
         "What does a lane have to remember of the elements that it has seen?",

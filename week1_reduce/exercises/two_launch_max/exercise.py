@@ -18,8 +18,9 @@ EXERCISE = puzzle(
 Find the largest element of each row, for a few rows of any length, float32. In the first launch,
 each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
 column per piece. In the second launch, one block per row computes `y[row]` from the parts. One
-host function starts both launches. All elements may be negative. Signature: `two_launch_max(x,
-part, y)`.
+host function starts both launches. All elements may be negative.
+
+Signature: `two_launch_max(x, part, y)`.
 """,
     hints=(
         "Write two kernels, and two `.launch(...)` calls in one host function. The second kernel "

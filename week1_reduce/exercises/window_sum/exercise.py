@@ -9,7 +9,9 @@ EXERCISE = puzzle(
     task="""
 `y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 elements fewer than `x`. A block loads the 135
 elements that it needs into shared memory, each once, and adds up its windows from there. float32,
-any length from 8. Signature: `window_sum(x, y)`.
+any length from 8.
+
+Signature: `window_sum(x, y)`.
 """,
     hints=(
         "128 windows span 128 + 7 elements. Which threads load the last seven?",
