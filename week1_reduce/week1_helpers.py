@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import cutlass.cute as cute
@@ -12,10 +13,12 @@ import numpy as np
 import torch
 from cutlass import Float32
 from IPython.utils.capture import capture_output
+from matplotlib.patches import Rectangle
 
 import forgekit as fk
 from forgekit.benching.recorded import Recorded, recorded
-from forgekit.viz.palette import NOTE, UNTOUCHED, WRONG, thread_colour
+from forgekit.compiling.replay import run_again
+from forgekit.viz.palette import INK, NOTE, UNTOUCHED, WRONG, thread_colour
 from forgekit.viz.timing.style import SERIES
 
 ON_CELL = "#101114"  # text on cells, which are light on every page
@@ -388,3 +391,234 @@ def little_picture(
 
 
 # -- w1b ---
+
+
+# -- what repeats, and what is timed with memory of its own ---------------------------------------
+def results(run: Any, *args: torch.Tensor) -> set[float]:
+    """Return the different values of y[0] that 20 adversarial schedules lead to; y is the last of
+    `args`. Each schedule runs on copies and takes the blocks in an order of its own.
+    """
+    seeds = range(20)
+    return {run_again(run, args, schedule="adversarial", seed=s)[-1][0].item() for s in seeds}
+
+
+class WithWorkspace:
+    """A host function of (x, workspace…, y) that can be timed as a function of x and y."""
+
+    def __init__(self, fn: Any, workspace: Callable[[torch.Tensor], Sequence[torch.Tensor]]):
+        self.fn, self.workspace = fn, workspace
+
+    def calls(self, x: torch.Tensor, y: torch.Tensor) -> Callable[[], Any]:
+        args = (*self.workspace(x), y)
+        return partial(fk.compile(self.fn, *whole_vectors(x, *args)), x, *args)
+
+
+def choice_steps(sum_rows: Any, in_two_launches: Any) -> dict[str, Any]:
+    """Return what was timed for `05_choose`, by the recorded names: the four ways, one of them also
+    with N compiled in, and forgekit's own choice.
+    """
+    from forgekit.ops.calls import Call
+    from forgekit.ops.reductions import launcher
+
+    def up_to(most: int, specs: Any) -> Any:
+        """Refuse rows of more than `most` elements: few lanes take too long for them."""
+
+        def checked(x: torch.Tensor, y: torch.Tensor) -> Any:
+            if x.shape[1] > most:
+                raise ValueError(f"rows of more than {most} elements")
+            return specs(x, y)
+
+        return checked
+
+    def static_n(x: torch.Tensor, y: torch.Tensor) -> list[Any]:
+        return [fk.spec(x, static=[1]), y]
+
+    def two_launches(x: torch.Tensor, y: torch.Tensor) -> None:
+        in_two_launches(x, y)(x, y)
+
+    def library(x: torch.Tensor, y: torch.Tensor) -> None:
+        launcher(Call.of("reduce_sum", x, arch=None if x.is_cuda else fk.target.arch))(x, y)
+
+    two_launches.calls = lambda x, y: partial(in_two_launches(x, y), x, y)
+    library.calls = lambda x, y: partial(library, x, y)
+    return {
+        "8 lanes a row": (sum_rows(8), up_to(131_072, whole_vectors)),
+        "a warp a row": (sum_rows(32), up_to(524_288, whole_vectors)),
+        "a warp a row, N static": (sum_rows(32), up_to(524_288, static_n)),
+        "a block a row": (sum_rows(256), whole_vectors),
+        "parts, two launches": two_launches,
+        "forgekit": library,
+    }
+
+
+# -- 05_choose: its recorded run ------------------------------------------------------------------
+SHORT = {"8 lanes a row": "8 lanes", "a warp a row": "warp", "a block a row": "block",
+         "parts, two launches": "parts", "a warp a row, N static": "N static",
+         "torch": "torch.sum", "best": "best of 4", "forgekit": "forgekit"}  # fmt: skip
+FOUR = tuple(SHORT)[:4]
+
+
+def percent_table(dtype: str, steps: Sequence[str] = FOUR) -> None:
+    """Print the percent of a copy's GB/s that each step reached, a line per recorded shape; "best"
+    is the best of the four ways.
+    """
+    run = recorded_part("05_choose", dtypes=(dtype,))
+    known = {(row.step, row.shape): run.percent(row) for row in run.rows}
+    print(f"{dtype + ', % of a copy':>22}", *(f"{SHORT[step]:>10}" for step in steps))
+    for m, n in dict.fromkeys(row.shape for row in run.rows):
+        known["best", (m, n)] = max(known.get((step, (m, n)), 0) for step in FOUR)
+        found = (known.get((step, (m, n))) for step in steps)
+        cells = (f"{'–' if p is None else format(p, '.0f'):>10}" for p in found)
+        print(f"{f'{m:,} × {n:,}':>22}", *cells)
+
+
+def crossing_picture() -> None:
+    """Draw how fast each recorded way adds up 2²⁵ elements, over the length of a row."""
+    run = recorded_part("05_choose")
+    ways = (*FOUR, "forgekit")
+    points = {(step, dtype): sorted((row.shape[1], run.percent(row)) for row in run.rows
+                                    if (row.step, row.dtype) == (step, dtype))
+              for step in ways for dtype in ("float32", "float16")}  # fmt: skip
+    alt = "; ".join(
+        f"{dtype}, {SHORT[step]}: at best {max(p for _, p in of):.0f} % at "
+        f"{max(of, key=lambda point: point[1])[0]:,} columns, at the ends {of[0][1]:.0f} % and "
+        f"{of[-1][1]:.0f} %" for (step, dtype), of in points.items())  # fmt: skip
+    note = "Percent of a copy's GB/s, over the columns of a row; 2²⁵ elements in all; H200."
+    with fk.figure("Each way is good for some shapes only", alt + ".",
+                   height=3, panels=2, note=note) as panels:  # fmt: skip
+        for axes, dtype in zip(panels, ("float32", "float16"), strict=True):
+            for k, step in enumerate(ways):
+                line = {"color": SERIES[k], "marker": "osD^"[k]} if k < 4 else {
+                    "color": UNTOUCHED, "ls": ":", "lw": 2.5}  # fmt: skip
+                axes.semilogx(*zip(*points[step, dtype], strict=True), base=2, label=SHORT[step],
+                              **line)  # fmt: skip
+            axes.set(title=dtype, ylim=(0, 128), yticks=range(0, 101, 20))
+            lengths = [n for n, _ in points["forgekit", dtype]][::2]
+            axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
+            axes.legend(loc="upper left", ncols=3)
+
+
+# -- 04_few_long_rows: pictures -------------------------------------------------------------------
+def _box(axes: Any, x: float, y: float, width: float, height: float, colour: str, text: str = "",
+         **style: Any) -> None:  # fmt: skip
+    """Draw a box whose lower left corner is at (x, y), with text in its middle."""
+    axes.add_patch(Rectangle((x, y), width, height, **{"facecolor": colour, **style}))
+    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", color=ON_CELL)
+
+
+def _bare(axes: Any) -> None:
+    """Leave nothing of the axes but what is drawn."""
+    axes.set_axis_off()
+    axes.margins(0.01)
+    axes.autoscale_view()
+
+
+def pieces_picture(columns: int = 40_000, loads: int = 4, threads: int = 256) -> None:
+    """Draw a float32 row cut into the pieces of its blocks, and one piece cut into its loads."""
+    piece = loads * threads * 4
+    pieces = -(-columns // piece)
+    rest = columns - (pieces - 1) * piece
+    title = f"A row of {columns:,} float32 is {pieces} pieces, one per block"
+    alt = (f"The row as a bar of {pieces} boxes, blocks 0 to {pieces - 1}, of {piece:,} elements "
+           f"each, the last of {rest:,}. Piece 3 enlarged: {loads} loads, in each of which "
+           f"{threads} threads read 16 bytes.")  # fmt: skip
+    with fk.figure(title, alt, height=1.5) as axes:
+        for k in range(pieces):
+            width = min(piece, columns - k * piece)
+            _box(axes, k * piece, 1.6, 0.97 * width, 0.7, "#8FC1E3", f"block {k}" if k in
+                 (0, 3, pieces - 1) else str(k))  # fmt: skip
+        for x, below in ((3 * piece, 0), (3.97 * piece, columns)):
+            axes.plot([x, below], [1.57, 0.9], color=UNTOUCHED, lw=0.8)
+        for k in range(loads):
+            wide = columns / loads
+            _box(axes, k * wide, 0.2, 0.985 * wide, 0.65, "#8FC1E3",
+                 f"load {k}: {threads} threads × 16 bytes")  # fmt: skip
+        axes.text(0, 2.42, f"{piece:,} elements per block, {rest:,} in the last one")
+        _bare(axes)
+
+
+_ENDS = (2.9, 3.9, 2.4, 3.4)  # of blocks 0 to 3, in time
+_MEETINGS = {
+    "atomics": ("3 launches", "one sum in memory"),
+    "two launches": ("2 launches", "a slot per part"),
+    "last block": ("1 launch", "slots and a counter"),
+    "cluster": ("1 launch", "block 0's shared memory"),
+}
+
+
+def meeting_picture() -> None:
+    """Draw four ways in which four blocks bring their parts of a row together, over time."""
+    alt = ("Time runs to the right; four blocks end in the order 2, 0, 3, 1. Atomics: between a "
+           "launch that clears and one that converts, each block adds to one sum. Two launches: "
+           "each block stores in a slot, and a second launch adds up the slots. Last block: the "
+           "same slots, and block 1, which counted last, adds them up in the same launch. Cluster: "
+           "blocks store in block 0's shared memory; it waits for all and adds up.")  # fmt: skip
+    note = "Blue: a block at work. Grey: memory. Dotted: a launch ends, and the next one begins."
+    with fk.figure("Four ways to meet", alt, height=4.3, note=note) as axes:
+        for row, (name, (launches, place)) in enumerate(_MEETINGS.items()):
+            y = -1.55 * row
+            axes.text(-2.3, y + 0.75, name, fontweight="bold", color=INK)
+            axes.text(-2.3, y + 0.45, launches)
+            axes.text(5.4, y - 0.22, place, ha="center")
+            _meeting(axes, y, name)
+        _bare(axes)
+
+
+def _meeting(axes: Any, y: float, name: str) -> None:
+    """Draw one row of `meeting_picture`, whose lowest bar is at y."""
+    blue, grey, first = "#8FC1E3", "#C9CDD3", 0.9
+    one_slot = name == "atomics"
+    for block, end in enumerate(_ENDS):
+        at = y + 0.27 * (3 - block)
+        _box(axes, first, at, end - first, 0.22, blue, f"block {block}")
+        target = y + 0.5 if one_slot else at + 0.11
+        axes.annotate("", (4.75, target), (end, at + 0.11),
+                      arrowprops={"arrowstyle": "->", "color": UNTOUCHED, "lw": 1})  # fmt: skip
+        if not one_slot:
+            _box(axes, 4.8, at, 1.2, 0.22, blue if name == "cluster" else grey, f"part {block}")
+    if one_slot:
+        _box(axes, 4.8, y + 0.37, 1.2, 0.26, grey, "sum")
+    last, words = {"atomics": (0, "convert"), "two launches": (3, "a block adds up"),
+                   "last block": (2, "ticket 3: adds up"),
+                   "cluster": (3, "block 0 adds up")}[name]  # fmt: skip
+    centre = y + (0.39 if one_slot else 0.27 * last)
+    _box(axes, 6.6, centre, 1.7, 0.22, blue, words)
+    axes.annotate("", (9.0, centre + 0.11), (8.3, centre + 0.11),
+                  arrowprops={"arrowstyle": "->", "color": UNTOUCHED, "lw": 1})  # fmt: skip
+    _box(axes, 9.05, centre, 0.5, 0.22, grey, "y")
+    edges = {"atomics": (0.65, 6.3), "two launches": (6.3,)}.get(name, ())
+    axes.vlines(edges, y - 0.05, y + 1.1, colors=UNTOUCHED, ls=":", lw=1.2)
+    if one_slot:
+        _box(axes, -0.3, y + 0.39, 0.75, 0.22, blue, "clear")
+    if name == "cluster":  # all have started; all have stored
+        axes.vlines((6.3,), y - 0.05, y + 1.1, colors=UNTOUCHED, ls="-", lw=1.2)
+        axes.text(6.4, y + 0.35, "barrier of the cluster")
+    if name == "last block":
+        for block, ticket in enumerate((1, 3, 0, 2)):
+            axes.text(6.1, y + 0.27 * (3 - block) + 0.05, f"ticket {ticket}" if block != 1 else "")
+
+
+# -- 05_choose: pictures --------------------------------------------------------------------------
+def unaligned_picture(start: int = 2, columns: int = 19) -> None:
+    """Draw which lane reads which element of a float32 row that begins `start` elements after a
+    multiple of 16 bytes: whole vectors, and the elements outside of them.
+    """
+    prefix = -start % 4
+    tail, whole = (columns - prefix) % 4, (columns - prefix) // 4
+    alt = (f"A row of {columns} elements: {prefix} before the first multiple of 16 bytes, read one "
+           f"by one by lanes 0 to {prefix - 1}; {whole} whole vectors, a load each, lanes 0 to "
+           f"{whole - 1}; {tail} at the end, read one by one from lane 4 on.")  # fmt: skip
+    title = "A row that begins anywhere: whole vectors, and single elements at its ends"
+    singles = [(k, k) for k in range(prefix)]
+    singles += [(columns - tail + k, 4 + k) for k in range(tail)]
+    with fk.figure(title, alt, height=0.95) as axes:
+        for k, lane in singles:
+            _box(axes, start + k, 0.3, 0.94, 0.6, thread_colour(lane, 8), str(lane))
+        for lane in range(whole):
+            _box(axes, start + prefix + 4 * lane, 0.3, 3.94, 0.6, thread_colour(lane, 8),
+                 f"lane {lane}: 16 bytes")  # fmt: skip
+        for x in (start + prefix / 2, start + columns - tail / 2):
+            axes.text(x, 0.08, "one by one", ha="center", va="center")
+        axes.vlines(range(0, start + columns + 3, 4), 0.2, 1.0, colors=UNTOUCHED, ls=":", lw=0.9)
+        axes.text(0, 1.12, "dotted: multiples of 16 bytes")
+        _bare(axes)
