@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from forgebook import benchmarks, glossary, reference
-from forgebook.course import Notebook, anchor, notebooks, week_titles
+from forgebook.course import ROOT, Notebook, anchor, notebooks, week_titles
 
 __all__ = ["addressed", "filled", "is_made"]
 
@@ -101,9 +101,15 @@ def _playground(_: str) -> str:
     return f"```{{raw}} html\n{playground_html(data, matrix, words)}\n```"
 
 
+def _film(_: str) -> str:
+    """The film of two transposes, as `make_pictures.py` has recorded it."""
+    return f"```{{raw}} html\n{(ROOT / 'book/pictures/film.html').read_text('utf-8')}\n```"
+
+
 _MAKERS: dict[str, Callable[[str], str]] = {
     "benchmarks": benchmarks.made,
     "exercises": _exercises,
+    "film": _film,
     "glossary": lambda _: "",
     "playground": _playground,
     "reference": reference.made,
