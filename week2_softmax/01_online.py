@@ -49,6 +49,7 @@ from week2_helpers import (
 import forgekit as fk
 from forgekit.benching.recorded import recorded
 from forgekit.profiling.gpus import gpu_named
+from forgekit.viz.ideas import online_softmax
 
 # %% [markdown]
 # ## 1. Correct a sum after the fact
@@ -93,11 +94,13 @@ new_maxima = fk.predict("new maxima among 1,000, on average", None)
 many = fk.randn(200, 1000, device="virtual")
 so_far = many.cummax(1).values
 new_maxima.against(round(1 + (so_far[:, 1:] > so_far[:, :-1]).sum().item() / 200, 1), expected=7.5)
+online_softmax(many[3, :24])
 
 # %% [markdown]
 # The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5;
 # the average of these 200 rows is close to it. The sum is hardly ever rescaled. Remember that when
-# you test it.
+# you test it. The picture shows the first 24 elements of one row: drag a point and watch the
+# factors.
 #
 # ## 2. Two numbers for a part of a row
 #

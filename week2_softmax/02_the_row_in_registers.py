@@ -60,6 +60,7 @@ from week2_helpers import (
 )
 
 import forgekit as fk
+from forgekit.viz.ideas import fill_multiprocessor
 
 # %% [markdown]
 # ## 1. Read twice
@@ -877,10 +878,14 @@ title, note = (
 alt = "; ".join(f"rows of {label}, {blocks} blocks" for label, (blocks, _, _) in room.items())
 with fk.figure(title, alt, height=2.2, note=f"{note} Hatched: free registers.") as axes:
     draw_sm(axes, room, 65536, "registers; blocks of four rows")
+fill_multiprocessor(threads=128, registers=154)  # rows of 4,096
 
 # %% [markdown]
-# Rows of 8,192 spill, and long before that few warps are left. One warp per row suits rows of up to
-# some thousand elements. A longer row needs more threads with fewer elements each. How many?
+# Rows of 8,192 spill, and long before that few warps are left. In the second picture, change the
+# registers or the threads per block, and see which resource is full first.
+#
+# One warp per row suits rows of up to some thousand elements. A longer row needs more threads with
+# fewer elements each. How many?
 
 # %% [markdown] exercise="week2/threads_for" part="task"
 # ### Exercise 5: choose the threads of a row
