@@ -15,7 +15,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import Float32
-from cutlass.cute.nvgpu import CopyUniversalOp
+from cutlass.cute.nvgpu import CopyUniversalOp, cpasync
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -23,7 +23,7 @@ import forgekit as fk
 from forgekit.benching.recorded import Recorded, recorded
 from forgekit.checking.compare import compare
 from forgekit.profiling.multiprocessor import MULTIPROCESSORS
-from forgekit.viz.palette import NOTE, PAPER, UNTOUCHED, mix, offset_colour
+from forgekit.viz.palette import NOTE, NOTHING, PAPER, UNTOUCHED, block_colour, mix, offset_colour
 from forgekit.viz.timing.style import INK, SERIES, TEXT
 
 LOG2_E = math.log2(math.e)
@@ -559,6 +559,389 @@ def draw_per_thread(axes: Axes, times: Recorded) -> None:
 
 
 # -- w2b ---
+THREADS = 256  # of a block in 03
+CELL_INK = "#17191D"  # text on coloured cells, dark on both pages
+
+
+@cute.jit
+def absorb(m: Float32, s: Float32, x: cute.TensorSSA):
+    """Return the pair of a thread after it has absorbed the vector x."""
+    m_new = cute.arch.fmax(m, largest(x))
+    shift = finite(m_new)
+    return m_new, s * exp(m - shift) + total(exp(x - shift))
+
+
+@cute.jit
+def merged_parts(sPart: cute.Tensor):
+    """Return the pair of a row, in every lane, from those of its warps: sPart (2,parts)."""
+    parts = cutlass.const_expr(sPart.shape[1])
+    m, s = -Float32.inf, Float32(0.0)
+    for k in cutlass.range_constexpr((parts + 31) // 32):
+        part = k * 32 + cute.arch.lane_idx()
+        if part < parts:
+            m_new = cute.arch.fmax(m, sPart[0, part])
+            shift = finite(m_new)
+            s = s * exp(m - shift) + sPart[1, part] * exp(sPart[0, part] - shift)
+            m = m_new
+    return merged_lanes(m, s)
+
+
+@cute.jit
+def merged_block(m: Float32, s: Float32, sPart: cute.Tensor):
+    """Return the pair of the block, in every thread; sPart (2,warps) is for the exchange."""
+    m, s = merged_lanes(m, s)
+    warp = cute.arch.warp_idx()
+    if cute.arch.lane_idx() == 0:
+        sPart[0, warp], sPart[1, warp] = m, s
+    cute.arch.sync_threads()
+    return merged_parts(sPart)
+
+
+@cute.kernel
+def single_pass_kernel(mX: cute.Tensor, mY: cute.Tensor, loads: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sPart = smem.allocate_tensor(Float32, cute.make_layout((2, THREADS // 32)), 8)
+    gX, gY = vectors_of(mX[row, None]), vectors_of(mY[row, None])  # ((Vec),(Rest))
+    rX = cute.make_rmem_tensor((gX.shape[0][0], loads), mX.element_type)  # (Vec,loads)
+    rX.fill(-mX.element_type.inf)
+    for k in cutlass.range_constexpr(loads):
+        if k * THREADS + tidx < cute.size(gX, mode=[1]):
+            cute.autovec_copy(gX[None, k * THREADS + tidx], rX[None, k])
+    m, s = absorb(-Float32.inf, Float32(0.0), rX.load().to(Float32))
+    m, s = merged_block(m, s, sPart)
+    rX.store((exp(rX.load().to(Float32) - m) * (1.0 / s)).to(mX.element_type))
+    for k in cutlass.range_constexpr(loads):
+        if k * THREADS + tidx < cute.size(gX, mode=[1]):
+            cute.autovec_copy(rX[None, k], gY[None, k * THREADS + tidx])
+
+
+@cute.jit
+def single_pass(mX: cute.Tensor, mY: cute.Tensor, loads: cutlass.Constexpr):
+    """Softmax, one block per row, which it keeps in registers: `loads` vectors per thread."""
+    block = (THREADS, 1, 1)
+    single_pass_kernel(mX, mY, loads).launch(grid=(mX.shape[0], 1, 1), block=block)
+
+
+def shared_bytes_of(n: int) -> int:
+    """Return the shared memory of a block of `staged`: n float32 in whole rounds of its threads'
+    vectors, and a pair per warp.
+    """
+    return 16 * THREADS * math.ceil(4 * n / (16 * THREADS)) + 8 * (THREADS // 32)
+
+
+def tried(fn, *extra, size=(3, 8000), dtypes=(torch.float32,), device=None):
+    """Compile a softmax, run it and check it, with one row near 100 and one -inf among the inputs.
+
+    extra: its arguments after x and y. Returns the last dtype's compiled kernel, x and y.
+    """
+    for dtype in dtypes:
+        x, y = (make(*size, dtype=dtype, device=device) for make in (fk.randn, fk.empty))
+        x[-1] += 100
+        x[0, 0] = -torch.inf
+        run = fk.compile(fn, whole(x), whole(y), *extra, device=device)
+        run(x, y)
+        report = compare(y, x.double().softmax(1))
+        assert report.ok, f"{dtype}: {report}"
+    print(f"{run.name} is right in", ", ".join(str(dtype)[6:] for dtype in dtypes))
+    return run, x, y
+
+
+def compiled_for(fn, n, *extra, dtype=torch.float32):
+    """Compile a softmax for rows of n elements, for its registers and spills alone."""
+    row = fk.empty(1, n, dtype=dtype, device="virtual")
+    return fk.compile(fn, whole(row), whole(row), *extra, device="virtual")
+
+
+@cute.kernel
+def streamed_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sX = smem.allocate_tensor(Float32, cute.make_layout((4, 32, buffers)), 16)
+    tXsX = sX[None, lane, None]  # (4,buffers)
+    gX = vectors_of(mX[0, None])  # ((4),(Rest))
+    tiles = cute.size(gX, mode=[1]) // 32
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+    for k in cutlass.range_constexpr(buffers - 1):
+        cute.copy(atom, gX[None, k * 32 + lane], tXsX[None, k])
+        cute.arch.cp_async_commit_group()
+    sum_of_lane = Float32(0.0)
+    for k in cutlass.range(tiles, unroll=1):
+        ahead = k + buffers - 1
+        if ahead < tiles:
+            cute.copy(atom, gX[None, ahead * 32 + lane], tXsX[None, ahead % buffers])
+        cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(buffers - 1)
+        sum_of_lane += total(tXsX[None, k % buffers].load())
+    sum_of_row = cute.arch.warp_reduction(sum_of_lane, operator.add)
+    if lane == 0:
+        mY[0] = sum_of_row
+
+
+@cute.jit
+def streamed_sum(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
+    """Sum of one row, N a multiple of 128, by one warp that streams it through `buffers` tiles."""
+    streamed_sum_kernel(mX, mY, buffers).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+def pipeline(run: Any, *args: torch.Tensor) -> list[tuple[str, int]]:
+    """Return ("copy" or "wait" or "use", tile) in the order in which a warp executes them.
+
+    The k-th `cp_async_wait_group` is for tile k; the first load from shared memory after it is the
+    tile's use.
+    """
+    found: list[tuple[str, int]] = []
+    copies = waits = 0
+    for step in fk.timeline(run, *args).steps:
+        text = step.source.text if step.source is not None else ""
+        if (step.kind, step.does) == ("async copy", "load"):
+            found.append(("copy", copies))
+            copies += 1
+        elif step.kind == "async copy" and "cp_async_wait_group" in text:
+            found.append(("wait", waits))
+            waits += 1
+        elif (step.kind, step.does) == ("shared", "load") and found[-1][0] == "wait":
+            found.append(("use", waits - 1))
+    return found
+
+
+def pipeline_picture(**runs):
+    """Draw when each tile's copy is in flight and when the warp uses it.
+
+    runs: title -> (buffers, steps as `pipeline` returns them).
+    """
+    alt = "; ".join(
+        f"{title.replace('_', ' ')}: " + ", ".join(f"{what} {tile}" for what, tile in steps)
+        for title, (_, steps) in runs.items()
+    )
+    with fk.figure("With two buffers, the next copy is in flight while a tile is used",
+                   f"Steps of one warp, in order. {alt}.", height=0.5 + 0.62 * len(runs),
+                   note="Hatched: a copy in flight. Full: the warp uses the tile. Order, not time: "
+                   "the timelines of two runs.") as axes:  # fmt: skip
+        height, names = 0, {}
+        for title, (buffers, steps) in runs.items():
+            for what, tile in steps:
+                if what != "use":
+                    continue
+                y = height + tile % buffers
+                start, wait, use = (steps.index((w, tile)) for w in ("copy", "wait", "use"))
+                axes.barh(y, wait + 1 - start, left=start, height=0.72, color="none",
+                          edgecolor=NOTE, hatch="////")  # fmt: skip
+                axes.barh(y, 1, left=use, height=0.72, color=NOTE)
+                axes.text(use + 0.5, y, f"{tile}", ha="center", va="center", color=ON_BAR)
+            for k in range(buffers):
+                names[height + k] = (
+                    title.replace("_", " ") if buffers == 1 else f"buffer {k} of {buffers}"
+                )
+            height += buffers + 0.5
+        axes.set_yticks(list(names), list(names.values()))
+        axes.set(xticks=[], xlabel="steps of a warp, in order")
+        axes.grid(False)
+        axes.invert_yaxis()
+
+
+def exchange_picture(mailboxes: torch.Tensor) -> None:
+    """Draw who sent what to whom; mailboxes (blocks,blocks,2): by receiver and sender, of a run."""
+    blocks = len(mailboxes)
+    with fk.figure("Every block writes its pair into the mailbox of every block",
+                   f"{blocks} blocks above, {blocks} mailboxes below, each with {blocks} places; "
+                   "block 1's four arrows end in the second place of each mailbox.", height=2.5,
+                   note=f"Values from the run; each mbarrier counted {8 * blocks} bytes."
+                   ) as axes:  # fmt: skip
+        for block in range(blocks):
+            left = block * (blocks + 1)
+            axes.add_patch(Rectangle((left + 0.5, 3), blocks - 1, 0.8, color=block_colour(block)))
+            axes.text(
+                left + blocks / 2, 3.4, f"block {block}", ha="center", va="center", color=CELL_INK
+            )
+            for sender in range(blocks):
+                place = Rectangle((left + sender, 0), 0.94, 0.8, color=block_colour(sender))
+                axes.add_patch(place)
+                pair = ", ".join(str(v) for v in mailboxes[block][sender].tolist())
+                axes.text(left + sender + 0.47, 0.4, pair, ha="center", va="center", color=CELL_INK)
+                start = (sender * (blocks + 1) + blocks / 2, 2.95)
+                style = (
+                    {"color": NOTE, "lw": 1.6} if sender == 1 else {"color": UNTOUCHED, "lw": 0.5}
+                )
+                axes.annotate("", (left + sender + 0.47, 0.84), start,
+                              arrowprops={"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0,
+                                          **style})  # fmt: skip
+            axes.text(left + blocks / 2, -0.35, f"mailbox of block {block}", ha="center")
+        axes.set(xlim=(-0.3, blocks * (blocks + 1) - 0.7), ylim=(-0.6, 4), xticks=[], yticks=[])
+        axes.grid(False)
+        axes.spines[:].set_visible(False)
+
+
+def fastest_variants(times: Recorded):
+    """Return {(dtype, N): {way: the recorded row of its fastest variant}}."""
+    found = {}
+    for row in times.rows:
+        here = found.setdefault((row.dtype, row.shape[1]), {})
+        name = row.step.split(",")[0]
+        if name not in here or row.ms < here[name].ms:
+            here[name] = row
+    return found
+
+
+def recorded_ways(times: Recorded, dtype: str = "float32"):
+    """Return {N: {way: ms of its fastest variant}} without torch's rows."""
+    return {n: {name: row.ms for name, row in here.items() if name != "torch"}
+            for (of, n), here in fastest_variants(times).items() if of == dtype}  # fmt: skip
+
+
+def percent_table(times: Recorded, lengths: Sequence[int]) -> None:
+    """Print each step's percent of a copy's bandwidth, a column per row length."""
+    print(times.headline)
+    for dtype in ("float32", "bfloat16"):
+        print(f"\n{dtype:<20}" + "".join(f"{n:>10,}" for n in lengths))
+        here = {(r.step, r.shape[1]): f"{times.percent(r):.0f}" for r in times.rows
+                if r.dtype == dtype}  # fmt: skip
+        for step in dict.fromkeys(r.step for r in times.rows):
+            print(f"{step:<20}" + "".join(f"{here.get((step, n), '-'):>10}" for n in lengths))
+
+
+def ways_picture(times: Recorded, lengths: Sequence[int]) -> None:
+    """Draw each way's share of a copy's bandwidth over the row length, one panel per dtype."""
+    best = fastest_variants(times)
+    names = ("single_pass", "staged", "cluster", "streaming", "torch")
+    said = "; ".join(f"{n:,}: " + ", ".join(f"{k} {times.percent(r):.0f}" for k, r in
+                     best["float32", n].items()) for n in lengths)  # fmt: skip
+    with fk.figure("Percent of a copy's bandwidth, by row length", f"Float32, in percent: {said}.",
+                   height=2.8, panels=2, note="Of streaming, the faster variant."
+                   ) as both:  # fmt: skip
+        for axes, dtype in zip(both, ("float32", "bfloat16"), strict=True):
+            for k, name in enumerate(names):
+                rows = [(n, best[dtype, n][name]) for n in lengths if name in best[dtype, n]]
+                looks = {"color": UNTOUCHED, "ls": "--"} if name == "torch" else {
+                    "color": SERIES[k], "marker": "os^D"[k], "ms": 4}  # fmt: skip
+                axes.plot([n for n, _ in rows], [times.percent(r) for _, r in rows], label=name,
+                          **looks)  # fmt: skip
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(lengths, [f"{n >> 10}k" if n < 1 << 20 else "1M" for n in lengths])
+            axes.set(xlabel="elements per row", ylim=(0, 105))
+            axes.set_title(dtype)
+        both[0].legend(loc="lower left")
+
+
+@cute.jit
+def row_sum(value: Float32, warps: cutlass.Constexpr):
+    """Return the sum of a value over the threads of a row, in each of them: four rows per block if
+    `warps` is 1, else a block per row.
+    """
+    value = cute.arch.warp_reduction(value, operator.add)
+    if cutlass.const_expr(warps > 1):
+        tidx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.memory.SmemAllocator()
+        sPart = smem.allocate_tensor(Float32, cute.make_layout(warps), 16)
+        if tidx % 32 == 0:
+            sPart[tidx // 32] = value
+        cute.arch.sync_threads()
+        value = sPart[tidx % warps]
+        value = cute.arch.warp_reduction(value, operator.add, threads_in_group=warps)
+    return value
+
+
+def given(*shape: int, dtype: torch.dtype = torch.float32):
+    """Return dy (M, N), whose mean is about 1, the softmax y of another matrix, and room for dx."""
+    dy, x = (fk.randn(*shape, dtype=dtype, seed=seed) for seed in (0, 1))
+    return dy + 1, (2 * x).softmax(1), fk.empty(*shape, dtype=dtype)
+
+
+def checked_backward(
+    compile: Callable[..., Any], reference: Callable[..., Any], *shapes: tuple[int, int]
+) -> None:
+    """Check `compile(dy, y, dx)` against `reference(dy, y)` for these shapes, in three types.
+
+    Raises AssertionError with the report of the first wrong result.
+    """
+    for dtype in TYPES:
+        for shape in shapes:
+            dy, y, dx = given(*shape, dtype=dtype)
+            compile(dy, y, dx)(dy, y, dx)
+            report = compare(dx, reference(dy, y), atol=1e-6)
+            assert report.ok, f"{shape} {dtype}: {report}"
+    print(f"right in three types: {', '.join(f'{m} × {n:,}' for m, n in shapes)}")
+
+
+def saved_matrices(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> float:
+    """Return what autograd saves of `function(x)`, in matrices as large as x, each counted once."""
+    sizes = {}
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: sizes.update({t.data_ptr(): t.nbytes}) or t, lambda t: t
+    ):
+        function(x)
+    return sum(sizes.values()) / x.nbytes
+
+
+def rows_picture(**rows: torch.Tensor) -> None:
+    """Draw the only row of each tensor (1, N) as bars; name -> tensor."""
+    sums = {name: row.double().sum().item() for name, row in rows.items()}
+    alt = "; ".join(f"{name} adds up to {total:z.4f}" for name, total in sums.items())
+    with fk.figure("One row: dx is small where y is small, and adds up to 0",
+                   f"Bars for {len(rows)} rows. {alt}.", panels=len(rows),
+                   height=1.5) as panels:  # fmt: skip
+        for axes, (name, row) in zip(panels, rows.items(), strict=True):
+            axes.bar(range(row.shape[1]), row[0].double().cpu(), color=NOTE)
+            axes.set_title(f"{name}, sum {sums[name]:z.4f}")
+            axes.set_xticks([])
+
+
+def difference_picture(steps: Sequence[float], errors: Mapping[str, Sequence[float]]) -> None:
+    """Draw the relative error of a central difference over its step; errors: dtype name -> list."""
+    best = {name: steps[found.index(min(found))] for name, found in errors.items()}
+    said = "; ".join(f"{name}: smallest error {min(errors[name]):.0e} at step {step:.0e}"
+                     for name, step in best.items())  # fmt: skip
+    with fk.figure("A step can be too large or too small", f"Two V-shaped curves. {said}.",
+                   height=2.3) as axes:  # fmt: skip
+        for k, (name, found) in enumerate(errors.items()):
+            axes.loglog(steps, found, marker="os"[k], ms=3.5, color=SERIES[k], label=name)
+        axes.set(xlabel="step", ylabel="relative error")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:.0e}")
+        axes.legend()
+
+
+def gradient_picture(costs: Mapping[str, Cost]) -> None:
+    """Draw what is in memory and in a lane's registers during each part of two gradient kernels.
+
+    costs: of runs of `backward` and `backward_vectors`.
+    """
+    parts = {
+        "backward": (("first loop", "rr.", "ee+"), ("butterfly", "...", "..d"),
+                     ("second loop", "rrw", "eed")),
+        "backward_vectors": (("load", "rr.", "aa+"), ("butterfly", "...", "aad"),
+                             ("store", "..w", "aad")),
+    }  # fmt: skip
+    told = {"r": ("read", READ, ON_BAR), "w": ("write", WRITTEN, ON_BAR),
+            "e": ("one", NOTHING, CELL_INK), "+": ("part", NOTHING, CELL_INK),
+            "a": ("all", SERIES[3], CELL_INK), "d": ("dot", SERIES[2], CELL_INK)}  # fmt: skip
+    alt = "; ".join(f"{name}: {costs[name][0]:.0f} matrices read, {costs[name][1]:.0f} written"
+                    for name in parts)  # fmt: skip
+    with fk.figure("Registers that hold the row save the second read", f"{alt}. Only "
+                   "backward_vectors has all of a lane's dy and y in registers.", height=2.2,
+                   panels=2, note="one: one element at a time; all: the lane's share of the row; "
+                   "part: its share of Σ dy·y; dot: all of Σ dy·y."
+                   ) as both:  # fmt: skip
+        for axes, (name, rows) in zip(both, parts.items(), strict=True):
+            places = (0, 1, 2, 3.4, 4.4, 5.4)
+            for y, (words, moved, held) in enumerate(rows):
+                for x, sign in zip(places, moved + held, strict=True):
+                    word, colour, ink = told.get(sign, ("", "none", CELL_INK))
+                    axes.add_patch(Rectangle((x, y), 0.92, 0.86, facecolor=colour,
+                                             edgecolor=UNTOUCHED, linewidth=0.6))  # fmt: skip
+                    axes.text(x + 0.46, y + 0.43, word, ha="center", va="center", color=ink)
+                axes.text(-0.15, y + 0.43, words, ha="right", va="center")
+            for x, word in zip(places, ("dy", "y", "dx", "dy", "y", "dot"), strict=True):
+                axes.text(x + 0.46, -0.2, word, ha="center")
+            axes.text(1.46, -0.75, "memory", ha="center")
+            axes.text(4.86, -0.75, "registers of a lane", ha="center")
+            reads, writes = costs[name][:2]
+            axes.text(1.46, 3.35, f"{reads:.0f} + {writes:.0f} matrices", ha="center")
+            axes.set_title(name)
+            axes.set(xlim=(-1.9, 6.4), ylim=(3.5, -1.1), xticks=[], yticks=[])
+            axes.grid(False)
+            axes.spines[:].set_visible(False)
 
 
 # -- w2c ---
