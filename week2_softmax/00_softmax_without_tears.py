@@ -214,8 +214,8 @@ most.against((equal - equal.max()).exp().sum().item())
 
 # %% [markdown]
 # Only the rounding has changed, and a picture shows how. The difference x − m is rounded to 24
-# digits, so its error grows with |x − m|. The exponential turns that absolute error into a relative
-# one.
+# binary digits, so its error grows with |x − m|. The exponential turns that absolute error into a
+# relative one.
 
 # %% jupyter={"outputs_hidden": true}
 right = row.double().softmax(0)
@@ -231,8 +231,8 @@ with fk.figure("Subtracting the maximum costs digits of tiny weights", alt) as a
 print(f"{words}; the weight there is {right[worst]:.0e}")
 
 # %% [markdown]
-# The weights that lose digits are those that hardly count. That is a good bargain: a few units in
-# the last place of a number near 0, and no row can overflow.
+# The weights that lose digits are those that hardly count. The price is a few units in the last
+# place of a number near 0, and no row can overflow.
 
 # %% [markdown] exercise="week2/which_survive" part="task"
 # ### Exercise 2: say what may be subtracted
@@ -325,7 +325,7 @@ print("its maximum: ", nothing_left.max().item())
 print("minus itself:", (nothing_left - nothing_left.max()).tolist())
 
 # %% [markdown]
-# Where no element may be chosen there are no weights, and torch returns NaN. Every formula that
+# Where every element is masked there are no weights, and torch returns NaN. Every formula that
 # subtracts the maximum does, because −∞ − (−∞) is NaN. This week's kernels are compared with torch,
 # so they must return NaN as well. But the same NaN can appear where it is wrong, when only *part*
 # of a row is masked. The next notebook shows it.
@@ -334,7 +334,7 @@ print("minus itself:", (nothing_left - nothing_left.max()).tolist())
 #
 # ## 4. Without the maximum
 #
-# Now on the GPU, first the plain formula: one warp per row, eight rows per block, as in
+# Now write the kernel, first with the plain formula: one warp per row, eight rows per block, as in
 # `warp_normalise`. `exp` is a helper for `cute.math.exp(x, fastmath=True)`, which uses the
 # **special function unit**: e^x is 2^(x · log₂ e), so it costs a product and one instruction for
 # the power of two, `ex2.approx`.
@@ -521,7 +521,7 @@ run_three = checked(three_passes, 1, 33, 1025)  # hard rows
 #
 # $$\log y_n = x_n - \log \sum e^{x_k}$$
 #
-# The last term, **log-sum-exp**, overflows too, and the cure is the same. The number subtracted
+# The last term, **log-sum-exp**, also overflows, and the cure is the same. The number subtracted
 # inside is added again outside:
 #
 # $$\log \sum e^{x_k} = m + \log \sum e^{x_k - m}$$
@@ -761,7 +761,8 @@ times
 # does not tell which. It does show that bytes are not everything here. For rows of 256,
 # `three_passes` takes as long in `bfloat16` as in `float32`, with half the bytes: a lane loads one
 # element at a time, whether it has four bytes or two. And 2,048 rows are only 2,048 warps, few for
-# this GPU. You know both problems and their cures from week 1. First come the passes.
+# this GPU. You know both problems and their cures from week 1. The next notebook first removes a
+# pass.
 #
 # Your predictions in this notebook, beside the results:
 

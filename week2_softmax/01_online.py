@@ -18,7 +18,7 @@
 # **You need** `00_softmax_without_tears`. About 40 minutes, and 80 more for the exercises.
 #
 # **The bad number: three reads and a write.** The sum has to wait for the maximum, and the maximum
-# is known only at the end of the row. Or so it seems.
+# is known only at the end of the row. This notebook removes the wait.
 
 # %%
 import math
@@ -49,6 +49,7 @@ from week2_helpers import (
 import forgekit as fk
 from forgekit.benching.recorded import recorded
 from forgekit.profiling.gpus import gpu_named
+from forgekit.viz.ideas import online_softmax
 
 # %% [markdown]
 # ## 1. Correct a sum after the fact
@@ -93,11 +94,13 @@ new_maxima = fk.predict("new maxima among 1,000, on average", None)
 many = fk.randn(200, 1000, device="virtual")
 so_far = many.cummax(1).values
 new_maxima.against(round(1 + (so_far[:, 1:] > so_far[:, :-1]).sum().item() / 200, 1), expected=7.5)
+online_softmax(many[3, :24])
 
 # %% [markdown]
 # The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5;
 # the average of these 200 rows is close to it. The sum is hardly ever rescaled. Remember that when
-# you test it.
+# you test it. The picture shows the first 24 elements of one row: drag a point and watch the
+# factors.
 #
 # ## 2. Two numbers for a part of a row
 #
@@ -192,8 +195,8 @@ print("identity, left and right:", merged_pair((-math.inf, 0.0), (3.0, 1.5)), en
 print(merged_pair((3.0, 1.5), (-math.inf, 0.0)))
 
 # %% [markdown]
-# Like a sum, it rounds slightly differently in each tree. Here is the tree of a butterfly for eight
-# elements:
+# The merge, like a sum, rounds slightly differently in each tree. Here is the tree of a butterfly
+# for eight elements:
 
 # %% jupyter={"outputs_hidden": true}
 title = "Each merge rescales the sum with the smaller maximum"
@@ -343,7 +346,7 @@ def online(mX: cute.Tensor, mY: cute.Tensor):
 run_online = checked(online, 1, 5, 33, 1025)
 
 # %% [markdown]
-# It is right for all hard rows of all lengths. This kernel depends on the *order* of the elements,
+# `online` is right for all hard rows of all lengths. It depends on the *order* of the elements,
 # and the hard rows include ascending, descending and masked ones, and rows too short to give each
 # lane an element. Two parts of the loop are easily forgotten.
 #
@@ -926,8 +929,8 @@ fk.predictions()
 #
 # **In practice** kernels mix two kinds of reduction: a thread that holds all its elements takes
 # their maximum first and rescales once, not at each element. Pairs are merged only where data
-# arrive in sequence: parts of a row too long to hold, warps, blocks of a cluster. Put a vector
-# beside s, the sum of values weighted so far, and it is flash attention.
+# arrive in sequence: parts of a row too long to hold, warps, blocks of a cluster. With a vector
+# beside s, the sum of values weighted so far, the pair becomes flash attention.
 #
 # **Further reading:** [Online normalizer calculation for
 # softmax](https://arxiv.org/abs/1805.02867) (M. Milakov and N. Gimelshein), four pages ·

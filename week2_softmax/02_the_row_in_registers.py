@@ -60,12 +60,13 @@ from week2_helpers import (
 )
 
 import forgekit as fk
+from forgekit.viz.ideas import fill_multiprocessor
 
 # %% [markdown]
 # ## 1. Read twice
 #
 # The helpers contain `online`, the kernel of the last notebook with four rows per block instead of
-# eight. `checked` and `cost` are known.
+# eight. You know `checked` and `cost`.
 
 # %%
 x, y = fk.randn(8, 1024), fk.empty(8, 1024)
@@ -148,8 +149,8 @@ with fk.figure("The row is read once", alt, height=1.4) as axes:
 # One read and one write are the minimum. All kernels from here on move these bytes. One compiled
 # kernel serves all rows of up to 32 · `per_lane` elements; it would cut off longer ones.
 #
-# What does an index cost that the compiler does *not* know? Here the loop that stores is an
-# ordinary `range`. The values are right.
+# What does an index cost if the compiler does *not* know it? In the next kernel, the loop that
+# stores is an ordinary `range`. The values are right.
 
 
 # %%
@@ -274,8 +275,8 @@ fk.exercise("week2/short_softmax").grade(short_softmax)
 #
 # **The bad number: 25 instructions per element.** Each element has its own load, store, two
 # predicates and two jumps. The cure is that of `03_bytes_in_flight`: a TV layout with one vector
-# per lane, a tiled copy, one predicate per vector. New is the tile, which is as wide as the row:
-# one `cute.copy` loads all `loads` vectors of a lane, and they stay in registers.
+# per lane, a tiled copy, one predicate per vector. Only the tile is new: it is as wide as the row,
+# so one `cute.copy` loads all `loads` vectors of a lane, and they stay in registers.
 #
 # The kernel gets its arithmetic as a function `step(x, warps)`: x is the thread's part of a row,
 # `warps` the number of warps that share a row, 1 for now.
@@ -574,8 +575,8 @@ of_a_division.against(round(machine[vectors] - machine[reciprocal]))
 # instruction, with *one* rounding at the end. The second term is the same for the whole row. The
 # helper is `fma(x, a, b)`, x · a + b.
 #
-# > **Looks right and is wrong.** Of the next two steps, `mul_sub` says the same as `folded`, and is
-# > easier to read.
+# > **Looks right and is wrong.** Of the next two steps, `mul_sub` has the same formula as
+# > `folded`, and is easier to read.
 #
 # **Predict:** which of the two is right for the hard rows? And for how many of the eight rows is
 # the other wrong? (Where x is around 1,000, x · log₂ e is around 1,443, and `float32` rounds that
@@ -639,7 +640,7 @@ for step in (vectors, reciprocal, mul_sub, folded):
 
 # %% [markdown]
 # `sub`, `mul` and `ex2` have become `fma` and `ex2`; the remaining `mul` belongs to the last line.
-# But more has gone than one instruction: `mad`, `cvt` and `shl` compute addresses. Before, the
+# But more than one instruction has gone: `mad`, `cvt` and `shl` compute addresses. Before, the
 # compiler computed each vector's address from scratch after its predicate; with the FMA it does
 # not. You find such changes by counting, not by reading.
 #
@@ -877,10 +878,14 @@ title, note = (
 alt = "; ".join(f"rows of {label}, {blocks} blocks" for label, (blocks, _, _) in room.items())
 with fk.figure(title, alt, height=2.2, note=f"{note} Hatched: free registers.") as axes:
     draw_sm(axes, room, 65536, "registers; blocks of four rows")
+fill_multiprocessor(threads=128, registers=154)  # rows of 4,096
 
 # %% [markdown]
-# Rows of 8,192 spill, and long before that few warps are left. One warp per row suits rows of up to
-# some thousand elements. A longer row needs more threads with fewer elements each. How many?
+# Rows of 8,192 spill, and long before that few warps are left. In the second picture, change the
+# registers or the threads per block, and see which resource is full first.
+#
+# One warp per row suits rows of up to some thousand elements. A longer row needs more threads with
+# fewer elements each. How many?
 
 # %% [markdown] exercise="week2/threads_for" part="task"
 # ### Exercise 5: choose the threads of a row
@@ -1200,9 +1205,9 @@ times
 #   for rows of 4,096, where an SM has room for few warps.
 # - **The FMA gains nothing in any column.** `reciprocal` already reaches 97 to 99 % of a copy's
 #   speed, so fewer instructions save no time. Keep the FMA for its rounding.
-# - **Nor does the second barrier cost anything.** With rows in registers, `two_exchanges` is as
-#   fast as `single_pass`, and once faster; it has fewer instructions and fewer registers. You will
-#   need (m, s) for rows too long to keep.
+# - **The second barrier costs no time in any column.** With rows in registers, `two_exchanges` is
+#   as fast as `single_pass`, and once faster; it has fewer instructions and fewer registers. You
+#   will need (m, s) for rows too long to keep.
 #
 # How many elements should a thread have?
 

@@ -22,6 +22,7 @@ from matplotlib.patches import Rectangle
 import forgekit as fk
 from forgekit.benching.recorded import Recorded, recorded
 from forgekit.checking.compare import compare
+from forgekit.profiling.multiprocessor import MULTIPROCESSORS
 from forgekit.viz.palette import NOTE, NOTHING, PAPER, UNTOUCHED, block_colour, mix, offset_colour
 from forgekit.viz.timing.style import INK, SERIES, TEXT
 
@@ -342,12 +343,12 @@ def sector_bytes(run: Any, *tensors: torch.Tensor) -> int:
 
 
 def blocks_per_sm(run: Any, threads: int, shared_bytes: int = 0) -> int:
-    """Return how many blocks of `run` fit on an SM of an H200: limited by 2,048 threads, 65,536
-    registers (a thread gets them in eights), and 228 kB of shared memory, 1 kB per block reserved.
+    """Return how many blocks of `run` fit on an SM of an H200, by the rules of `cuda_occupancy.h`.
+
+    threads, shared_bytes: per block.
     """
-    registers = threads * -(-run.registers // 8) * 8
-    shared_kb = math.ceil(shared_bytes / 1024) + 1
-    return min(2048 // threads, 65536 // registers, 228 // shared_kb)
+    limits = MULTIPROCESSORS["sm_90"].limits(threads, run.registers, shared_bytes)
+    return min(limits.values())
 
 
 # -- what a GPU took -------------------------------------------------------------------------------
