@@ -452,9 +452,11 @@ last = x
 for part in ("scale", "mask", "softmax"):
     out = fk.empty(256, 512, device="virtual")
     run = chain((part,), last, mask, out)
+    run(last, mask, 0.125, out)
     operators[part] = sector_bytes(run, last, mask, 0.125, out) / x.nbytes
     last = out
 whole = chain(("scale", "mask", "softmax"), x, mask, y)
+whole(x, mask, 0.125, y)
 fused = sector_bytes(whole, x, mask, 0.125, y) / x.nbytes
 fk.check(y, (x.double() * 0.125 + mask).softmax(1))
 fk.check(last, y)
@@ -838,6 +840,7 @@ whole = chain(("scale", "mask", "softmax"), x, mask, y)
 causal_run = fk.compile(
     fk.exercise("week2/causal_softmax").reference(), x, 0.125, y, device="virtual"
 )
+causal_run(x, 0.125, y)
 totals = {
     "three operators": sum(operators.values()),
     "fused, mask read": sector_bytes(whole, x, mask, 0.125, y) / x.nbytes,

@@ -441,19 +441,17 @@ def show_peers(rates):
     large = {place: r for place, r in rates.items() if place[0] * place[1] >= 2**23}
     if not large:
         return
-    ranges = [
-        f"{name} {min(of):.0f} to {max(of):.0f} percent"
-        for name in PEERS
-        if (of := [r[name] for r in large.values() if name in r])
-    ]
-    title = "A softmax at the speed of a copy"
-    with fk.figure(title, f"{', '.join(ranges)} of a copy's speed.", panels=2) as panels:
+    each = {name: [r[name] for r in large.values() if name in r] for name in PEERS}
+    ranges = {name: f"{min(of):.0f} to {max(of):.0f} %" for name, of in each.items()}
+    title = f"forgekit's softmax: {ranges['forgekit']} of the speed of a copy"
+    alt = f"Of a copy's speed reach {', '.join(f'{name} {of}' for name, of in ranges.items())}."
+    with fk.figure(title, alt, panels=2) as panels:
         for axes, dtype in zip(panels, ("bfloat16", "float32"), strict=True):
             for (name, marker), colour in zip(
                 PEERS.items(), (UNTOUCHED, SERIES[2], SERIES[4], SERIES[0]), strict=True
             ):
-                of = {p[1]: r[name] for p, r in large.items() if p[2] == dtype and name in r}
-                axes.plot(of.keys(), of.values(), marker, color=colour, alpha=0.85, label=name)
+                of = [(p[1], r[name]) for p, r in large.items() if p[2] == dtype and name in r]
+                axes.plot(*zip(*of, strict=True), marker, color=colour, alpha=0.85, label=name)
             axes.set_xscale("log", base=2)
             axes.set_xticks([2**k for k in range(10, 19, 4)], ["1,024", "16,384", "262,144"])
             axes.minorticks_off()
