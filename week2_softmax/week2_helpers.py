@@ -27,7 +27,7 @@ import forgekit as fk
 from forgekit.benching.recorded import Recorded
 from forgekit.checking.compare import compare
 from forgekit.ops.tile_choice import choose_rows
-from forgekit.viz.palette import INK, NOTE, UNTOUCHED, WRONG, block_colour, offset_colour
+from forgekit.viz.palette import NOTE, UNTOUCHED, WRONG, block_colour, offset_colour
 from forgekit.viz.timing.style import SERIES
 
 LOG2_E = math.log2(math.e)
@@ -494,7 +494,7 @@ def show_attention(warps=4, dim=64):
         def box(x, y, width, height, text, colour="none"):
             rim = colour if colour != "none" else UNTOUCHED
             axes.add_patch(Rectangle((x, y), width, height, fc=colour, ec=rim))
-            ink = {} if colour == "none" else {"color": INK}
+            ink = {} if colour == "none" else {"color": "#16191E"}  # dark on dark pages as well
             axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", **ink)
 
         def arrow(start, end):
