@@ -518,3 +518,22 @@ def show_attention(warps=4, dim=64):
             arrow((left + 9.5, 13.5), (57, 4.2))
         box(50, -0.5, 14, 4.5, "o / s")
         axes.text(66, 1.5, f"{dim} numbers, stored once", va="center")
+
+
+def show_both(ptx):
+    """Show kernel -> the PTX counts of its two forms, of tensors and of arrays, as bars."""
+    sums = {name: [sum(c.values()) for c in counts] for name, counts in ptx.items()}
+    words = ", ".join(f"{name} {a} and {b}" for name, (a, b) in sums.items())
+    with fk.figure("Both vocabularies, one program", f"PTX instructions: {words}.") as axes:
+        for form, (label, colour, hatch) in enumerate(
+            (("tensors", SERIES[0], ""), ("arrays", SERIES[3], "///"))
+        ):
+            for k, both in enumerate(sums.values()):
+                y = k + 0.4 * form - 0.2
+                style = {"color": colour, "hatch": hatch, "edgecolor": "white"}
+                axes.barh(y, both[form], 0.36, label=label if not k else None, **style)
+                axes.text(both[form] + 2, y, str(both[form]), va="center")
+        axes.set_yticks(range(len(sums)), sums)
+        axes.set(xlabel="instructions in the PTX")
+        axes.legend(ncols=2, loc="upper left", bbox_to_anchor=(0, -0.2))
+        axes.invert_yaxis()
