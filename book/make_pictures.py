@@ -5,25 +5,37 @@ profile_light.svg, profile_dark.svg: both, line by line, with what is counted (f
 shuffles.svg: a warp adds up 32 numbers. passes.svg: what three softmaxes read and write.
 architecture.svg: the way from a cell to what is said of it.
 predicted.svg: predicted times against those measured on an H200.
+drawn_shapes.svg: operators beside peers, at shapes drawn at random, on an H200.
+film.html: the sectors that the two transposes move, to play.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 from typing import Any
 
 import cutlass
 import cutlass.cute as cute
+import matplotlib
 from cutlass import Float32
 from drawing import arrow, box, svg
 from predicted_times import drawn
 from profile_picture import Panel, picture
 from week_pictures import passes, shuffles
 
+import forgekit as fk
+from forgekit.viz.ideas import traffic_film
+from forgekit.viz.palette import UNTOUCHED
+from forgekit.viz.timing.chart import page, tidy
+from forgekit.viz.timing.style import SERIES, STYLE, TEXT, TimingPicture
+
 FOLDER = Path(__file__).parent / "pictures"
 SIDE = 32  # elements along a side of the drawn part of Y
 CELL = 10  # px
 SECTOR = 8  # elements of float32 in 32 bytes
+PASSES = {"reduce_sum": 1, "softmax": 2, "softmax_backward": 3}  # over a matrix, by operator
 
 
 # -- the two kernels of the first picture ------------------------------------------------------
@@ -62,7 +74,6 @@ def tiled(mX: cute.Tensor, mY: cute.Tensor):
 
 def stored(transpose: Any) -> dict[tuple[int, int], int]:
     """(row, column) of Y -> lane, for the first store of the first warp. The result is checked."""
-    import forgekit as fk
 
     x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
     run = fk.compile(transpose, x, y, device="virtual")
@@ -103,7 +114,6 @@ def store(lanes: dict[tuple[int, int], int], name: str = "grid") -> list[str]:
 
 def panels() -> list[Panel]:
     """The two transposes, profiled."""
-    import forgekit as fk
 
     found = []
     for title, transpose in (
@@ -144,6 +154,44 @@ def architecture() -> str:
     return svg(440, 568, body)
 
 
+def drawn_shapes() -> str:
+    """Each of the shapes drawn at random: bytes moved, and speed as a share of a copy's."""
+    data = json.loads((FOLDER.parent / "measured/drawn_shapes_h200.json").read_text("utf-8"))
+    size = {"float32": 4, "float16": 2, "bfloat16": 2}
+    names = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "its gradient"}
+    looks = {
+        "torch": (UNTOUCHED, "s", 3),
+        "quack": (SERIES[2], "^", 4),
+        "forgekit": (SERIES[0], "o", 4),
+    }
+    with matplotlib.rc_context(STYLE):
+        figure = page("197 shapes drawn at random: speed as a share of a copy's", [], 2.9)
+        for axes, (op, name) in zip(figure.subplots(1, 3, sharey=True), names.items(), strict=True):
+            rows = [row for row in data["rows"] if row["op"] == op]
+            axes.axhline(100, color=TEXT, linewidth=0.8, linestyle=(0, (2, 2)))
+            for who, (colour, marker, points) in looks.items():
+                shown = [r for r in rows if who == "forgekit" or who in r]
+                moved = [math.prod(r["shape"]) * size[r["dtype"]] * PASSES[op] for r in shown]
+                share = [100 * r["copy"] / r.get(who, 1.0) for r in shown]
+                axes.plot(moved, share, marker, ms=points, color=colour, mew=0, label=who)
+            axes.set_xscale("log")
+            tidy(axes, unit=name, across="bytes moved")
+        figure.axes[0].set_ylabel("% of a copy of the same bytes")
+        figure.axes[1].legend(loc="upper left", ncols=1)
+    words = "Three panels of points, explained on the page beside them."
+    return TimingPicture(figure, words).svg
+
+
+def film() -> str:
+    """Both kernels as a film to play."""
+    x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
+    profiles = {}
+    for name, transpose in (("column by column", naive), ("through shared memory", tiled)):
+        run = fk.compile(transpose, x, y, device="virtual")
+        profiles[name] = fk.profile(run, x, y)
+    return traffic_film(profiles).html
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     both, side = panels(), SIDE * CELL
@@ -156,9 +204,12 @@ def main() -> None:
         ("passes", passes()),
         ("architecture", architecture()),
         ("predicted", drawn()),
+        ("drawn_shapes", drawn_shapes()),
     ):
         (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")
         print(f"pictures/{name}.svg")
+    (FOLDER / "film.html").write_text(film(), encoding="utf-8")
+    print("pictures/film.html")
 
 
 if __name__ == "__main__":

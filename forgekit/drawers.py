@@ -17,6 +17,7 @@ DRAWERS: dict[str, dict[str, str]] = {
     },
     "forgekit.benching.recorded.Recorded": {"html": "viz.timing.tables:recorded_html"},
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
+    "forgekit.viz.ideas.idea.Idea": {"html": "viz.ideas.idea:idea_html"},
     "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.explore:explorer_html"},
     "forgekit.show.Picture": {
         "html": "viz.picture:picture_html",
@@ -30,6 +31,7 @@ DRAWERS: dict[str, dict[str, str]] = {
         "html": "viz.predicted_page:predicted_html"
     },
     "forgekit.profiling.predictions.Predictions": {"html": "viz.report_pages:predictions_html"},
+    "forgekit.profiling.table.Comparison": {"html": "profiling.table:comparison_html"},
     "forgekit.profiling.profile.Profile": {"html": "viz.profile_page:profile_html"},
     "forgekit.tracing.banks.BankConflicts": {"scene": "viz.runs.warp_accesses:draw_banks"},
     "forgekit.tracing.coalescing.Coalescing": {"scene": "viz.runs.warp_accesses:draw_coalescing"},

@@ -11,29 +11,40 @@
 # %% [markdown]
 # # Add up a row with a block
 #
-# **You will build** sums of rows in which a block of threads shares a row: partial sums, and four
-# trees in shared memory that bring them together.
-# **You will learn** what divergence costs and how it is counted, why a tree can conflict in banks
-# and how not, which barriers may not be left out, and what no tree in shared memory gets rid of.
-# **You need** `00_what_is_the_right_sum`. About 35 minutes, and 40 more for the exercises.
+# **You will build** row sums in which a block of threads shares a row: partial sums, and four trees
+# in shared memory that combine them.
+# **You will learn** what divergence costs and how to count it, why a tree can have bank conflicts
+# and how to avoid them, which barriers you may not omit, and which cost remains in every tree in
+# shared memory.
+# **You need** `00_what_is_the_right_sum`. About 40 minutes, and 55 more for the exercises.
 #
-# **The bad number: 32 sectors a load.** A thread a row reads eight times the bytes that it needs,
-# because neighbouring threads are a row apart. So let neighbouring threads read neighbouring
-# elements: a **block a row**.
+# **The bad number: 32 sectors per load.** With one thread per row, neighbouring threads are a row
+# apart, and the kernel moves eight times the bytes that it needs. So let neighbouring threads read
+# neighbouring elements: **one block per row**.
 
 # %%
+import inspect
+
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 from cutlass import Float32
+from week1_helpers import (
+    activity_picture,
+    adding_line,
+    barriers,
+    cost,
+    recorded_part,
+    tree_picture,
+    tree_table,
+)
 
 import forgekit as fk
 
 # %% [markdown]
-# ## 1. A block a row
+# ## 1. One block per row
 #
-# In plain Python, with 8 threads: thread t takes elements t, t + 8, t + 16, … and has a **partial
-# sum** at the end. The 8 partial sums then have to be added up as well.
+# Here is the idea in plain Python, with 8 threads. Thread t takes elements t, t + 8, t + 16, … and
+# ends with a **partial sum**. Then the block has to add the 8 partial sums.
 
 # %%
 row = list(range(20))
@@ -41,10 +52,10 @@ partial_sums = [sum(row[t::8]) for t in range(8)]
 print(partial_sums, sum(partial_sums) == sum(row))
 
 # %% [markdown]
-# A thread cannot read another one's variable, so the partial sums go into shared memory, one word a
-# thread. How they are added up there is the subject of this notebook, so the kernel takes it as a
-# parameter: `tree` is a function that is called while the kernel is compiled. (`cutlass.Constexpr`
-# says so.) The first one is no tree at all: thread 0 adds them up one by one.
+# A thread cannot read another thread's variable, so each thread stores its partial sum in one word
+# of shared memory. This notebook adds the words in several ways, so the kernel has a parameter
+# `tree`: a function that the compiler calls and inlines (`cutlass.Constexpr` declares a
+# compile-time value). The first one is not yet a tree. Thread 0 adds all words one by one.
 
 
 # %%
@@ -74,7 +85,7 @@ def row_kernel(
 
 
 def a_block_a_row(tree, threads=256):
-    """The host function for a way to add up what the threads of a block have."""
+    """Return the host function whose blocks combine partial sums by `tree`."""
 
     @cute.jit
     def row_sum(mX: cute.Tensor, mY: cute.Tensor):
@@ -89,40 +100,37 @@ run = fk.compile(a_block_a_row(one_by_one, threads=8), x, y)
 fk.footprint(run, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# Each row is read by the 8 threads of one block, side by side. A thread without an element, as
-# those behind the end of a row, has added nothing: its partial sum is 0.
+# The 8 threads of one block read each row side by side. A thread whose elements all lie after the
+# end of the row adds nothing; its partial sum is 0.
 #
-# `measure` is what happens to each kernel of this notebook: it is compiled, run, compared, also in
-# adversarial schedules, and profiled, with 16 rows of 1,000 and blocks of 256.
+# `measure` compiles each kernel of this notebook for 16 rows of 1,000 elements and passes it to the
+# helper `cost`, which checks the result and returns the profile:
 
 # %%
-profiles = {}
+x, profiles = fk.randn(16, 1000), {}
 
 
 def measure(name, fn):
-    x, y = fk.randn(16, 1000), fk.empty(16)
-    run = fk.compile(fn, x, y)
-    run(x, y)
-    fk.check(y, x.double().sum(1), again=lambda: run(x, y))
-    profiles[name] = fk.profile(run, x, y)
+    run = fk.compile(fn, x, fk.empty(16))
+    profiles[name] = cost(run, x)
     return run
 
 
+print(inspect.getsource(cost))
 run = measure("one by one", a_block_a_row(one_by_one))
 profiles["one by one"]
 
 # %% [markdown]
-# The loads take 3.9 sectors, which is what 32 lanes need: the bad number is gone. (Not 4, since the
-# last warp of a row of 1,000 has 8 elements to read and needs 1 sector.) The new one stands in the
-# line of the loop in `one_by_one`, in the column *lanes*: **3 %** of the lanes are active, one of
-# 32. 255 threads wait for one.
+# Each load fetches 3.9 sectors, the minimum for 32 lanes: the bad number is gone. (The average is
+# not 4, because the last warp of a 1,000-element row reads only 8 elements, one sector.) The new
+# bad number is in the line of the loop in `one_by_one`, in the column *lanes*: **3 %** of the lanes
+# are active, one of 32. 255 threads wait for one.
 #
-# ## 2. Neighbours add each other up
+# ## 2. Neighbours add each other
 #
-# In a tree, half of the threads have something to do in the first round, and the whole takes log₂
-# 256 = 8 rounds. First the obvious one: every second word takes its neighbour's, then every fourth
-# takes that of its neighbour two further, and so on. As a model, a round is a list of additions
-# `(thread, word, other word)`:
+# A tree gives half of the threads work in its first round, and needs log₂ 256 = 8 rounds. The
+# obvious tree comes first: every second word adds its neighbour, then every fourth adds the word
+# two further, and so on. As a model, a round is a list of additions `(thread, word, other word)`:
 
 
 # %%
@@ -133,32 +141,12 @@ def interleaved_rounds(threads):
         step *= 2
 
 
-def draw(rounds, threads=16):
-    """A row a round, downwards: which two words each thread adds, and its number."""
-    _, axes = plt.subplots(figsize=(8, 3.6))
-    depth = 0
-    for depth, adds in enumerate(rounds, start=1):
-        for thread, word, other in adds:
-            for source in (word, other):
-                axes.plot([source, word], [1 - depth, -depth + 0.22], color="gray", lw=0.8)
-            axes.plot(word, -depth, "o", ms=17, color="tab:blue")
-            axes.text(word, -depth, thread, ha="center", va="center", color="white")
-    axes.plot(range(threads), [0] * threads, "s", ms=9, color="lightgray")
-    axes.set_xticks(range(threads))
-    axes.set_yticks(range(-depth, 0), [f"round {k}" for k in range(depth, 0, -1)])
-    axes.set(xlabel="word of shared memory", title="In the circles: the thread that adds")
-    axes.xaxis.set_ticks_position("bottom")
-    for side in axes.spines.values():
-        side.set_visible(False)
-    plt.show()
-
-
-draw(interleaved_rounds(16))
+tree_picture(interleaved_rounds(16))
 
 # %% [markdown]
-# What a round reads, others have stored in the round before, so each round begins with a barrier.
-# `const_expr` makes a `while` that runs while the kernel is compiled: `step` is a Python number,
-# and the eight rounds are unrolled.
+# A round reads words that other threads stored in the round before, so each round begins with a
+# barrier. With `const_expr` the compiler runs the `while`: `step` is a Python number, and the
+# compiler unrolls the eight rounds.
 
 
 # %%
@@ -175,37 +163,31 @@ def interleaved(sSum: cute.Tensor, tidx):
 tree_interleaved = a_block_a_row(interleaved)
 
 # %% [markdown]
-# **Predict:** of 32 lanes, how many percent are active in the line that adds, on average over the
-# rounds? In the first round it is every second thread, in the second one every fourth. A warp in
-# which no thread adds skips the line.
+# **Predict:** what percentage of the lanes is active in the line that adds, on average over the
+# rounds? In the first round every second thread adds, in the second every fourth. A warp in which
+# no thread adds skips the line.
 
 # %%
 lanes_active = fk.predict("percent of lanes active", None)
 
-
 # %% jupyter={"outputs_hidden": true}
-def adding_line(p):
-    return next(
-        line for line in p.lines if line.text.strip().startswith("sSum[") and "+=" in line.text
-    )
-
-
 run_interleaved = measure("interleaved", tree_interleaved)
 lanes_active.against(adding_line(profiles["interleaved"])["thread_efficiency"])
 profiles["interleaved"]
 
 # %% [markdown]
-# In the first five rounds all 8 warps are there, with 16, 8, 4, 2 and 1 of their 32 lanes; in the
-# last three rounds 4, 2 and 1 warps with a single lane. This is **divergence**: the lanes of a
-# warp take different ways through an `if`, and the warp goes each of the ways that any of its lanes
-# takes, with the others idle. It cost us about five sixths of the lanes.
+# In the first five rounds all 8 warps execute the line, with 16, 8, 4, 2 and 1 active lanes each.
+# In the last three rounds 4, 2 and 1 warps execute it, with one active lane each. This is
+# **divergence**: lanes of one warp take different branches of an `if`. The warp executes every
+# branch that any of its lanes takes, while the other lanes idle. Here it costs about five sixths of
+# the lanes.
 #
-# The threads that add are spread over all warps. Nothing forces them to be.
+# The threads that add are spread over all warps. They need not be.
 #
 # ## 3. The same additions, by neighbouring threads
 #
-# Let thread t do what thread 2t did in the first round, 4t in the second: the same words, added by
-# the *first* threads. Then whole warps have nothing to do and are gone after one instruction.
+# Let thread t do the work that thread 2t did in the first round, and thread 4t in the second. The
+# additions are the same, but the *first* threads do them, and whole warps skip the rest:
 
 
 # %%
@@ -216,10 +198,10 @@ def strided_rounds(threads):
         step *= 2
 
 
-draw(strided_rounds(16))
+tree_picture(strided_rounds(16))
+activity_picture({"interleaved": interleaved_rounds(256), "strided": strided_rounds(256)})
 
 
-# %%
 @cute.jit
 def strided(sSum: cute.Tensor, tidx):
     step = 1
@@ -233,8 +215,8 @@ def strided(sSum: cute.Tensor, tidx):
 tree_strided = a_block_a_row(strided)
 
 # %% [markdown]
-# Neighbouring threads work on words that are 2, 4, 8, … words apart. You have seen columns of a
-# tile that were 32 words apart.
+# Neighbouring threads now work on words that are 2, 4, 8, … words apart. In week 0 you saw the
+# columns of a tile 32 words apart.
 #
 # **Predict:** how many wavefronts does a load of this line take, on average over the rounds? (One
 # would be ideal.)
@@ -247,21 +229,19 @@ run_strided = measure("strided", tree_strided)
 profiles["strided"]
 
 # %%
-x, y = fk.randn(1, 1000), fk.empty(1)
 line = "sSum[2 * step * tidx] += sSum[2 * step * tidx + step]"
-fk.banks(run_strided, x, y, line=line, kind="load", index=3)  # the third round
+fk.banks(run_strided, fk.randn(1, 1000), fk.empty(1), line=line, kind="load", index=3)
 
 # %% [markdown]
-# The lanes are busy now, and **the bad number is that of the wavefronts**. The two neighbours of
-# the first round come in one access of 8 bytes, at the price that it has to have. In the second
-# round four lanes want each bank, in the third, which is drawn, eight. There it stays for a while,
-# only because fewer lanes are left to want something.
+# The lanes are busy now; **the bad number is the wavefronts**. In round one both words arrive in
+# one 8-byte access, at its minimum cost. In round two four lanes address each bank, and in round
+# three, which the picture shows, eight. Later rounds have fewer active lanes, so the conflicts do
+# not grow.
 #
 # ## 4. Neighbouring threads, neighbouring words
 #
-# Both at once: the lower half of the threads adds what the upper half has. It is another order of
-# additions, and for a sum in `float32` another result in the last bits; any order was as good as
-# another.
+# You can have both: the lower half of the threads adds the words of the upper half. This is another
+# order of additions, with another sum in the last bits of `float32`. It is as honest as the others.
 
 
 # %%
@@ -272,10 +252,9 @@ def sequential_rounds(threads):
         half //= 2
 
 
-draw(sequential_rounds(16))
+tree_picture(sequential_rounds(16))
 
 
-# %%
 @cute.jit
 def sequential(sSum: cute.Tensor, tidx):
     half = cute.size(sSum) // 2
@@ -291,19 +270,23 @@ run_sequential = measure("sequential", tree_sequential)
 profiles["sequential"]
 
 # %% [markdown]
-# One wavefront a load, and lanes are idle only in the last warp's last five rounds, where there is
-# nothing left to do for them.
+# Each load takes one wavefront. Lanes idle only in the last warp's last five rounds, which have no
+# work for them.
+#
+# A tree does not need `+`. Exercise 2 takes the larger of two numbers, `cutlass.max(a, b)`. The
+# value that changes nothing under max is −∞, in a kernel `-Float32.inf`. Exercise 3 needs a square
+# root, `cute.math.sqrt(value)`.
 
 # %% [markdown] exercise="week1/tree_counts" part="task"
 # ### Exercise 1: predict what trees cost
 #
-# A block of **512** threads adds 512 words up, in the trees of this notebook: `interleaved`
-# (threads with `tidx % (2 * step) == 0` add what stands `step` further), `strided` (thread `tidx`
-# works on word `2 * step * tidx`), `sequential` (threads below `half`). Write down what is counted.
+# A block of **512** threads adds 512 words by the trees of this notebook: `interleaved` (threads
+# with `tidx % (2 * step) == 0` add the word `step` further), `strided` (thread `tidx` works on word
+# `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
 #
 # <details><summary>Hint 1</summary>
 #
-# Write down which threads add in that round, and in which word each of them works.
+# Write down which threads add in that round, and which word each of them works on.
 #
 # </details>
 #
@@ -315,8 +298,8 @@ profiles["sequential"]
 #
 # <details><summary>Hint 3</summary>
 #
-# Wavefronts of a load are the largest number of different words that its active lanes want from one
-# bank; count the active lanes first.
+# A load takes as many wavefronts as its active lanes read different words of one bank, in the bank
+# where that number is largest. Count the active lanes first.
 #
 # </details>
 
@@ -349,36 +332,37 @@ fk.exercise("week1/tree_counts").grade(counts)
 # ```
 #
 # Interleaved threads keep every warp busy with a few lanes each. A strided index gathers the lanes
-# in few warps and the words in few banks. In the sequential tree neighbouring threads work on
-# neighbouring words, and both are right.
+# in few warps, but the words in few banks. In the sequential tree neighbouring threads work on
+# neighbouring words, which avoids both costs.
 #
 # </details>
 
 # %% [markdown] exercise="week1/tree_max" part="task"
 # ### Exercise 2: the largest of each row
 #
-# `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16, by a tree in
-# shared memory. All elements of a row may be negative. `tree_max(x, y)` is how it is called.
+# `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
+# shared memory. All elements of a row may be negative.
+#
+# Signature: `tree_max(x, y)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 7 barriers, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
-# It is `tree_sequential` with another operator. What takes the place of `+`, and of 0?
+# Take `tree_sequential` with another operator. What replaces `+`, and what replaces 0?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cutlass.max(a, b)` is the larger of two. The value that changes nothing under it is −∞:
-# `-Float32.inf`.
+# `cutlass.max(a, b)` replaces `+`. The value that changes nothing under max is −∞: `-Float32.inf`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A round begins with its barrier, outside of any `if`; then the lower half of the threads that are
-# left takes the larger of its own word and the one half the distance further up.
+# Begin each round with its barrier, outside of any `if`. Then each thread of the lower half stores
+# the larger of its own word and the word `half` further.
 #
 # </details>
 
@@ -427,19 +411,20 @@ fk.exercise("week1/tree_max").grade(tree_max)
 #     tree_max_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# Nothing in a tree asks for a sum. Any operator will do whose result does not depend on how the
-# elements are put into pairs (*associative*), and which has a value that changes nothing, its
-# *identity*: 0 for a sum, 1 for a product, −∞ for a maximum. A thread without elements holds it.
+# A tree works for every operator whose result does not depend on how you pair the elements
+# (*associative*) and which has a value that changes nothing, its *identity*: 0 for a sum, 1 for a
+# product, −∞ for a maximum. A thread without elements holds the identity.
 #
 # </details>
 
 # %% [markdown]
-# ## 5. A barrier less?
+# **A good place for a break.**
 #
-# > **Looks right and is wrong.** From the round with half = 16 on, all words that are read were
-# > stored by lanes of the same warp, and only warp 0 is left. A warp executes an instruction for
-# > all of its lanes at once, people said for years, so these rounds need no barrier. Published
-# > kernels did without.
+# ## 5. One barrier less?
+#
+# > **Looks right and is wrong.** From the round with half = 16 on, only lanes of warp 0 read and
+# > store, and a warp executes an instruction for all of its lanes. So these rounds seem to need no
+# > barrier, and published kernels had none.
 #
 # **Predict:** will the values be right? Will the kernel be right?
 
@@ -471,11 +456,10 @@ kernel_right.against(bool(report))
 report
 
 # %% [markdown]
-# Since 2017 (Volta) the lanes of a warp have program counters of their own and may get out of step
-# with each other, and the compiler may move loads and stores about where nothing tells it not to. A
-# value check does not see it: the sanitizer does. What is needed between lanes of one warp is less
-# than a barrier of the block, though: `cute.arch.sync_warp()`, at which the lanes of a warp wait
-# for each other, and nobody else does.
+# Since 2017 (Volta) each lane of a warp has its own program counter, so lanes may get out of step.
+# The compiler may also move loads and stores wherever no instruction forbids it. A value check does
+# not show the mistake; the sanitizer does. Lanes of one warp need less than a barrier of the block:
+# `cute.arch.sync_warp()`, at which only the lanes of a warp wait for each other.
 
 
 # %%
@@ -492,7 +476,6 @@ def last_warp(sSum: cute.Tensor, tidx):
         half //= 2
 
 
-x, y = fk.randn(16, 1000, device="virtual"), fk.empty(16, device="virtual")
 run_last_warp = fk.compile(a_block_a_row(last_warp), x, y, device="virtual")
 run_last_warp(x, y)
 fk.check(y, x.double().sum(1))
@@ -501,10 +484,9 @@ print(fk.sanitize(run_last_warp, x, y, schedule="adversarial", seeds=2))
 # %% [markdown]
 # ## 6. The first addition while loading
 #
-# In the first round of the tree half of the threads do nothing, and in no later round do they do
-# anything again. They had been launched to load, and that the others can do as well. So take 128
-# threads, and let each add two elements of the row in one step: the first round of the tree happens
-# in registers, without a barrier.
+# Half of the threads never add in the tree. They were launched only to load, and the other half can
+# do that too. So launch 128 threads and let each add two elements of the row per step: the first
+# round of the tree happens in registers, without a barrier.
 
 
 # %%
@@ -531,56 +513,47 @@ def first_add(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# **Predict:** how many barriers does a block have now?
+# **Predict:** how many barriers does a block execute now?
 
 # %%
-barriers_left = fk.predict("barriers of a block", None)
-
+barriers_left = fk.predict("barriers per block", None)
 
 # %% jupyter={"outputs_hidden": true}
-def barriers(p):
-    """Of a block: in PTX a barrier is an instruction `bar.sync`, which each warp executes."""
-    found = [i for line in p.all_lines for i in line.instructions if i.text.startswith("bar.sync")]
-    launch = p.launches[0]
-    return sum(i["warp_instructions"] for i in found) // (launch.grid[0] * launch.block[0] // 32)
-
-
+x = fk.randn(16, 1000)
 run_first_add = measure("first add", first_add)
 barriers_left.against(barriers(profiles["first add"]))
-
-# %%
-x, y = fk.randn(1, 1000), fk.empty(1)
-fk.timeline(run_first_add, x, y)
+fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 
 # %% [markdown]
-# The timeline is that of one block, 4 warps: after the loads they meet at one barrier after the
-# other, and from the third one on three of them come only to wait.
+# The timeline shows the 4 warps of one block. After the loads they meet at one barrier after the
+# other; from the third barrier on, three of them arrive only to wait.
 
 # %% [markdown] exercise="week1/row_rms" part="task"
 # ### Exercise 3: the root mean square of rows
 #
-# `y[m]` is the square root of the mean of the squares of row m, which RMSNorm divides by, for any M
-# and N, in float32, float16 and bfloat16, computed in float32. A block takes 256 elements of its
-# row at a time, as in `first_add`. `row_rms(x, y)`.
+# `y[m]` is the square root of the mean of the squares of row m, for any M and N, in float32,
+# float16 and bfloat16. Compute in float32. (RMSNorm divides by this number.)
+#
+# Signature: `row_rms(x, y)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
-# A sum of squares is a sum. Which line of `first_add` changes, and what happens at the end?
+# A sum of squares is a sum. Which line of a block's row sum changes, and what happens at the end?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The number of elements is `Float32(mX.shape[1])`, and there is `cute.math.sqrt`.
+# `Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` takes the root.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# 300 is a float16, its square is not: the line that squares has to have converted before. Mean and
-# root belong into the line in which one thread stores.
+# 300 is a float16, but its square is too large for one: convert before the line that squares.
+# Compute the mean and the root in the line in which one thread stores.
 #
 # </details>
 
@@ -631,16 +604,16 @@ fk.exercise("week1/row_rms").grade(row_rms)
 #     row_rms_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# The work at both ends of a reduction is free: what is done to an element as it arrives, and to the
-# result before it is stored. The tree in the middle does not know what it adds. Libraries call the
-# first a *prologue* and the second an *epilogue*.
+# The tree does not know what it adds, so a reduction can change each element as it arrives and the
+# result before it is stored, nearly for free. Libraries call the first a *prologue* and the second
+# an *epilogue*.
 #
 # </details>
 
 # %% [markdown] exercise="week1/any_block" part="task"
 # ### Exercise 4: fix a tree that loses elements
 #
-# This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no
+# This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank
 # conflicts, and for some rows it is right. Fix the tree.
 #
 # **Asked**: 96 threads per block, at most 7 barriers.
@@ -653,14 +626,14 @@ fk.exercise("week1/row_rms").grade(row_rms)
 #
 # <details><summary>Hint 2</summary>
 #
-# Of 3 sums that are left, one has no partner. In which words should the 2 that come out stand?
+# When 3 sums are left, one has no partner. Which words should hold the 2 sums of the next round?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In each round the upper ones are added to the lower ones: `left` words become `(left + 1) // 2`,
-# and of an odd number the one in the middle stays where it is; the predicate decides that.
+# Each round adds the upper words to the lower words: `left` words become `(left + 1) // 2`. If
+# `left` is odd, the middle word stays unchanged; change the predicate so that it does.
 #
 # </details>
 
@@ -726,36 +699,38 @@ fk.exercise("week1/any_block").grade(any_block)
 #     any_block_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(96, 1, 1))
 # ```
 #
-# With the half rounded up, ⌈log₂ n⌉ rounds do for any n. `left` is a Python number, known when the
-# kernel is compiled, so the rounds are unrolled and their bounds are constants. Blocks are powers
-# of two often enough; what is left of a row or of a grid hardly ever is.
+# With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
+# compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
+# powers of two; the rest of a row or of a grid hardly ever is.
 #
 # </details>
 
 # %% [markdown] exercise="week1/two_rows" part="task"
-# ### Exercise 5: two rows a block
+# ### Exercise 5: two rows per block
 #
-# Sums of rows again, now with two rows per block: the first 128 threads add up one row, the
-# others the next one. For any M, odd ones too, and any N, in float32 and float16. `two_rows(x, y)`.
+# Sums of rows, now with two rows per block: the first 128 threads add one row, the other 128 the
+# next row. M and N may be any numbers, also odd; float32 and float16.
+#
+# Signature: `two_rows(x, y)`.
 #
 # **Asked**: one block per two rows, 256 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
-# Which row has a thread, and which number has it among the threads of that row?
+# Which row does a thread work on, and which number does it have among that row's threads?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `tidx // 128` and `tidx % 128`. The tree needs 256 words of shared memory: 128 for each row.
+# `tidx // 128` and `tidx % 128`. The trees need 256 words of shared memory: 128 per row.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Where M is odd, the last block has a row for half of its threads only. These may not leave before
-# a barrier: put the predicate around the loads and around the store, not around the tree.
+# If M is odd, the last block has a row for only half of its threads. The other half must still
+# reach every barrier: put the predicate around the loads and around the store, not around the tree.
 #
 # </details>
 
@@ -807,65 +782,59 @@ fk.exercise("week1/two_rows").grade(two_rows)
 #     two_rows_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A barrier counts all threads of a block, also those without a row. They add zeros up with the
-# others, which costs nothing: their warps would wait otherwise. Rows that are short, or many, are
-# served better by several in a block than by a block each.
+# A barrier waits for all threads of a block, also for those without a row. These add zeros, which
+# costs nothing, since their warps would wait otherwise. If rows are short or many, let one block
+# add several of them.
 #
 # </details>
 
 # %% [markdown]
 # ## 7. One bad number after the other
 #
-# All of them, for 16 rows of 1,000 float32:
+# Here are all kernels, for 16 rows of 1,000 `float32`:
 
 # %%
-print("                lanes active  wavefronts  barriers  PTX instr.")
-print("                in the tree   a load      a block   in all")
-for name, p in profiles.items():
-    lanes, waves = adding_line(p)["thread_efficiency"], p.shared_load_wavefronts_per_request
-    print(f"{name:14s} {lanes:9.0f} %  {waves:10.1f}  {barriers(p):8}  {p.warp_instructions:10,}")
+tree_table(profiles)
 
 # %% [markdown]
-# What cannot be fixed by turning threads and words round is the third column. A tree of n words
-# has log₂ n rounds, what one round stores another thread reads in the next, and through shared
-# memory that takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block
-# waits for its slowest warp.
+# Rearranging threads and words does not help the third column. A tree of n words has log₂ n rounds.
+# Another thread reads each round's sums in the next round, and through shared memory that takes a
+# barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits for its
+# slowest warp.
 #
-# What you said in this notebook, and what it was:
+# Your predictions in this notebook, beside the results:
 
 # %%
 fk.predictions()
 
 # %% [markdown]
-
-# %% [markdown]
 # ## What it is worth
 #
-# These kernels on a real GPU, beside torch (`fk.check` passed for each; a row a block, 256
-# threads).
+# The helper `recorded_part` shows a part of what an H200 recorded: times of these kernels beside
+# torch, with the rate as a percentage of a copy's. The trees use 256 threads per block, `first_add`
+# 128.
 
 # %%
-from forgekit.benching.recorded import recorded
-
-recorded("week1/01_a_block_a_row")
+recorded_part("01_a_block_a_row", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# Long rows of float32 hide most of it: the three trees lie within 2 % of each other and `first_add`
-# 3 to 6 % ahead, for memory is what one waits for, and the tree comes once a row. In float16 the
-# same threads bring half of the bytes with each load; in rows of 4,096 the trees reach two thirds
-# of a copy. Rows of 64 give a block of 256 threads hardly anything to do but its tree: between four
-# and six times torch's time, less than three with the first addition. And 64 rows are 64 blocks,
-# for 132 multiprocessors. Two different troubles, then: too much tree for short rows, which the
-# next notebook fixes, and too few blocks for few long ones, which `04_few_long_rows` does.
-
-# %% [markdown]
+# - **Long rows of float32** hide the tree. The three trees lie within 2 % of each other, and
+#   `first_add` is 6 to 8 % faster: the kernels wait for memory, and the tree runs once per row.
+# - **In float16** each load brings half the bytes. The trees reach two thirds of a copy's rate.
+# - **Rows of 64** give a block little work besides its tree. The trees take four to six times as
+#   long as torch, `first_add` less than three times.
+# - **64 rows** make 64 blocks for 132 multiprocessors.
+#
+# These are two different problems: too much tree for short rows, which the next notebook solves,
+# and too few blocks for few long rows, which `04_few_long_rows` solves.
+#
 # ## Summary
 #
 # | step | bad number of the step before | what changed |
 # |---|---|---|
-# | `tree_interleaved` | 32 sectors a load | a block a row: neighbours read neighbours |
+# | `tree_interleaved` | 32 sectors per load | one block per row: neighbours read neighbours |
 # | `tree_strided` | 17 % of the lanes active | the first threads add |
-# | `tree_sequential` | 4.3 wavefronts a load | neighbouring threads, neighbouring words |
+# | `tree_sequential` | 4.3 wavefronts per load | neighbouring threads, neighbouring words |
 # | `first_add` | half of the threads only load | the first round of the tree in registers |
 #
 # **The bad number: log₂ n barriers.**
@@ -879,16 +848,15 @@ steps = {
 }
 
 # %% [markdown]
-# **In practice** no library has such a tree any more, for the reason that the next notebook begins
-# with; but wherever threads of different warps exchange data in rounds, sorting and scanning for
-# instance, it is this: a barrier a round, and neighbours that work on neighbours.
+# **In practice** libraries no longer add this way; the next notebook shows why. But where threads
+# of different warps exchange data in rounds, as in sorting and scanning, the pattern remains: one
+# barrier per round, and neighbours that work on neighbours.
 #
 # **Further reading:** [Optimizing parallel reduction in
 # CUDA](https://developer.download.nvidia.com/assets/cuda/files/reduction.pdf) (M. Harris), the
-# classic of these trees; its last versions leave the barrier out inside the last warp, as in
-# section 5 · [Using CUDA warp-level
-# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why one may
+# classic about these trees; its last versions omit the barrier inside the last warp, as section 5
+# does · [Using CUDA warp-level
+# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why you may
 # not.
 #
-# **Next:** lanes of a warp hand values over without shared memory
-# ([`02_shuffle`](02_shuffle.ipynb)).
+# **Next:** lanes of a warp pass values on without shared memory ([`02_shuffle`](02_shuffle.ipynb)).

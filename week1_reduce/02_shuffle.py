@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Hand values over inside a warp
 #
-# **You will build** sums of rows whose tree is in registers: a warp's sum by five shuffles, a block
-# a row with one barrier, and a warp a row with none.
-# **You will learn** what lanes get from a shuffle, who has to take part, which other operators work
-# the same way, and when a warp a row is better than a block a row.
-# **You need** `01_a_block_a_row`. About 35 minutes, and 50 more for the exercises.
+# **You will build** row sums whose tree is in registers: a warp's sum by five shuffles, one block
+# per row with one barrier, and one warp per row without any.
+# **You will learn** what lanes get from a shuffle, which lanes have to take part, which other
+# operators work the same way, and when one warp per row beats one block per row.
+# **You need** `01_a_block_a_row`. About 40 minutes, and 65 more for the exercises.
 #
-# **The bad number: log₂ n barriers.** A tree through shared memory needs one for each round, since
+# **The bad number: log₂ n barriers.** A tree in shared memory needs one barrier per round, since
 # threads of different warps take part. Inside one warp there is another way.
 
 # %%
@@ -25,30 +25,35 @@ import operator
 
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 import torch
 from cutlass import Float32, Int32
+from week1_helpers import bars_picture, check_sums, cost, holdings, holdings_picture, recorded_part
 
 import forgekit as fk
+from forgekit.viz.ideas import shuffle_steps
 
 # %% [markdown]
 # ## 1. Lanes read each other's registers
 #
-# A **shuffle** is one instruction in which each lane of a warp hands out a value and gets that of
-# another lane: no shared memory, no barrier. `shuffle_sync_down(value, offset=k)` gives lane i the
-# value of lane i + k, `shuffle_sync_bfly(value, offset=k)` that of lane i ^ k: a **butterfly**, in
-# which lanes exchange their values in pairs.
+# In a **shuffle** each lane of a warp offers a value and gets the value of another lane. It is one
+# instruction, without shared memory and without a barrier.
 #
-# As a model: `held[i]` is what lane i holds, and all lanes exchange at once.
+# - `shuffle_sync_down(value, offset=k)`: lane i gets the value of lane i + k.
+# - `shuffle_sync_bfly(value, offset=k)`: lane i gets the value of lane i ^ k. In this **butterfly**
+#   lanes exchange values in pairs.
+# - `shuffle_sync(value, k)`: every lane gets the value of lane k, a **broadcast**.
+#
+# As a model, `held[i]` is the value of lane i, and all lanes exchange at the same time:
 
 # %%
 held = list(range(8))
-print("down by 1     ", [held[i + 1] if i + 1 < 8 else held[i] for i in range(8)])
-print("butterfly by 1", [held[i ^ 1] for i in range(8)])
+print("down by 1       ", [held[i + 1] if i + 1 < 8 else held[i] for i in range(8)])
+print("butterfly by 1  ", [held[i ^ 1] for i in range(8)])
+print("broadcast lane 5", [held[5] for i in range(8)])
 
 # %% [markdown]
-# Now a kernel of one warp. Lane i starts with the number 2^i, a bit of its own, so that a sum says
-# which lanes are in it. Five times each lane adds what it gets; a row of `mY` keeps every step.
+# Next, a kernel of one warp. In each of five steps every lane adds the value that it gets, and a
+# row of `mY` keeps the lanes' values after each step.
 
 
 # %%
@@ -67,63 +72,55 @@ def five_steps(shuffle):
     def host(mX: cute.Tensor, mY: cute.Tensor):
         steps_kernel(mX, mY, shuffle).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
-    return host
-
-
-def sums_of(shuffle):
-    """After each step, how many different lanes' numbers each lane has added up."""
-    x, y = 2 ** fk.arange(32, dtype=torch.int64), fk.empty(6, 32, dtype=torch.int64)
-    fk.compile(five_steps(shuffle), x, y)(x, y)
-    return y.tolist()
+    x, y = fk.zeros(32, dtype=torch.int64), fk.empty(6, 32, dtype=torch.int64)
+    return fk.compile(host, x, y)
 
 
 # %% [markdown]
-# **Predict:** after the fifth step, how many of the 32 lanes have the sum of all 32? With down, and
-# with a butterfly?
+# The helper `holdings` runs this kernel on numbers that show which lanes' numbers each sum
+# contains.
+#
+# **Predict:** after the fifth step, how many of the 32 lanes hold the sum of all 32 numbers? First
+# with down, then with a butterfly.
 
 # %%
 with_down = fk.predict("lanes with the sum, by down", None)
 with_butterfly = fk.predict("lanes with the sum, by butterfly", None)
 
 # %% jupyter={"outputs_hidden": true}
-down, butterfly = sums_of(cute.arch.shuffle_sync_down), sums_of(cute.arch.shuffle_sync_bfly)
-with_down.against(down[5].count(2**32 - 1))
-with_butterfly.against(butterfly[5].count(2**32 - 1))
-
-
-def draw(rows, title, source):
-    """A column a lane, a row a step: green where no number was added twice."""
-    _, axes = plt.subplots(figsize=(9, 3.2))
-    for step, row in enumerate(rows):
-        for lane, bits in enumerate(row):
-            good = bits < 2**32 and bits.bit_count() == 2**step
-            axes.plot(lane, -step, "s", ms=7, color="tab:green" if good else "tab:red")
-            if step:
-                other = source(lane, 16 >> (step - 1))
-                axes.plot([other, lane], [1 - step, -step], color="gray", lw=0.5, zorder=0)
-    axes.set_yticks(range(-5, 1), [f"{2**k} of 32" for k in range(5, -1, -1)])
-    axes.set(xlabel="lane", title=title)
-    plt.show()
-
-
-draw(butterfly, "butterfly: every lane has the sum", lambda lane, k: lane ^ k)
-draw(down, "down: lane 0 has it", lambda lane, k: min(lane + k, 31) if lane + k < 32 else lane)
+down = holdings(five_steps(cute.arch.shuffle_sync_down))
+butterfly = holdings(five_steps(cute.arch.shuffle_sync_bfly))
+with_down.against(int((down[5] == 1).all(1).sum()))
+with_butterfly.against(int((butterfly[5] == 1).all(1).sum()))
+holdings_picture(butterfly, "Butterfly: each step doubles what every lane holds")
+holdings_picture(down, "Down: only lane 0 ends with every number once")
 
 # %% [markdown]
-# Both pictures are of a run. Red is what has become useless: near the upper end a lane has no
-# source, gets its own value, and adds that a second time. Nothing is wrong about it, as long as
-# only lane 0 is asked. A butterfly gives the sum to everybody, at the same price.
+# The pictures come from the runs. Row i of a square shows whose numbers lane i has added after the
+# step named below the square. With down, a lane near the upper end has no source, gets its own
+# value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
+# butterfly gives every lane the sum, at the same price.
+#
+# Step through both sums here, and point at a lane to see whose numbers it holds:
+
+# %%
+offsets, all_lanes = (16, 8, 4, 2, 1), range(32)
+from_lanes = {
+    "butterfly": [[lane ^ k for lane in all_lanes] for k in offsets],
+    "down": [[lane + k if lane + k < 32 else lane for lane in all_lanes] for k in offsets],
+}
+shuffle_steps(from_lanes)
 
 # %% [markdown] exercise="week1/what_lanes_get" part="task"
 # ### Exercise 1: say what a lane gets
 #
-# Lane k holds the number k. Which number does the shuffle give to the lane? For the two sums, a
-# warp adds what it gets to what it has, five times, and asked for is what the lane holds at the
-# end. The mask is a number with a bit for each lane.
+# Lane k holds the number k. Which number does the lane get from the shuffle? For the two sums,
+# every lane adds the value that it gets, five times: which number does the lane hold at the end?
+# The mask is a number with one bit per lane.
 #
 # <details><summary>Hint 1</summary>
 #
-# down: from lane i + offset; up: from lane i - offset; butterfly: from lane i ^ offset.
+# Lane i reads from lane i + offset (down), i - offset (up) or i ^ offset (butterfly).
 #
 # </details>
 #
@@ -135,8 +132,8 @@ draw(down, "down: lane 0 has it", lambda lane, k: min(lane + k, 31) if lane + k 
 #
 # <details><summary>Hint 3</summary>
 #
-# Lane 31 gets its own value in each of the five shuffles down, and adds it: 31 is doubled how many
-# times?
+# In each of the five shuffles down, lane 31 gets its own value and adds it. How many times does
+# that double 31?
 #
 # </details>
 
@@ -170,15 +167,15 @@ fk.exercise("week1/what_lanes_get").grade(gets)
 # }
 # ```
 #
-# After a sum by *down* lane 0 alone has the sum; what the upper lanes hold is of no use, and it is
-# not zero. After a butterfly every lane has it, at the same price.
+# After a sum by *down* only lane 0 holds the sum; the upper lanes hold useless numbers, not zeros.
+# After a butterfly every lane holds the sum, at the same price.
 #
 # </details>
 
 # %% [markdown]
 # ## 2. The sum of a warp
 #
-# That is the tree of the last notebook, in registers:
+# This is the tree of the last notebook, in registers:
 
 
 # %%
@@ -190,34 +187,36 @@ def warp_sum(value):
 
 
 # %% [markdown]
-# `cute.arch.warp_reduction(value, operator.add)` is the same in one line, with any operator;
-# `threads_in_group=8` stops at groups of 8 lanes. Write that one first:
+# `cute.arch.warp_reduction(value, operator.add)` does the same for any operator, and
+# `threads_in_group=8` limits it to groups of 8 lanes. First write the sum for groups of 8 yourself:
 
 # %% [markdown] exercise="week1/groups_of_8" part="task"
 # ### Exercise 2: sums of eight
 #
-# `y[g] = x[8g] + … + x[8g + 7]` for an array of any length; the last sum may have fewer elements.
-# float32 and float16, added up in float32. `groups_of_8(x, y)`; `y` has ⌈n / 8⌉ elements.
+# `y[g] = x[8g] + … + x[8g + 7]` for an array of any length n; the last sum may have fewer elements,
+# and `y` has ⌈n / 8⌉. float32 and float16; add in float32.
+#
+# Signature: `groups_of_8(x, y)`.
 #
 # **Asked**: one thread per element, at most 3 shuffles per warp, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A warp holds four groups. Which of the five steps of a warp's sum stay inside of eight lanes?
+# A warp holds four groups. Which of the five steps of a warp's sum stay inside eight lanes?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Offsets 4, 2 and 1. Nobody may stay away from a shuffle: what does a lane without an element bring
-# along?
+# Offsets 4, 2 and 1. Every lane has to execute the shuffles: which value does a lane without an
+# element contribute?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The predicate stands around the load alone, with a value before it that changes no sum; the
-# shuffles come after it, for all lanes. Every eighth thread stores, if its group exists.
+# Start with a value that changes no sum, and put the predicate around the load only. All lanes
+# shuffle after it. Every eighth thread stores, if its group exists.
 #
 # </details>
 
@@ -262,17 +261,17 @@ fk.exercise("week1/groups_of_8").grade(groups_of_8)
 #     groups_of_8_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A butterfly with offsets below 8 never leaves a group of eight, so a warp adds up four groups at
-# the price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is these
-# three lines. Short rows are served this way: a warp for four rows of 8.
+# A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at the
+# price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same
+# loop. It suits short rows: one warp adds four rows of 8.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. Who takes part
+# ## 3. Which lanes take part
 #
-# > **Looks right and is wrong.** The largest of 20 numbers. Lanes 20 to 31 have none, so they stay
-# > away from all of it, the shuffles too.
+# > **Looks right and is wrong.** This kernel finds the largest of 20 numbers. Lanes 20 to 31 have
+# > no number, so they skip the whole branch, shuffles included.
 #
 # **Predict:** will the value be right? Will the kernel be right?
 
@@ -310,16 +309,16 @@ kernel_right.against(bool(report))
 report
 
 # %% [markdown]
-# What a lane gets from one that does not execute the shuffle is undefined. The virtual GPU happens
-# to give the lane its own value back, and the larger of a number and itself does no harm; with a
-# sum the result would be wrong as well. The cure is not to exclude lanes, but to give them
-# something that changes nothing, the **identity** of the operator: −∞ here, 0 for a sum. Then all
-# 32 take part. That is also why partial sums begin at 0, and why a block should have whole warps.
+# A value from a lane that does not execute the shuffle is undefined. The virtual GPU happens to
+# return the lane's own value, and the larger of a number and itself does no harm; a sum would be
+# wrong. Do not exclude lanes. Give them the **identity** of the operator, a value that changes
+# nothing: −∞ for max, 0 for a sum. Then all 32 lanes take part. For the same reason partial sums
+# begin at 0, and a block should consist of whole warps.
 #
-# Where only some lanes do go into a branch, and it is known which, a shuffle names them: a **member
-# mask**, one bit a lane. All lanes that are named have to come, and all that come have to be named;
-# and none may ask a lane that is not there. Here the first half of a warp adds up 16 numbers, with
-# offsets that stay inside of it:
+# If only some lanes enter a branch, and you know which, name them in the shuffle's **member mask**,
+# one bit per lane. Every named lane has to execute the shuffle, every lane that executes it has to
+# be named, and no lane may read from an unnamed lane. Here the first half of a warp adds 16
+# numbers, with offsets that stay in that half:
 
 
 # %%
@@ -348,32 +347,34 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 # %% [markdown] exercise="week1/warp_prefix" part="task"
 # ### Exercise 3: prefix sums of 32
 #
-# An array in pieces of 32; `y[i]` is the sum of `x` from the beginning of the piece up to and with
-# `x[i]`. Any length, float32 and float16, added up in float32. `warp_prefix(x, y)`.
+# Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
+# through `x[i]`. float32 and float16; add in float32.
 #
 # One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of
-# lane i − d. The first d lanes have nobody there and get their own value back.
+# lane i − d. The first d lanes have no such lane and get their own value.
+#
+# Signature: `warp_prefix(x, y)`.
 #
 # **Asked**: one thread per element, at most 5 shuffles per warp, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# After a step with offset 1 a lane has the sum of two elements, its own and the one to the left.
-# What offset makes it four?
+# After a step with offset 1 a lane holds the sum of two elements, its own and its left neighbour's.
+# Which offset makes it four?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `shuffle_sync_up` by 1, 2, 4, 8, 16. What would come out in the first lanes, if they added what
+# `shuffle_sync_up` by 1, 2, 4, 8, 16. What would the first lanes hold if they added the value that
 # they get?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# All lanes shuffle, but a lane adds only where its number is at least the offset: the predicate
-# stands around the addition, after the shuffle.
+# All lanes shuffle, but a lane adds only if its number is at least the offset: put the predicate
+# around the addition, after the shuffle.
 #
 # </details>
 
@@ -421,17 +422,19 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 # ```
 #
 # The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n additions where a loop needs n.
-# Lanes add anyway whether their sum is of use or not, so in a warp the additional ones cost
-# nothing. Whole blocks and arrays follow in `06_practice`.
+# All lanes of a warp execute an addition together, so the additional ones cost nothing. Whole
+# blocks and arrays follow in `06_practice`.
 #
 # </details>
 
 # %% [markdown]
-# ## 4. A block a row, one barrier
+# **A good place for a break.**
 #
-# Eight warps have eight sums after their shuffles. These do need shared memory, a word a warp, and
-# one barrier; then the first warp adds them up, again by shuffles. A block has at most 32 warps, so
-# 32 words and one warp are always enough.
+# ## 4. One block per row, one barrier
+#
+# After their shuffles eight warps have eight sums. These need shared memory, one word per warp, and
+# one barrier. Then the first warp adds them, again by shuffles. A block has at most 32 warps, so 32
+# words and one warp always suffice.
 
 
 # %%
@@ -462,48 +465,54 @@ def shuffle(mX: cute.Tensor, mY: cute.Tensor):
     shuffle_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 
 
-for shape in ((1, 1), (3, 31), (7, 1000), (2, 1025)):
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        x, y = fk.rand(*shape, dtype=dtype), fk.empty(shape[0], dtype=dtype)
-        run_shuffle = fk.compile(shuffle, x, y)
-        run_shuffle(x, y)
-        fk.check(y, x.double().sum(1), again=lambda run=run_shuffle, x=x, y=y: run(x, y))
+check_sums(shuffle, [(1, 1), (3, 31), (7, 1000), (2, 1025)])
 
 # %%
 x, y = fk.randn(1, 1000), fk.empty(1)
-run_shuffle = fk.compile(shuffle, x, y)
-fk.timeline(run_shuffle, x, y)
+fk.timeline(fk.compile(shuffle, x, y), x, y)
 
 # %% [markdown]
-# One barrier, where `first_add` had seven.
+# The block meets at one barrier; `first_add` had seven. What does a barrier cost? `tree_sequential`
+# of the last notebook launches the same 256 threads per row and loads the same way, with eight
+# barriers and the rounds between them. For rows of 64 an H200 recorded both:
+
+# %%
+short = (1048576, 64)
+trees = recorded_part("01_a_block_a_row").row("tree_sequential", "float32", short).ms
+shuffles = recorded_part("02_shuffle").row("shuffle", "float32", short).ms
+bars = {"tree_sequential, 8 barriers": trees, "shuffle, 1 barrier": shuffles}
+bars_picture("A million rows of 64 float32, on an H200", bars, "ms")
+waves = 1048576 / (132 * 8)  # 8 blocks of 256 threads fit on each of 132 multiprocessors
+print(f"{(trees - shuffles) * 1e6 / waves / 7:.0f} ns per barrier and round, if the GPU stays full")
 
 # %% [markdown] exercise="week1/row_range" part="task"
 # ### Exercise 4: from the smallest to the largest
 #
-# `y[m]` is the largest element of row m minus the smallest one, for any M and N ≥ 1, in float32 and
-# float16, subtracted in float32. Shuffles within the warps, then shared memory. `row_range(x, y)`.
+# `y[m]` is the largest element of row m minus the smallest, for any M and N ≥ 1, in float32 and
+# float16. Subtract in float32. Use shuffles within the warps, then shared memory.
+#
+# Signature: `row_range(x, y)`.
 #
 # **Asked**: one block per row, 256 threads per block, at most 1 barrier, at most 128 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two reductions at once, each with an identity of its own. How many numbers come out of the 8
-# warps?
+# Do two reductions together, each with its own identity. How many numbers do the 8 warps produce?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# 8 largest and 8 smallest: 16 words, which lie side by side in a layout of (2, 8), or in two
-# tensors. The first lane of each warp stores two.
+# 8 largest and 8 smallest: 16 words of shared memory, in two tensors or in one with the layout (2,
+# 8). The first lane of each warp stores two.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# After the barrier the first warp goes on: a lane below 8 reads the results of one warp, the others
-# hold −∞ and +∞, and all 32 take part in the shuffles.
+# After the barrier the first warp continues: lanes 0 to 7 read the results of one warp each, the
+# others hold −∞ and +∞, and all 32 take part in the shuffles.
 #
 # </details>
 
@@ -561,44 +570,104 @@ fk.exercise("week1/row_range").grade(row_range)
 #     row_range_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Two values, one barrier: what waits is the block, and it waits once, whatever it hands over.
-# Fusing two reductions over a row also reads the row once in place of twice, which is where the
-# time goes.
+# Two values need only one barrier, since the block waits once for both. A kernel that fuses two
+# reductions also reads the row once and not twice, and reading is most of the time.
 #
 # </details>
 
 # %% [markdown]
-# ## 5. Any associative operator
+# ## 5. One warp per row, or one block per row?
 #
-# Shuffles do not know what is done with what they bring. An operator has to be associative, and it
-# needs an identity for lanes without an element. (That it is commutative as well is convenient: in
-# a butterfly lane 0 takes `a + b` and its partner `b + a`.)
+# Inside a warp shuffles need no barrier. So give each row to one warp, and no barrier is left:
+
+
+# %%
+@cute.kernel
+def warp_a_row_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    lane, row = tidx % 32, bidx * 8 + tidx // 32
+    if row < mX.shape[0]:  # the same for all lanes of a warp
+        total = Float32(0.0)
+        for n in range(lane, mX.shape[1], 32):
+            total += mX[row, n].to(Float32)
+        total = cute.arch.warp_reduction(total, operator.add)
+        if lane == 0:
+            mY[row] = total.to(mY.element_type)
+
+
+@cute.jit
+def warp_a_row(mX: cute.Tensor, mY: cute.Tensor):
+    blocks = cute.ceil_div(mX.shape[0], 8)
+    warp_a_row_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
+
+
+# %% [markdown]
+# **Predict:** for 31-element rows, how many times as many instructions does one block per row
+# execute as one warp per row? Most of the 256 threads find nothing to read. And for 10,000-element
+# rows?
+
+# %%
+at_31 = fk.predict("times the instructions, rows of 31", None)
+at_10_000 = fk.predict("times the instructions, rows of 10,000", None)
+
+# %% jupyter={"outputs_hidden": true}
+ratios = {}
+print("   row   PTX instr., one block per row / one warp per row")
+for n in (31, 100, 1000, 10_000):
+    x, y = fk.rand(16, n), fk.empty(16)
+    by_block, by_warp = (cost(fk.compile(fn, x, y), x) for fn in (shuffle, warp_a_row))
+    ratios[n] = by_block.warp_instructions / by_warp.warp_instructions
+    print(f"{n:6,} {by_block.warp_instructions:12,} / {by_warp.warp_instructions:6,}", end=" ")
+    print(f"= {ratios[n]:.2f}")
+at_31.against(ratios[31])
+at_10_000.against(ratios[10_000])
+
+# %% [markdown]
+# On short rows one block per row wastes instructions: each of its warps executes a tree of shuffles
+# and a barrier for a row that a single warp could read. On long rows both execute about as many
+# instructions. Then the number of threads decides. For 16 rows, one warp per row makes 512 threads;
+# a GPU has room for hundreds of thousands. **Many short rows: one warp each. Few long rows: one
+# block each.**
+#
+# ## 6. Any associative operator
+#
+# A shuffle does not care which operator you apply to the value. The operator has to be associative,
+# and lanes without an element need its identity. It should be commutative as well: in a butterfly
+# lane 0 computes `a + b`, its partner `b + a`.
+#
+# There are two maxima. `cutlass.max(a, b)` returns NaN if either number is NaN, as `torch.amax`
+# does. `cute.arch.fmax(a, b)` returns the other number in that case, and needs one PTX instruction
+# where `cutlass.max` needs four; `fmax(a, b, nan=True)` keeps NaN. A comparison such as
+# `value > largest` is false for NaN, so a kernel built on it ignores NaN.
 
 # %% [markdown] exercise="week1/warp_max" part="task"
 # ### Exercise 5: the largest of each row, by warps
 #
-# `y[m]` is the largest element of row m again, for any M and N ≥ 1, in float32 and float16. All
-# elements of a row may be negative. `warp_max(x, y)`.
+# `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements
+# of a row may be negative.
+#
+# Signature: `warp_max(x, y)`.
 #
 # **Asked**: one warp per row, no shared memory, no barriers, at most 5 shuffles per warp.
 #
 # <details><summary>Hint 1</summary>
 #
-# `warp_a_row` with another operator: what changes in the loop, in the shuffles, and in the line
-# before the loop?
+# Take `warp_a_row` with another operator: what changes in the loop, in the shuffles, and in the
+# line before the loop?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cutlass.max(a, b)`, and −∞ is `-Float32.inf`.
+# Use `cutlass.max(a, b)`; −∞ is `-Float32.inf`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The predicate on the row is the same for all lanes of a warp, so the shuffles may stand inside of
-# it; one on the column may not enclose them.
+# All lanes of a warp share a row, so the shuffles may be inside the predicate on the row, but not
+# inside one on the column.
 #
 # </details>
 
@@ -645,40 +714,41 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #     warp_max_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# In a maximum by butterfly every lane ends with the same value whatever the order, bit for bit,
-# since a maximum does not round. That is not so for sums.
+# A maximum does not round, so it has the same bits in any order of the lanes. A sum does not.
 #
 # </details>
 
 # %% [markdown]
-# It may be an operator on pairs, too, such as *the larger value, and where it stands*. Where two
-# values are equal, a rule has to decide, or the result depends on who met whom.
+# An operator may also work on pairs, such as *the larger value and its column*. Add a rule for
+# equal values, or the result depends on which lanes meet.
 
 # %% [markdown] exercise="week1/warp_argmax" part="task"
 # ### Exercise 6: where is the largest?
 #
-# `y[m]` is the column of the largest element of row m, as int32; where several are the largest, the
-# first one counts. Any M and N ≥ 1, `x` in float32 or float16. `warp_argmax(x, y)`.
+# `y[m]` is the column of the largest element of row m, as int32; if several elements are the
+# largest, the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
+#
+# Signature: `warp_argmax(x, y)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two values travel together: the largest so far, and where it stands. Each is shuffled.
+# Two values travel together: the largest so far and its column. Shuffle both.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The other one wins if it is larger, or if it is equal and stands further to the left. A lane
-# without an element has −∞.
+# The other pair wins if its value is larger, or if the values are equal and its column is smaller.
+# A lane without an element holds −∞.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without an element must not win against a row of −∞ either: its column has to be behind
-# every other. Both variables have to keep their types in the loop: `Float32` and `cutlass.Int32`.
+# A lane without an element must not win against a row of −∞ either: give it a column after every
+# other. Both variables must keep their types in the loop: `Float32` and `cutlass.Int32`.
 #
 # </details>
 
@@ -729,98 +799,39 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 #     warp_argmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# An operator on pairs, and it is associative and has an identity, so everything of this notebook
-# works. Without a rule for ties the result would depend on which lane meets which; with it, any
-# order gives the same: a result one can test.
+# This operator on pairs is associative and has an identity, so everything in this notebook works.
+# Without a rule for ties the result would depend on which lanes meet; with the rule every order
+# gives the same result, which you can test.
 #
 # </details>
-
-# %% [markdown]
-# ## 6. A warp a row, or a block a row?
-#
-# If shuffles need no barrier inside a warp, why not leave a row to one warp, and have none at all?
-
-
-# %%
-@cute.kernel
-def warp_a_row_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    lane, row = tidx % 32, bidx * 8 + tidx // 32
-    if row < mX.shape[0]:  # the same for all lanes of a warp
-        total = Float32(0.0)
-        for n in range(lane, mX.shape[1], 32):
-            total += mX[row, n].to(Float32)
-        total = cute.arch.warp_reduction(total, operator.add)
-        if lane == 0:
-            mY[row] = total.to(mY.element_type)
-
-
-@cute.jit
-def warp_a_row(mX: cute.Tensor, mY: cute.Tensor):
-    blocks = cute.ceil_div(mX.shape[0], 8)
-    warp_a_row_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
-
-
-# %% [markdown]
-# **Predict:** for rows of 31, how many times the instructions of a warp a row does a block a row
-# execute? A row is short, and most of the 256 threads find nothing to read. And for rows of 10,000?
-
-# %%
-at_31 = fk.predict("times the instructions, rows of 31", None)
-at_10_000 = fk.predict("times the instructions, rows of 10,000", None)
-
-# %% jupyter={"outputs_hidden": true}
-ratios = {}
-print("  row  kernel       PTX instr. a byte   threads")
-for n in (31, 100, 1000, 10_000):
-    x, y = fk.rand(16, n), fk.empty(16)
-    counted = []
-    for name, fn in (("a block", shuffle), ("a warp", warp_a_row)):
-        run = fk.compile(fn, x, y)
-        run(x, y)
-        fk.check(y, x.double().sum(1))
-        p = fk.profile(run, x, y)
-        threads = sum(q.grid[0] * q.block[0] for q in p.launches)
-        counted.append(p.warp_instructions)
-        print(f"{n:6,} {name:12s} {p.warp_instructions / x.nbytes:14.3f} {threads:12,}")
-    ratios[n] = counted[0] / counted[1]
-at_31.against(ratios[31])
-at_10_000.against(ratios[10_000])
-
-# %% [markdown]
-# A block a row wastes instructions on short rows: each of its warps has a shuffled tree and a
-# barrier for a row that one warp could read at once. On long rows both execute about the same for
-# each byte, and then the other column decides: of 16 rows, a warp a row makes 512 threads, and a
-# GPU has room for hundreds of thousands. **Many short rows: a warp each. Few long rows: a block
-# each.**
 
 # %% [markdown] exercise="week1/warp_normalise" part="task"
 # ### Exercise 7: divide rows by their sums
 #
-# `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that every row adds up to 1, in float32,
-# float16 and bfloat16, computed in float32. Every lane needs the sum. `warp_normalise(x, y)`; no
-# row has the sum 0.
+# `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row is 1, in float32,
+# float16 and bfloat16. Compute in float32. Every lane needs the sum; no row has the sum 0.
+#
+# Signature: `warp_normalise(x, y)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two loops over the row, and between them the sum of a warp. Which of the two kinds of shuffle
-# leaves it in every lane?
+# Loop over the row twice, with the sum of a warp between the loops. Which kind of shuffle leaves
+# the sum in every lane?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# After a butterfly each lane has the sum: no lane has to hand it to the others.
+# After a butterfly each lane holds the sum; you need no broadcast.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Divide once, not for each element: the second loop multiplies by what was computed after the
-# shuffles, or divides by the sum; both are accepted. The line that stores converts.
+# The second loop divides by the sum, or multiplies by its reciprocal; the grader accepts both.
+# Convert in the line that stores.
 #
 # </details>
 
@@ -866,14 +877,14 @@ fk.exercise("week1/warp_normalise").grade(warp_normalise)
 #     warp_normalise_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A reduction whose result everybody gets is an *all-reduce*. By butterfly it costs what a reduction
-# to one lane costs. Softmax and the normalisations are of this form: reduce a row, then go through
-# it again with the result. The second reading is week 2's story.
+# A reduction that gives every lane the result is an *all-reduce*. By butterfly it costs as much as
+# a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
+# through it again with the result. Week 2 is about that second read.
 #
 # </details>
 
 # %% [markdown]
-# What you said in this notebook, and what it was:
+# Your predictions in this notebook, beside the results:
 
 # %%
 fk.predictions()
@@ -881,45 +892,44 @@ fk.predictions()
 # %% [markdown]
 # ## What it is worth
 #
-# Recorded on a real GPU, beside torch. Before you open it: which of the two wins at rows of 64, and
-# which at 64 rows of 262,144?
+# Before you unfold the recorded times: which kernel is faster for rows of 64, and which for 64 rows
+# of 262,144?
 
 # %% jupyter={"outputs_hidden": true}
-from forgekit.benching.recorded import recorded
-
-recorded("week1/02_shuffle")
+recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# Rows of 64 belong to a warp: a seventh of the time of a block a row, and half of torch's. 64 rows
-# of 262,144 are 64 warps for the whole GPU if each warp has a row, and take seven times as long as
-# with 64 blocks; torch, which splits them, needs about a quarter of that, or less. In between, in
-# float32, there is hardly a difference. In float16 both stay below 80 % of a copy: a lane loads two
-# bytes at a time. That is the next bad number.
-
-# %% [markdown]
+# - **Rows of 64**: one warp per row needs a seventh of the time of one block per row, and half of
+#   torch's.
+# - **64 rows of 262,144**: one warp per row makes 64 warps for the whole GPU, and takes seven times
+#   as long as 64 blocks. torch splits the rows, and needs about a quarter of the blocks' time or
+#   less.
+# - **32,768 rows of 4,096**: in float32 the two hardly differ. In float16 both stay below 80 % of a
+#   copy's rate: each lane loads two bytes at a time. That is the next bad number.
+#
 # ## Summary
 #
 # | step | barriers | shared memory | best for |
 # |---|---|---|---|
-# | `first_add` (`01_a_block_a_row`) | log₂ n | a word a thread | – |
-# | `shuffle`, a block a row | 1 | 32 words | rows too long for a warp |
+# | `first_add` (`01_a_block_a_row`) | log₂ n | one word per thread | – |
+# | `shuffle`, one block per row | 1 | 32 words | rows too long for a warp |
 # | `warp_a_row` | 0 | none | many short rows |
 #
-# The barriers are gone. What is left is the loop: each lane loads **one element at a time**, 4
-# bytes or 2, and **the bad number is the instructions a byte**.
+# The barriers are gone. The loop remains: each lane loads **one element at a time**, 4 bytes or 2,
+# and **the bad number is the instructions per byte**.
 
 # %%
 steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 
 # %% [markdown]
-# **In practice** every library's reductions end in these two levels. `forgekit.kernels.rows` has
-# them as one tile, whose threads a row are a power of two up to 32, or whole warps.
+# **In practice** library reductions end in these two levels. `forgekit.kernels.rows` describes both
+# with one tile: the threads per row are a power of two up to 32, or whole warps.
 #
 # **Further reading:** [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/) (Y. Lin and V.
 # Grover) on shuffles and masks · [Faster parallel reductions on
-# Kepler](https://developer.nvidia.com/blog/faster-parallel-reductions-kepler/) (J. Luitjens), where
-# they came from.
+# Kepler](https://developer.nvidia.com/blog/faster-parallel-reductions-kepler/) (J. Luitjens), which
+# introduced them.
 #
 # **Next:** more bytes with each instruction, and more of them in flight
 # ([`03_bytes_in_flight`](03_bytes_in_flight.ipynb)).

@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Keep enough bytes in flight
 #
-# **You will build** row sums that load 16 bytes a lane, with one load in flight and with four, and
-# one for short rows.
+# **You will build** row sums that load 16 bytes per lane, with one load in flight and with four,
+# and one for short rows.
 # **You will learn** how many bytes have to be in flight and how to count them, what a tail does to
-# a sum, and which of two limits, bytes in flight or instructions, a kernel runs into.
-# **You need** `02_shuffle`, and tiled copies (`04_copy_fast` of week 0).
-# About 35 minutes, and 90 more for the exercises.
+# a sum, and which limit a kernel reaches first, bytes in flight or instructions.
+# **You need** `02_shuffle`, and tiled copies (`05_tiled_copies` of week 0). About 40 minutes, and
+# 120 more for the exercises.
 #
-# `02_shuffle` ended with `warp_a_row`: no barrier, no shared memory, every sector used. What is
-# left is how it loads: one element at a time.
+# `02_shuffle` ended with `warp_a_row`: no barrier, no shared memory, every sector used. But each
+# lane loads one element at a time. **The bad number: instructions per byte.**
 
 # %%
 import operator
@@ -27,24 +27,38 @@ from itertools import pairwise
 
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 import torch
 from cutlass import Float32
 from cutlass.cute.nvgpu import CopyUniversalOp
+from week1_helpers import (
+    check_sums,
+    cost,
+    cost_line,
+    in_flight_per_sm,
+    instructions_per_kb,
+    little_picture,
+    loads_before_use,
+    loads_picture,
+    recorded_part,
+    whole_vectors,
+)
 
 import forgekit as fk
-from forgekit.benching.recorded import recorded
+from forgekit.viz.ideas import bytes_in_flight
 
 # %% [markdown]
-# ## 1. The bad number: instructions a byte
+# ## 1. Instructions per byte
 #
-# Here it is again. `cost` checks a sum, profiles it and prints what this notebook is about.
+# All kernels of this notebook have blocks of four warps, so `warp_a_row` gets four rows per block
+# here, not eight. (For a million rows of 64 that matters: twice as many blocks have to start, and
+# the H200 took 0.162 ms where eight rows per block took 0.117.) `cost_line` prints what `cost`
+# counted.
 #
-# **Predict:** for 1 kB of `float32` the warps execute so many instructions; will it be more for 1
-# kB of `float16`, less, or the same?
+# **Predict:** how many times as many instructions per kB do the warps execute for `float16` as for
+# `float32`?
 
 # %%
-more_for_float16 = fk.predict("float16's instructions for 1 kB, of float32's", None)  # such as 1.0
+more_for_float16 = fk.predict("float16's instructions per kB, of float32's", None)  # such as 1.0
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -68,172 +82,85 @@ def warp_a_row(mX: cute.Tensor, mY: cute.Tensor):
     warp_a_row_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
 
-costs = {}
+def measure(fn, specs, shape=(16, 4096), dtype=torch.float32):
+    """Compile a row sum, check it, print what it costs, and return the instructions per kB."""
+    x = fk.randn(shape, dtype=dtype)
+    p = cost(fk.compile(fn, *specs(x, fk.empty(shape[0], dtype=dtype))), x)
+    cost_line(f"{fn.__name__}, {str(dtype)[6:]}", p, x)
+    return instructions_per_kb(p, x)
 
 
-def cost(name, run, x):
-    y = fk.empty(x.shape[0], dtype=x.dtype)
-    run(x, y)
-    assert fk.check(y, x.double().sum(1))
-    p = fk.profile(run, x, y)
-    costs[name] = p.warp_instructions / x.nbytes * 1024
-    print(f"{name:>26}: {p.global_load_requests:5,} load requests of", end=" ")
-    print(f"{p.global_load_sectors_per_request:4.1f} sectors", end=", ")
-    print(f"{costs[name]:4.0f} instructions for 1 kB")
-
-
-for dtype in (torch.float32, torch.float16):
-    x = fk.randn(16, 4096, dtype=dtype)
-    run_elements = fk.compile(warp_a_row, x, fk.empty(16, dtype=dtype))
-    cost(f"warp_a_row, {str(dtype)[6:]}", run_elements, x)
-more_for_float16.against(round(costs["warp_a_row, float16"] / costs["warp_a_row, float32"], 1))
+of_float32 = measure(warp_a_row, lambda *both: both)
+of_float16 = measure(warp_a_row, lambda *both: both, dtype=torch.float16)
+more_for_float16.against(round(of_float16 / of_float32, 1))
 
 # %% [markdown]
-# A load brings 128 bytes to a warp, or 64, whatever it costs to get there: the address, the test of
-# the loop, the jump. With half of the bytes an element, each byte costs twice as much.
+# A load brings 128 bytes to a warp, or 64 in `float16`. The overhead is the same: the address, the
+# loop's test, the jump. With half the bytes per element, each byte costs twice as much.
 #
-# ## 2. Sixteen bytes a lane
+# ## 2. Sixteen bytes per lane
 #
-# The tools are those of `04_copy_fast`: a TV layout says that 32 lanes lie side by side and that
-# each has a vector, 4 elements of `float32` or 8 of `float16`. Four warps are four rows, so a
-# block's tile is 4 rows high and 32 vectors wide, and the block goes through its rows tile by tile.
-# In loops:
-
-# %%
-lanes, vec, columns = 4, 2, 20  # small: 4 lanes of 2 elements, and rows of 20
-for tile in range(-(-columns // (lanes * vec))):
-    for lane in range(lanes):
-        first = (tile * lanes + lane) * vec
-        there = list(range(first, first + vec)) if first < columns else "nothing: add 0"
-        print(f"tile {tile}, lane {lane}: {there}")
-
-# %% [markdown]
-# The last tile hangs over. Its lanes without a vector have to add something that changes nothing,
-# the **identity** of the sum, 0. So the registers are filled with it before each copy, and the copy
-# leaves alone what its predicate forbids.
-#
-# The kernel below has two numbers to play with: `lanes` of a row, and `loads` of a lane and tile.
-# With `loads` of 4 a tile is four times as wide, and `partition_S` gives a lane four vectors in it,
-# each 32 vectors from the next.
+# The shortest way to wider loads cuts a row into vectors. `zipped_divide` gives the vectors their
+# own mode, `.load()` brings one to registers, and `.reduce` adds its elements:
 
 
 # %%
 @cute.kernel
-def tiled_sum_kernel(
-    gX: cute.Tensor,
-    cX: cute.Tensor,
-    mY: cute.Tensor,
-    shape: cute.Shape,
-    tiled_copy: cute.TiledCopy,
-    lanes: cutlass.Constexpr,
-    loads: cutlass.Constexpr,
-):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    thr_copy = tiled_copy.get_slice(tidx)
+def one_row_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    lane = cute.arch.lane_idx()
+    vec = cutlass.const_expr(128 // mX.element_type.width)  # 16 bytes
+    gX = cute.zipped_divide(mX, (vec,))  # ((Vec),(Rest))
     total = Float32(0.0)
-    for tile in cutlass.range(gX.shape[1][1], unroll=1):
-        tXgX = thr_copy.partition_S(gX[(None, None), (bidx, tile)])  # ((Vec,1),1,loads)
-        tXcX = thr_copy.partition_S(cX[(None, None), (bidx, tile)])  # ((Vec,1),1,loads)
-        tXrX = cute.make_rmem_tensor_like(tXgX)  # ((Vec,1),1,loads)
-        tXpX = cute.make_rmem_tensor((1, 1, loads), cutlass.Boolean)  # one for each vector
-        for k in cutlass.range_constexpr(loads):
-            tXpX[0, 0, k] = cute.elem_less(tXcX[0, 0, k], shape)
-        tXrX.fill(0.0)
-        cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)
-        total += tXrX.load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
-    total = cute.arch.warp_reduction(total, operator.add, threads_in_group=lanes)
-    row = bidx * (128 // lanes) + tidx // lanes
-    if tidx % lanes == 0 and row < shape[0]:
-        mY[row] = total.to(mY.element_type)
+    for i in range(lane, cute.size(gX, mode=[1]), 32):
+        values = gX[(None, i)].load().to(Float32)  # (Vec)
+        total += values.reduce(cute.ReductionOp.ADD, 0.0, 0)
+    mY[lane] = total
 
 
 @cute.jit
-def tiled_sum(
-    mX: cute.Tensor,
-    mY: cute.Tensor,
-    bits: cutlass.Constexpr = 128,
-    lanes: cutlass.Constexpr = 32,
-    loads: cutlass.Constexpr = 1,
-):
-    vec = cutlass.const_expr(bits // mX.element_type.width)
-    atom = cute.make_copy_atom(CopyUniversalOp(), mX.element_type, num_bits_per_copy=bits)
-    thr_layout = cute.make_layout((128 // lanes, lanes), stride=(lanes, 1))
-    val_layout = cute.make_layout((1, vec), stride=(vec, 1))
-    tiled_copy = cute.make_tiled_copy_tv(atom, thr_layout, val_layout)
-    tiler_mn = (128 // lanes, lanes * vec * loads)
-    gX = cute.zipped_divide(mX, tiler_mn)  # ((TileM,TileN),(RestM,RestN))
-    cX = cute.zipped_divide(cute.make_identity_tensor(mX.shape), tiler_mn)  # as gX
-    tiled_sum_kernel(gX, cX, mY, mX.shape, tiled_copy, lanes, loads).launch(
-        grid=(gX.shape[1][0], 1, 1), block=(128, 1, 1)
-    )
+def one_row(mX: cute.Tensor, mY: cute.Tensor):
+    one_row_kernel(mX, mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-@cute.jit
-def vectors(mX: cute.Tensor, mY: cute.Tensor):
-    tiled_sum(mX, mY)
-
-
-def promised(x, y):
-    """Specs that promise rows of whole vectors."""
-    return [fk.spec(x, divisible={1: 16 // x.element_size()}), y]
-
-
-for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    x, y = fk.randn(5, 1000, dtype=dtype), fk.empty(5, dtype=dtype)
-    run_vectors = fk.compile(vectors, *promised(x, y))
-    for shape in ((1, 8), (3, 1000), (33, 136), (7, 1024)):
-        x, y = fk.randn(shape, dtype=dtype), fk.empty(shape[0], dtype=dtype)
-        run_vectors(x, y)
-        assert fk.check(y, x.double().sum(1))
+x, y = fk.rand(160), fk.empty(32)  # 40 vectors for 32 lanes
+run_one = fk.compile(one_row, x, y)
+run_one(x, y)
+fk.check(y.sum(), x.double().sum())
+fk.footprint(run_one, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# **Predict:** how many instructions for 1 kB of `float32` now?
-
-# %%
-of_vectors = fk.predict("instructions for 1 kB", None)
-
-# %% jupyter={"outputs_hidden": true}
-for dtype in (torch.float32, torch.float16):
-    x = fk.randn(16, 4096, dtype=dtype)
-    run_vectors = fk.compile(vectors, *promised(x, fk.empty(16, dtype=dtype)))
-    cost(f"vectors, {str(dtype)[6:]}", run_vectors, x)
-of_vectors.against(round(costs["vectors, float32"]))
-fk.coalescing(run_vectors, x, fk.empty(16, dtype=dtype), kind="load")
-
-# %% [markdown]
-# The requests are fewer by the number of elements in a vector; the instructions are not, for each
-# element still is converted and added by one of its own. A vector saves finding the place, not the
-# arithmetic.
+# Lanes 0 to 7 take a second vector. The rows of a matrix begin at multiples of 16 bytes only if
+# their length is a multiple of a vector's. Promise that with `fk.spec(x, divisible={1: 4})`, or the
+# compiler loads element by element. The helper `whole_vectors` returns such specs for any type.
 
 # %% [markdown] exercise="week1/row_max_vectors" part="task"
 # ### Exercise 1: find the largest element, by vectors
 #
-# `y[m]` is the largest element of row `m`, in float32 and float16. Rows are whole vectors, and
-# there may be fewer of them than lanes. All elements may be negative. Called as `row_max_vectors(x,
-# y)`.
+# `y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors,
+# maybe of fewer than a warp has lanes. All elements may be negative.
+#
+# Signature: `row_max_vectors(x, y)`.
 #
 # **Asked**: one warp per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# It is `warp_a_row` with another operator and wider loads: cut the row into vectors with
-# `cute.zipped_divide` and let lane 0 take vector 0, 32, 64, …
+# Take `warp_a_row` with another operator and wider loads: cut the row `mX[row, None]` into vectors
+# with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `gX[(None, i)].load()` is a vector of values; `.to(Float32)` converts them, and
-# `.reduce(cute.ReductionOp.MAX, …, 0)` makes one number of them. `cute.arch.fmax` takes the larger
-# of two.
+# `.reduce(cute.ReductionOp.MAX, …, 0)` turns a loaded vector into one number. `cute.arch.fmax`
+# returns the larger of two numbers.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without a vector takes part in the shuffles with the value that it began with. That has to
-# be the identity of max, in the line before the loop: `-Float32.inf`.
+# A lane without a vector takes part in the shuffles with its start value. In the line before the
+# loop, make that the identity of max: `-Float32.inf`.
 #
 # </details>
 
@@ -281,31 +208,139 @@ fk.exercise("week1/row_max_vectors").grade(row_max_vectors)
 #     row_max_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# With 0 as the start, a row of negative numbers would have the maximum 0, and no test with numbers
-# of both signs would show it. The maximum does not depend on the order, and no rounding is
-# involved: the result is the same bits in every kernel.
+# If the loop started at 0, a row of negative numbers would have the maximum 0, and numbers of both
+# signs would not show it. A maximum does not depend on the order and does not round, so every
+# kernel computes the same bits.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. What is in the registers of a tail
+# A tiled copy of week 0 does the same with a predicate and two parameters. Its TV layout puts 32
+# lanes side by side, each with one vector. Four warps take four rows, so a block's tile is 4 rows
+# high and 32 vectors wide, and the block goes through its rows tile by tile. In loops:
+
+# %%
+lanes, vec, columns = 4, 2, 20  # small: 4 lanes of 2 elements, and rows of 20
+for tile in range(-(-columns // (lanes * vec))):
+    for lane in range(lanes):
+        first = (tile * lanes + lane) * vec
+        there = list(range(first, first + vec)) if first < columns else "nothing: add 0"
+        print(f"tile {tile}, lane {lane}: {there}")
+
+# %% [markdown]
+# The last tile overhangs the row. Lanes without a vector have to add the **identity** of the sum,
+# 0. So the kernel fills the registers with 0 before each copy, and the copy leaves registers alone
+# where its predicate is false.
 #
-# > **Looks right and is wrong.** Filling the registers costs four moves a tile. Somebody fills them
-# > once, before the loop: "they are 0 then, and the predicate keeps the tail out". Exercise 2 is
-# > that kernel. It passes with rows of 4, 128, 1,024.
+# The parameters are `lanes`, the lanes per row, and `loads`, the vectors per lane and tile. With
+# `loads=4` a tile is four times as wide, and `partition_S` gives each lane four vectors, 32 vectors
+# apart.
+
+
+# %%
+@cute.kernel
+def tiled_sum_kernel(
+    gX: cute.Tensor,
+    cX: cute.Tensor,
+    mY: cute.Tensor,
+    shape: cute.Shape,
+    tiled_copy: cute.TiledCopy,
+    lanes: cutlass.Constexpr,
+    loads: cutlass.Constexpr,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    thr_copy = tiled_copy.get_slice(tidx)
+    total = Float32(0.0)
+    for tile in cutlass.range(gX.shape[1][1], unroll=1):
+        tXgX = thr_copy.partition_S(gX[(None, None), (bidx, tile)])  # ((Vec,1),1,loads)
+        tXcX = thr_copy.partition_S(cX[(None, None), (bidx, tile)])  # ((Vec,1),1,loads)
+        tXrX = cute.make_rmem_tensor_like(tXgX)  # ((Vec,1),1,loads)
+        tXpX = cute.make_rmem_tensor((1, 1, loads), cutlass.Boolean)  # one for each vector
+        for k in cutlass.range_constexpr(loads):
+            tXpX[0, 0, k] = cute.elem_less(tXcX[0, 0, k], shape)
+        tXrX.fill(0.0)
+        cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)
+        total += tXrX.load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    total = cute.arch.warp_reduction(total, operator.add, threads_in_group=lanes)
+    row = bidx * (128 // lanes) + tidx // lanes
+    if tidx % lanes == 0 and row < shape[0]:
+        mY[row] = total.to(mY.element_type)
+
+
+# %% [markdown]
+# The host function builds the copy and cuts the matrix and its coordinates into tiles.
+
+
+# %%
+@cute.jit
+def tiled_sum(
+    mX: cute.Tensor,
+    mY: cute.Tensor,
+    bits: cutlass.Constexpr = 128,
+    lanes: cutlass.Constexpr = 32,
+    loads: cutlass.Constexpr = 1,
+):
+    vec = cutlass.const_expr(bits // mX.element_type.width)
+    atom = cute.make_copy_atom(CopyUniversalOp(), mX.element_type, num_bits_per_copy=bits)
+    thr_layout = cute.make_layout((128 // lanes, lanes), stride=(lanes, 1))
+    val_layout = cute.make_layout((1, vec), stride=(vec, 1))
+    tiled_copy = cute.make_tiled_copy_tv(atom, thr_layout, val_layout)
+    tiler_mn = (128 // lanes, lanes * vec * loads)
+    gX = cute.zipped_divide(mX, tiler_mn)  # ((TileM,TileN),(RestM,RestN))
+    cX = cute.zipped_divide(cute.make_identity_tensor(mX.shape), tiler_mn)  # as gX
+    tiled_sum_kernel(gX, cX, mY, mX.shape, tiled_copy, lanes, loads).launch(
+        grid=(gX.shape[1][0], 1, 1), block=(128, 1, 1)
+    )
+
+
+@cute.jit
+def vectors(mX: cute.Tensor, mY: cute.Tensor):
+    tiled_sum(mX, mY)
+
+
+check_sums(vectors, [(1, 8), (3, 1000), (33, 136), (7, 1024)], whole_vectors)
+
+# %% [markdown]
+# **Predict:** how many instructions per kB of `float32` now?
+
+# %%
+of_vectors = fk.predict("instructions per kB", None)
+
+# %% jupyter={"outputs_hidden": true}
+of_vectors.against(round(measure(vectors, whole_vectors)))
+measure(vectors, whole_vectors, dtype=torch.float16)
+x, y = fk.randn(16, 4096), fk.empty(16)
+fk.coalescing(fk.compile(vectors, *whole_vectors(x, y)), x, y, kind="load")
+
+# %% [markdown]
+# Requests drop by a factor of 4, the width of a vector. Instructions drop only from 74 to 41,
+# because each element is still converted and added separately: a vector saves the address and the
+# loop, not the arithmetic.
+#
+# ## 3. What a tail finds in the registers
+#
+# > **Looks right and is wrong.** Filling the registers costs four moves per tile. The kernel of
+# > exercise 2 fills them once, before the loop: "they are 0 then, and the predicate keeps the tail
+# > out". It passes with rows of 4, 128 and 1,024.
+#
+# **Predict:** which sum does it compute for a row of 132 ones?
+
+# %%
+of_132 = fk.predict("sum of 132 ones, as given", None)
 
 # %% [markdown] exercise="week1/fix_the_tail" part="task"
 # ### Exercise 2: fix the tail
 #
-# Somebody has moved the `fill` of `vectors` out of the loop, to save instructions. The kernel is
-# right for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole
-# vectors. Float32 alone.
+# To save instructions, this kernel fills the registers before the loop and not in it. It is right
+# for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole vectors, in
+# float32.
 #
 # **Asked**: 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# What do the registers of a lane hold in the last tile, if its vector is not there?
+# What do the registers of a lane hold in the last tile if the lane has no vector there?
 #
 # </details>
 #
@@ -317,8 +352,8 @@ fk.exercise("week1/row_max_vectors").grade(row_max_vectors)
 #
 # <details><summary>Hint 3</summary>
 #
-# Each tile needs the identity in its registers before the copy, in the line before `cute.copy`. (Or
-# the sum leaves out what was not loaded.)
+# Each tile needs the identity in its registers, in the line before `cute.copy`. (Or let the sum
+# skip registers that the copy did not load.)
 #
 # </details>
 
@@ -410,60 +445,56 @@ fk.exercise("week1/fix_the_tail").grade(fix_the_tail)
 #     fix_the_tail_kernel(gX, cX, mY, mX.shape, tiled_copy).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# The first tile was right because of the `fill` before the loop, and full tiles because every lane
-# loads. Only a partial tile behind a full one shows it: the lanes that have no vector there add
-# their last one once more. Four moves a vector are the price of the right answer.
+# The `fill` before the loop made the first tile right, and in full tiles every lane loads. Only a
+# partial tile after a full tile shows the mistake: lanes without a vector add their last vector
+# again. Four moves per vector are the price of the right answer.
 #
 # </details>
 
-# %% [markdown]
-# The next cell runs your `fix_the_tail` on rows of ones, so each sum should be the length of the
-# row. **Predict** before you run it with the kernel as given: what is the sum of 132 ones?
-
-# %%
-of_132 = fk.predict("sum of 132 ones, as given", None)
-
 # %% jupyter={"outputs_hidden": true}
+# Your kernel on rows of ones: each sum should be the length of the row.
 x, y = fk.ones(1, 128), fk.empty(1)
-run_tail = fk.compile(fix_the_tail, fk.spec(x, divisible={1: 4}), y)
+run_tail = fk.compile(fix_the_tail, *whole_vectors(x, y))
 for columns in (4, 128, 1024, 132, 252):
     run_tail(fk.ones(1, columns), y)
     print(f"{columns:5} ones: {y[0].item():.0f}")
-of_132.against(132 + 31 * 4)
+of_132.against(132 + 31 * 4)  # as given
 
 # %% [markdown]
-# As given, 256: of the second tile only lane 0 has a vector, and the other 31 lanes add the four
-# ones that they still hold. Had the row 124 elements, nobody would have seen it, for there the
-# registers hold the zeros of the beginning. So test a tail *behind* a full tile.
+# As given, the kernel computes 256. In the second tile only lane 0 has a vector, and the other 31
+# lanes add the four ones that their registers still hold. A row of 124 elements hides the mistake,
+# because its only tile finds the zeros of the first fill. So test a tail *after* a full tile.
 #
-# Two more whole kernels: two inputs at once, and lengths that are no whole vectors.
+# Two more whole kernels follow: two inputs, and lengths that are not whole vectors. For absolute
+# values, `cute.where(condition, a, b)` chooses element by element.
 
 # %% [markdown] exercise="week1/row_dots_vectors" part="task"
 # ### Exercise 3: multiply row by row, by vectors
 #
-# `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16, multiplied and added
-# up in float32; rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
+# `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16. Multiply and add in
+# float32. Rows consist of whole vectors.
+#
+# Signature: `row_dots_vectors(a, b, y)`.
 #
 # **Asked**: one warp per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two tensors are cut alike: the vector with number i of one belongs to the vector with number i of
-# the other.
+# Cut both tensors alike: vector i of one belongs to vector i of the other.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# What `.load()` gives can be multiplied as a whole; a sum over its values is
-# `.reduce(cute.ReductionOp.ADD, 0.0, 0)`.
+# You can multiply two loaded vectors with `*`; `.reduce(cute.ReductionOp.ADD, 0.0, 0)` adds the
+# products.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Both vectors are converted to `Float32` before they are multiplied, in the line of the product: a
-# product of two float16 is rounded, and may be infinite.
+# In the line of the product, convert both vectors to `Float32` before you multiply: a product of
+# two float16 rounds, and may be infinite.
 #
 # </details>
 
@@ -512,41 +543,42 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #     row_dots_vectors_kernel(mA, mB, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Twice the bytes of a sum and one more operation an element. Two loads stand before the first use,
-# so a thread has 32 bytes in flight in place of 16: an operator with more inputs fills the memory
-# system more easily than one with a single input.
+# The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come
+# before the first use, so a thread has 32 bytes in flight and not 16: with more inputs an operator
+# fills the memory system more easily.
 #
 # </details>
 
 # %% [markdown] exercise="week1/abs_sums" part="task"
 # ### Exercise 4: add up absolute values, of any length
 #
-# `x` is a vector of any length, cut into pieces of 1,024 elements, of which the last may be
-# shorter. `y[p]` is the sum of the absolute values in piece `p`, added up in float32; float32 and
-# float16. The elements left over after the last whole vector are added one by one. Called as
-# `abs_sums(x, y)`.
+# Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
+# the sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n %
+# vec` elements make no whole vector: load them one by one.
+#
+# Signature: `abs_sums(x, y)`.
 #
 # **Asked**: one warp per 1,024 elements, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# Whole vectors first: a piece has `1024 // vec` of them, and there are `n // vec` in all. Lane 0
-# takes the vectors 0, 32, 64, … of its piece.
+# Begin with the whole vectors: a piece has `1024 // vec`, and x has `n // vec`. Lane 0 takes
+# vectors 0, 32, 64, … of its piece.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# What is left over are `n % vec` elements; the first is number `n // vec * vec`. To which piece
-# does an element belong?
+# Then `n % vec` elements are left, from element `n // vec * vec` on. Which piece does an element
+# belong to?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Every warp would add the tail: the condition in the line before it has to say that the element
-# exists *and* that it is in this warp's piece. `cute.math.absf` gives an absolute value, and so
-# does the larger of `value` and `-value`.
+# Without a condition every warp adds the tail: in the line before, test that the element exists
+# *and* lies in this warp's piece. `cute.math.absf` returns an absolute value; so does the larger of
+# `value` and `-value`.
 #
 # </details>
 
@@ -601,18 +633,18 @@ fk.exercise("week1/abs_sums").grade(abs_sums)
 #     abs_sums_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# One scalar load stands beside the vectors, and only in one warp does it do anything. Its identity
-# is 0, as for any sum of numbers that are mapped before they are added: what counts is the identity
-# of the operator that combines, not that of the mapping.
+# One scalar load follows the vectors, and only one warp executes it. A lane without an element adds
+# 0: the identity belongs to the operator that combines, not to the function that you apply before.
 #
 # </details>
 
 # %% [markdown]
+# **A good place for a break.**
+#
 # ## 4. A row as a clock
 #
-# Why should four loads at a time be better than one? Here is what the compiled kernels do, in the
-# order of the PTX: every load from global memory, and where the first addition of loaded values
-# stands.
+# Why are four loads at a time better than one? `loads_before_use` reads the PTX of a kernel and
+# counts the global loads before the first addition of a loaded value.
 
 
 # %%
@@ -626,33 +658,24 @@ def elements_unrolled(mX: cute.Tensor, mY: cute.Tensor):
     tiled_sum(mX, mY, mX.element_type.width, 32, 4)
 
 
-def in_order(run):
-    """Loads from global memory and additions of floats, in the order of the PTX."""
-    words = [line.split()[0] for line in run.ptx.splitlines() if line.strip()]
-    kept = [w for w in words if w.startswith(("ld.global", "add.f32", "add.rn.f32"))]
-    first_use = next(i for i, w in enumerate(kept) if w.startswith("add"))
-    return f"{first_use} loads before the first addition: {kept[first_use - 1]}"
-
-
 x, y = fk.randn(16, 4096), fk.empty(16)
 runs = {
     "warp_a_row": fk.compile(warp_a_row, x, y),
     "elements_unrolled": fk.compile(elements_unrolled, x, y),
-    "vectors": fk.compile(vectors, *promised(x, y)),
-    "unrolled": fk.compile(unrolled, *promised(x, y)),
+    "vectors": fk.compile(vectors, *whole_vectors(x, y)),
+    "unrolled": fk.compile(unrolled, *whole_vectors(x, y)),
 }
 for name, run in runs.items():
-    print(f"{name:>18}: {in_order(run)}")
+    count, load = loads_before_use(run)
+    print(f"{name:>18}: {count} × {load}")
 for dtype in (torch.float32, torch.float16):
-    x = fk.randn(16, 4096, dtype=dtype)
-    run_unrolled = fk.compile(unrolled, *promised(x, fk.empty(16, dtype=dtype)))
-    cost(f"unrolled, {str(dtype)[6:]}", run_unrolled, x)
+    measure(unrolled, whole_vectors, dtype=dtype)
 
 # %% [markdown]
-# A lane of `vectors` asks for 16 bytes, waits for them, adds, and asks again. A lane of `unrolled`
-# asks for 64 and waits once. The waiting can be had from a recorded time: take 64 rows of 262,144,
-# which are 64 warps for a whole H200. They are so few that nothing is busy, and a warp's time is
-# the number of its turns, times one wait.
+# A lane of `vectors` requests 16 bytes, waits for them, adds, and requests again. A lane of
+# `unrolled` requests 64 bytes and waits once. We can read the wait off a recorded time. 64 rows of
+# 262,144 make 64 warps for a whole H200, so few that no unit is busy, and a warp's time is its
+# number of turns times one wait.
 #
 # **Predict:** `vectors` takes 0.825 ms for these rows in `float32`. How long does `unrolled` take?
 
@@ -660,45 +683,41 @@ for dtype in (torch.float32, torch.float16):
 of_unrolled = fk.predict("milliseconds", None)
 
 # %% jupyter={"outputs_hidden": true}
-times = recorded("week1/03_bytes_in_flight")
-long_rows, turn_ns = (64, 262144), {}
-bytes_a_turn = {"vectors": 32 * 16, "elements_unrolled": 32 * 16, "unrolled": 32 * 64}
-for name, in_flight in bytes_a_turn.items():
-    row = times.row(name, "float32", long_rows)
-    turns = 262144 * 4 // in_flight
-    turn_ns[name] = row.ms * 1e6 / turns
-    print(f"{name:>18}: {in_flight:5,} bytes in flight a warp, {turns:5,} turns in", end=" ")
-    print(f"{row.ms:.3f} ms: {turn_ns[name]:.0f} ns a turn")
+times, long_rows = recorded_part("03_bytes_in_flight"), (64, 262144)
+turns = {}
+for name, (loads, size) in (
+    ("elements_unrolled", (4, 128)),
+    ("vectors", (1, 512)),
+    ("unrolled", (4, 512)),
+):
+    count = 262144 * 4 // (loads * size)
+    ms = times.row(name, "float32", long_rows).ms
+    turns[name] = (loads, size, ms * 1e6 / count)
+    print(f"{name:>18}: {count:5,} turns in {ms:.3f} ms, {turns[name][2]:.0f} ns each")
 of_unrolled.against(times.row("unrolled", "float32", long_rows).ms)
-
-figure, axes = plt.subplots(figsize=(6.4, 2.2))
-axes.barh(list(turn_ns), list(turn_ns.values()), color=["#0072b2", "#56b4e9", "#009e73"])
-for k, (name, ns) in enumerate(turn_ns.items()):
-    axes.text(ns - 8, k, f"{bytes_a_turn[name]:,} bytes", va="center", ha="right", color="white")
-axes.set(xlabel="ns a turn of the loop", title="A turn takes as long, whatever it brings")
-plt.show()
+loads_picture(turns)
 
 # %% [markdown]
-# A turn takes 400 to 450 ns, nearly all of which is waiting: the **latency** of this GPU's memory,
-# loop included. Whether a turn brings 512 bytes or 2,048 hardly matters, so it had better bring
-# 2,048. And whether 512 bytes are one vector a lane or four single elements does not matter at all:
-# what counts is what is *in flight*.
+# A turn takes 400 to 450 ns, nearly all of it waiting: the **latency** of this GPU's memory, loop
+# included. The time hardly depends on the bytes, 512 or 2,048 per turn. It also does not depend on
+# how a warp requests 512 bytes, as one vector per lane or as four elements. Only the bytes *in
+# flight* count.
 #
-# `warp_a_row` is not in the picture. Its PTX has one load of 128 bytes a turn, 8,192 turns; at 400
-# ns each that would be 3.3 ms. Recorded are 0.830, a quarter of it: the step from PTX to machine
-# code has unrolled this loop by four, by itself, as it may where no predicate stands between the
-# loads.
+# `warp_a_row` is not in the picture. Its PTX has one load of 128 bytes per turn and 8,192 turns; at
+# 400 ns each that would take 3.3 ms. The recorded 0.830 ms is a quarter. The step from PTX to
+# machine code may unroll a loop whose loads have no predicate between them, and this time fits four
+# loads per turn.
 
 # %% [markdown] exercise="week1/bytes_in_flight" part="task"
 # ### Exercise 5: count bytes in flight
 #
-# Suppose that an answer takes 400 ns, and memory delivers 4.8 TB/s, to 132 multiprocessors. How
-# much has to be in flight? How fast can a warp be that asks, waits for the answer, and asks again?
-# (The last answer is a whole number, rounded up.)
+# Suppose that a load takes 400 ns, and that memory delivers 4.8 TB/s to 132 multiprocessors. How
+# many bytes have to be in flight? Which rate does a warp reach that loads, waits for the data, and
+# loads again? (Round the last answer up to a whole number.)
 #
 # <details><summary>Hint 1</summary>
 #
-# Little's law: bytes in flight = bytes a second × seconds for an answer.
+# Little's law: bytes in flight = bytes per second × seconds per load.
 #
 # </details>
 #
@@ -710,8 +729,8 @@ plt.show()
 #
 # <details><summary>Hint 3</summary>
 #
-# A load of 16 bytes a lane has 512 bytes in flight for its warp; that number divides what one
-# multiprocessor needs, in the last line.
+# A load of 16 bytes per lane puts 512 bytes in flight. For the last line, divide the bytes that one
+# multiprocessor needs by 512.
 #
 # </details>
 
@@ -719,10 +738,10 @@ plt.show()
 in_flight = {
     # FILL ME IN (roughly 5 lines)
     "MB in flight for 4.8 TB/s": None,
-    "kB in flight, each multiprocessor": None,
-    "GB/s of one warp, one load of 16 bytes a lane": None,
+    "kB in flight per multiprocessor": None,
+    "GB/s of one warp, one load of 16 bytes per lane": None,
     "GB/s of one warp, four such loads": None,
-    "warps that one multiprocessor needs, one such load each": None,
+    "warps per multiprocessor, one such load each": None,
 }
 
 # %% exercise="week1/bytes_in_flight" part="grade"
@@ -734,47 +753,49 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 # ```python
 # in_flight = {
 #     "MB in flight for 4.8 TB/s": 1.92,
-#     "kB in flight, each multiprocessor": 14.5,
-#     "GB/s of one warp, one load of 16 bytes a lane": 1.28,
+#     "kB in flight per multiprocessor": 14.5,
+#     "GB/s of one warp, one load of 16 bytes per lane": 1.28,
 #     "GB/s of one warp, four such loads": 5.12,
-#     "warps that one multiprocessor needs, one such load each": 29,
+#     "warps per multiprocessor, one such load each": 29,
 # }
 # ```
 #
-# 4.8e12 × 400e-9 = 1.92 MB; by 132, 14.5 kB. A warp with 512 bytes in flight gets 512 / 400 ns =
-# 1.28 GB/s, and four loads that do not wait for each other make it 5.12. 14,545 / 512 = 28.4, so 29
-# warps of the 64 that a multiprocessor has room for.
+# 4.8e12 × 400e-9 = 1.92 MB; divided by 132, 14.5 kB. A warp with 512 bytes in flight gets 512 / 400
+# ns = 1.28 GB/s; four loads that do not wait for each other get 5.12. 14,545 / 512 = 28.4, so a
+# multiprocessor needs 29 of the 64 warps that it has room for.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. How much is in flight with many rows
 #
-# **Little's law** once more: bytes in flight = rate × latency. A sum reads nearly all that it
-# moves, so the rate is the whole 4.8 TB/s. A multiprocessor holds as many warps as threads, blocks
-# and registers allow, its **occupancy**; each of them has its loads in flight:
+# **Little's law** again: bytes in flight = rate × latency. A sum mostly reads, so its rate is the
+# whole 4.8 TB/s. A multiprocessor holds as many warps as threads, blocks and registers allow, its
+# **occupancy**, and each warp has its loads in flight. The first picture adds recorded rates in
+# `float32` to the line. In the second you can change loads, warps and latency:
 
-# %%
-latency_ns = round(turn_ns["vectors"])  # of section 4, with the memory hardly busy
-needed = 4.8e12 * latency_ns * 1e-9 / 132
-print(f"{latency_ns} ns × 4.8 TB/s, for each of 132 multiprocessors: {needed / 1000:.1f} kB\n")
-bytes_a_lane = {"warp_a_row": 4, "elements_unrolled": 16, "vectors": 16, "unrolled": 64}
-for name, run in runs.items():
-    registers = -(-run.registers // 8) * 8  # a thread gets them in eights
-    blocks = min(2048 // 128, 32, 65536 // (128 * registers))
-    kb = blocks * 128 * bytes_a_lane[name] / 1000
-    print(
-        f"{name:>18}: {run.registers} registers, {100 * blocks * 128 // 2048} % occupancy,", end=" "
-    )
-    print(f"{kb:5.1f} kB in flight in float32, {kb / needed * 1000:3.1f} times the need")
+# %% jupyter={"outputs_hidden": true}
+latency_ns = turns["vectors"][2]
+needed, points = 4800 * latency_ns / 132, {}  # bytes per multiprocessor
+for name, size in (("warp_a_row", 4), ("elements_unrolled", 16), ("vectors", 16), ("unrolled", 64)):
+    occupancy, in_flight = in_flight_per_sm(runs[name], size)
+    if name in ("vectors", "unrolled"):
+        many = times.row(name, "float32", (32768, 4096)).gbps
+        points[f"{name}, 64 rows"] = 64 * 32 * size, times.row(name, "float32", long_rows).gbps
+        points[f"{name}, many rows"] = 132 * in_flight, many
+    print(f"{name:>18}: {100 * occupancy:.0f} % occupancy, {in_flight / 1000:5.1f} kB in", end=" ")
+    print(f"flight per multiprocessor, {in_flight / needed:.1f} times the need")
+little_picture(points, latency_ns, 4800)
+per_sm = {n: (size / 132, rate) for n, (size, rate) in points.items() if "vectors" in n}
+bytes_in_flight(per_sm, latency_ns=latency_ns, ceiling_gbps=times.ceiling_gbps)
 
 # %% [markdown]
-# (The first row is what the PTX says; with the unrolling of the machine code it is four times
-# that.) Registers do not limit any of these. One vector a lane is enough if all warps are there,
-# and four leave room for blocks that have just begun or are about to end. In `float16` a single
-# element is 2 bytes, and everything but the vectors has half as much in flight.
+# Registers limit none of these kernels. (The first row follows the PTX; four loads per turn make it
+# four times as much.) One vector per lane suffices if all warps are there; four leave room for
+# blocks that start or end. In `float16` an element has 2 bytes, so every kernel but those with
+# vectors has half as much in flight.
 #
-# **Predict:** which step gains most with 32,768 rows of 4,096 `float16`: more elements in flight,
+# **Predict:** for 32,768 rows of 4,096 `float16`, which step gains most: more elements in flight,
 # vectors, or more vectors in flight?
 
 # %%
@@ -786,60 +807,61 @@ of_step = {n: times.row(n, "float16", (32768, 4096)).ms for n in steps_up}
 gains = {b: of_step[a] / of_step[b] for a, b in pairwise(steps_up)}
 print(", ".join(f"{name}: {ratio:.2f} times as fast" for name, ratio in gains.items()))
 gain.against(max(gains, key=gains.get))
-times
+recorded_part("03_bytes_in_flight", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# Read it column by column:
+# Read the table column by column:
 #
-# - **32,768 × 4,096, float32:** one element a load is within a few percent of the copy's speed
-#   already. The number that looked bad in section 1 does no harm here.
-# - **The same in float16:** `warp_a_row` takes 0.081 ms for half of the bytes. Four elements in
-#   flight change little; vectors do. So it did not wait for memory, it was busy executing: the same
-#   number of instructions for half of the bytes. Four vectors in flight gain the last 2 %.
-# - **64 × 262,144:** everything is far from memory's speed, and what is in flight decides.
-# - **1,048,576 × 64:** four kernels take the same time, whatever they load. Next.
+# - **32,768 × 4,096, float32:** one element per load reaches a copy's rate within a few percent.
+#   The number that looked bad in section 1 does no harm here.
+# - **The same in float16:** `warp_a_row` takes 0.081 ms for half the bytes. Four elements in flight
+#   change little; vectors help. So the kernel did not wait for memory. It was busy with as many
+#   instructions for half the bytes. Four vectors in flight gain the last 2 %.
+# - **1,048,576 × 64:** four kernels take nearly the same time, no matter how they load. Section 6
+#   is about these rows.
+# - **64 × 262,144:** all kernels are far from the memory's rate, and the bytes in flight decide.
 #
-# The table's 0.067 ms of `vectors` was measured. The next cell predicts that time, from 32 of the
-# 8,192 blocks and the rates of an H200.
+# The 0.067 ms of `vectors` was measured. The next cell predicts that time from 32 of the 8,192
+# blocks and the rates of an H200.
 
 # %%
 x, y = fk.empty(32768, 4096, dtype=torch.float16), fk.empty(32768, dtype=torch.float16)
-run_vectors = fk.compile(vectors, *promised(x, y))
+run_vectors = fk.compile(vectors, *whole_vectors(x, y))
 fk.profile(run_vectors, x, y, blocks=32).time("H200")
 
 # %% [markdown]
-# Device memory is the longest bar, and the recorded time lies within the interval. The next
-# exercise has a call that memory does not bound.
+# Device memory is the longest bar, and the recorded time lies within the interval. Memory does not
+# bound the call of the next exercise.
 
 # %% [markdown] exercise="week1/row_energy" part="task"
 # ### Exercise 6: halve the time of a kernel that waits
 #
-# `y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole vectors of 16 bytes. The kernel
-# below loads 16 bytes a lane, in whole sectors, and its instructions per byte are few: no counter
-# finds a fault. Halve its predicted time on an H200 for 512 rows of 16,384, without a second
-# launch. The **whole interval** has to lie below half of what the given kernel takes. Look at the
-# bounds after each change:
+# `y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole 16-byte vectors. The kernel below
+# loads 16 bytes per lane, in whole sectors, with few instructions per byte: no counter shows a
+# fault. Halve its predicted time on an H200 for 512 rows of 16,384, without a second launch. The
+# **whole interval** has to lie below half of the given kernel's time. Look at the bounds after each
+# change:
 #
 # `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
 #
 # <details><summary>Hint 1</summary>
 #
-# How many bytes has a multiprocessor in flight, if 512 warps share 132 of them and each has one
-# load of 512 bytes open?
+# 512 warps share 132 multiprocessors, and each warp has one load of 512 bytes in flight. How many
+# bytes does that make per multiprocessor?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# There are two ways to have more bytes in flight: more loads of a lane before it adds, or more
-# warps for a row. Which one needs no barrier?
+# Two changes put more bytes in flight: more loads per lane before it adds, or more warps per row.
+# Which one needs no barrier?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The loop's body waits in the line that adds. Let it fill several vectors of registers before that
-# line, each with a predicate of its own; two are not enough.
+# The loop waits in the line that adds. Fill several vectors of registers before that line, each
+# with its own predicate; two are not enough.
 #
 # </details>
 
@@ -907,22 +929,21 @@ fk.exercise("week1/row_energy").grade(row_energy)
 #     energy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# 512 warps are four for each multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB
-# that section 5 asks for. So the kernel waits, some 400 ns for each of its 128 tiles, and nothing
-# else is busy. With eight vectors a lane it waits 16 times. A block of eight warps for each row
-# does as well: eight times as many warps, at the price of a barrier. Another block size changes
-# nothing, since the number of warps stays the same. Two vectors halve the waiting, but not the
-# launch, and the interval still reaches over the limit. (These times are predicted for an H200, not
-# measured.)
+# 512 warps make four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB that
+# section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is
+# busy. With eight vectors per lane it waits 16 times. One block of eight warps per row works as
+# well: eight times as many warps, at the price of a barrier. Another block size does not help,
+# since the number of warps stays the same. Two vectors halve the waiting, but not the launch, and
+# the interval still exceeds the limit. (These times are predicted for an H200, not measured.)
 #
 # </details>
 
 # %% [markdown]
-# ## 6. Short rows: several a warp
+# ## 6. Short rows: several per warp
 #
-# A row of 64 `float32` is 16 vectors. Of 32 lanes 16 have one, and then the whole warp goes through
-# five shuffles for one number. Eight lanes a row are four rows a warp, 16 a block: another `lanes`.
-# (The picture is of 6 rows of 40: by thread, and lanes 0 and 1 of a row come twice.)
+# A row of 64 `float32` has 16 vectors. Half of a warp's 32 lanes have none, and the warp executes
+# five shuffles for one number. With `lanes=8` a warp adds four rows, a block 16. The picture shows
+# 6 rows of 40, by thread; lanes 0 and 1 of each row take two vectors.
 
 
 # %%
@@ -932,56 +953,54 @@ def eight_lanes(mX: cute.Tensor, mY: cute.Tensor):
 
 
 x, y = fk.randn(6, 40), fk.empty(6)
-run_eight = fk.compile(eight_lanes, *promised(x, y))
-fk.footprint(run_eight, x, y, by="thread", tensor="mX")
+fk.footprint(fk.compile(eight_lanes, *whole_vectors(x, y)), x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# **Predict:** how many instructions for 1 kB of rows of 64 `float32`, a warp a row and eight lanes
-# a row?
+# **Predict:** for rows of 64 `float32`, how many instructions per kB does one warp per row need,
+# and how many do eight lanes per row need?
 
 # %%
 of_short = fk.predict("instructions, vectors and eight_lanes", None)  # in the form (50, 50)
 
 # %% jupyter={"outputs_hidden": true}
-x = fk.randn(256, 64)
-cost("vectors, rows of 64", runs["vectors"], x)
-cost("eight_lanes, rows of 64", run_eight, x)
-of_short.against([round(costs[f"{n}, rows of 64"]) for n in ("vectors", "eight_lanes")])
+of_short.against([round(measure(f, whole_vectors, (256, 64))) for f in (vectors, eight_lanes)])
 for name in ("vectors", "eight_lanes"):
     for shape in ((1048576, 64), (8192, 8192)):
         print(f"{name:>12}, {shape} float32: {times.row(name, 'float32', shape).ms:.3f} ms")
 
 # %% [markdown]
-# The kernel that is best for short rows is the worst for long ones, where eight lanes have 128
-# bytes in flight in place of 512. A library looks at the length of the rows and chooses.
+# The best kernel for short rows is the worst for long rows, where the eight lanes of a row have 128
+# bytes in flight and not 512. A library looks at the length of the rows and chooses.
 
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
 #
-# Sums of rows that are too short for a warp, so four rows share one. Any number of rows; rows are
-# whole vectors of 16 bytes, of which there may be fewer than eight or more; float32 and float16,
-# added up in float32. Called as `short_rows(x, y)`.
+# Sums of rows that are too short for a warp each, so four rows share one. The number of rows may be
+# any; a row consists of whole 16-byte vectors, maybe of fewer than eight, maybe of more. float32
+# and float16; add in float32.
+#
+# Signature: `short_rows(x, y)`.
 #
 # **Asked**: eight lanes per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# Which row does a thread have, and which of the eight places in it? One division by 8, one
-# remainder.
+# Which row does a thread work on, and which of the row's eight lanes is it? Divide by 8, and take
+# the remainder.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The lanes of a row combine their sums alone: `cute.arch.warp_reduction` takes
+# Combine the sums of a row's eight lanes only: `cute.arch.warp_reduction` takes
 # `threads_in_group=8`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A warp may have a row that exists beside one that does not. Only the loads and the store stand
-# behind a predicate; the shuffle is for all 32 lanes, in a line outside of every `if`.
+# A warp may have rows that exist and rows that do not. Put a predicate around the loads and around
+# the store; all 32 lanes execute the shuffles, in a line outside of every `if`.
 #
 # </details>
 
@@ -1028,18 +1047,17 @@ fk.exercise("week1/short_rows").grade(short_rows)
 #     short_rows_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# With a warp a row, rows of 64 float32 keep 16 lanes busy, and each warp computes five shuffles for
-# one row. Here all lanes load, and three shuffles serve four rows: `eight_lanes` in the table below
-# takes less than half the time of `vectors` for a million rows of 64 float32.
+# With one warp per row, rows of 64 float32 keep 16 lanes busy, and each warp executes five shuffles
+# for one row. Here all lanes load, and three shuffles serve four rows: for a million rows of 64
+# float32, `eight_lanes` needs less than half the time of `vectors`.
 #
 # </details>
 
 # %% [markdown] exercise="week1/what_helps" part="task"
 # ### Exercise 8: say what bounds a call, and what would help
 #
-# Four sums of rows in float32, each with its time as predicted for an H200. A GPU starts about
-# 1,700 blocks in a microsecond, its memory moves at most 5.1 MB in that time, and an answer takes
-# 400 ns.
+# Here are four sums of rows in float32, each with its predicted time on an H200. Per microsecond a
+# GPU starts about 1,700 blocks, and its memory moves at most 5.1 MB. A load takes 400 ns.
 #
 # | | kernel | rows × columns | blocks | predicted |
 # |---|---|---|---|---|
@@ -1049,26 +1067,26 @@ fk.exercise("week1/short_rows").grade(short_rows)
 # | D | `unrolled` | 64 × 64 | 16 | 4.3 µs |
 #
 # What bounds each of them: `"start of blocks"`, `"latency"`, `"device memory"` or `"the launch
-# itself"`? And which change would help it most: `"more rows per block"`, `"more bytes in flight"`,
-# `"fewer bytes"` (a narrower type) or `"fewer launches"`? Each word is right once.
+# itself"`? Which change would help most: `"more rows per block"`, `"more bytes in flight"`,
+# `"fewer bytes"` (a narrower type) or `"fewer launches"`? Each answer is right once.
 #
 # <details><summary>Hint 1</summary>
 #
 # How long would the bytes of each call take at 5.1 MB per microsecond? One of the four calls is
-# near that time.
+# close to that time.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Of the others: how long do its blocks take to start? Which call is over before anything could take
-# long?
+# For the others: how long do the blocks take to start? Which call is over before any of its work
+# could take long?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The row that is left has few warps and many turns. Section 4 computes how long they take.
+# The remaining call has few warps and many turns. Section 4 computes how long these take.
 #
 # </details>
 
@@ -1104,16 +1122,17 @@ fk.exercise("week1/what_helps").grade(diagnosis)
 # }
 # ```
 #
-# **A** moves 268 MB, 53 µs, and starts 262,144 blocks, 154 µs: more rows per block, as in
-# `eight_lanes`. **B** has 64 warps on the whole GPU, and each waits 2,048 times for 400 ns: more
-# bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB, 106 µs: only fewer
-# bytes help. **D** has nothing to do, and takes as long as a launch: put its work into another one.
-# The same two kernels, and a bound for each shape: a kernel has no bound, a call has one.
+# **A** moves 268 MB in 53 µs and starts 262,144 blocks in 154 µs: give each block more rows, as
+# `eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 2,048 times 400 ns: put
+# more bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only
+# fewer bytes help. **D** does almost no work and takes as long as a launch: move its work into
+# another launch. The same two kernels have another bound for each shape: a kernel has no bound, a
+# call has one.
 #
 # </details>
 
 # %% [markdown]
-# What you said in this notebook, and what it was:
+# Your predictions in this notebook, beside the results:
 
 # %%
 fk.predictions()
@@ -1121,9 +1140,9 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | step | in flight, a lane | instructions for 1 kB of float32, of float16 |
+# | step | in flight per lane | instructions per kB of float32, of float16 |
 # |---|---|---|
-# | `warp_a_row` | an element | 74, 164 |
+# | `warp_a_row` | one element | 74, 164 |
 # | `vectors` | 16 bytes | 41, 84 |
 # | `unrolled` | 64 bytes | 36, 71 |
 #
@@ -1138,11 +1157,11 @@ fk.predictions()
 # | `eight_lanes` | 0.142 | 0.076 | 0.067 | 3.827 |
 #
 # **The bad number:** 64 rows of 262,144 are 67 MB, 14 µs for the memory, and even `unrolled` takes
-# 0.233 ms. Its 16 blocks leave 116 of 132 multiprocessors without any work.
+# 0.233 ms. Its 16 blocks leave 116 of 132 multiprocessors without work.
 #
-# **In practice** kernels are made for ranges of row lengths: lanes a row and loads in flight are
-# parameters, as here, and a table chooses. Rows that are no whole vectors get the widest vectors
-# that all of them allow, or an edge of single elements as in `abs_sums`.
+# **In practice** kernels serve ranges of row lengths: lanes per row and loads in flight are
+# parameters, as here, and a table chooses them. If rows are not whole vectors, use the widest
+# vectors that every row allows, or add the rest element by element as in `abs_sums`.
 #
 # **Further reading:** [Better performance at lower
 # occupancy](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf) (V. Volkov, 2010:
@@ -1155,7 +1174,7 @@ fk.predictions()
 steps = {
     "warp_a_row": warp_a_row,
     "elements_unrolled": elements_unrolled,
-    "vectors": (vectors, promised),
-    "unrolled": (unrolled, promised),
-    "eight_lanes": (eight_lanes, promised),
+    "vectors": (vectors, whole_vectors),
+    "unrolled": (unrolled, whole_vectors),
+    "eight_lanes": (eight_lanes, whole_vectors),
 }

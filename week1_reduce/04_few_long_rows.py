@@ -13,34 +13,46 @@
 #
 # **You will build** four sums of few long rows: with atomics, in two launches, with a last block,
 # and in a cluster.
-# **You will learn** how blocks bring results together, which of the ways give the same bits every
-# time, and which mistake here no tool on your desk will show.
-# **You need** `03_bytes_in_flight`. About 35 minutes, and 60 more for the exercises.
+# **You will learn** how blocks bring their results together, which ways produce the same bits every
+# time, and which mistake no tool on your desk shows.
+# **You need** `03_bytes_in_flight`. About 50 minutes, and 80 more for the exercises.
+#
+# `03_bytes_in_flight` ended with rows that are too few for the GPU. One warp per row needs
+# thousands of rows to fill a GPU, and one block per row needs hundreds. With a single row of a
+# million elements, one of 132 multiprocessors works.
 
 # %%
 import operator
-from functools import partial
 
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 import torch
-from cutlass import Float32, Int32
+from cutlass import Constexpr, Float32, Int32
+from week1_helpers import (
+    WithWorkspace,
+    bars_picture,
+    meeting_picture,
+    pieces_picture,
+    results,
+    whole_vectors,
+)
 
 import forgekit as fk
 from forgekit.benching.recorded import recorded
-from forgekit.compiling.replay import run_again
 
 # %% [markdown]
 # ## 1. The bad number: one block
 #
-# A warp a row needs thousands of rows to fill a GPU. A block a row needs hundreds. With one row of
-# a million, one of 132 multiprocessors works.
-#
-# The row has to be shared. First the parts that all kernels of this notebook have in common: a
-# **piece** of a row is what a block of 256 threads takes with 4 vectors a thread, all of them in
-# flight; `sum_of_piece` is what one thread has of it, `sum_of_block` adds up the block, as in
-# `02_shuffle`: by shuffles, 8 words of shared memory and one barrier.
+# Many blocks have to share the row. In this notebook a block of 256 threads takes one **piece** of
+# it: 4 vectors per thread, all of them in flight.
+
+# %%
+pieces_picture()
+
+# %% [markdown]
+# All kernels of this notebook use two functions. `sum_of_piece` returns the sum of one thread's
+# elements of a piece. `sum_of_block` adds up the threads of a block, as in `02_shuffle`: with
+# shuffles, 8 words of shared memory and one barrier.
 
 
 # %%
@@ -82,7 +94,8 @@ def pieces_of(mX):
 
 
 # %% [markdown]
-# One block goes through all pieces of its row:
+# First, one block goes through all pieces of its row. (`whole_vectors(x, y)` is the helper from
+# `03_bytes_in_flight`: it promises the compiler that the rows of `x` are whole 16-byte vectors.)
 
 
 # %%
@@ -104,20 +117,14 @@ def one_block(mX: cute.Tensor, mY: cute.Tensor):
     one_block_kernel(mX, mY, pieces_of(mX)).launch(grid=grid, block=(THREADS, 1, 1))
 
 
-def whole(x):
-    """A spec that promises rows of whole vectors."""
-    return fk.spec(x, divisible={1: 16 // x.element_size()})
-
-
 x, y = fk.randn(1, 40_000), fk.empty(1)
-run_one = fk.compile(one_block, whole(x), y)
+run_one = fk.compile(one_block, *whole_vectors(x, y))
 run_one(x, y)
 fk.check(y, x.double().sum(1))
 
 # %% [markdown]
-# **Predict:** a piece of `float32` is 16 kB. With one row of 1,048,576 and an answer after 400 ns,
-# how many GB/s does this one block get? (Section 4 of the last notebook: what is in flight, each
-# 400 ns.)
+# **Predict:** a `float32` piece is 16 kB, and memory answers after about 400 ns. By Little's law,
+# how many GB/s does this one block reach at most?
 
 # %%
 one_rate = fk.predict("GB/s of one block", None)
@@ -128,28 +135,23 @@ one_rate.against(round(LOADS * THREADS * 16 / 400))
 print(f"recorded: {times.row('one_block', 'float32', (1, 1048576)).gbps:.0f} GB/s")
 
 # %% [markdown]
-# (It is a little less than the arithmetic says, since adding up 16 numbers and the next addresses
-# take their time, too.) The memory could deliver a hundred times as much.
+# Little's law allows 41 GB/s. The recording shows 32, a fifth less: between two pieces the block
+# adds, and requests nothing. The memory could deliver a hundred times as much.
 #
-# In the rest of this notebook the block with number `(piece, row)` takes one piece: 256 blocks for
-# a million `float32`. The picture shows 40,000 elements, 2,500 columns to a line, by block.
+# From here on, block `(piece, row)` of the grid takes one piece: 256 blocks for a million
+# `float32`. Then the parts have to meet, and there are four ways.
 
-# %% jupyter={"outputs_hidden": true}
-picture = torch.arange(40_000).div(LOADS * THREADS * 4, rounding_mode="floor").reshape(16, 2500)
-figure, axes = plt.subplots(figsize=(6.4, 2.2))
-axes.imshow(picture, aspect="auto", cmap="tab10", interpolation="nearest")
-axes.set(title="One row, line by line: which block has which part", xticks=[], yticks=[])
-plt.show()
+# %%
+meeting_picture()
 
 # %% [markdown]
 # ## 2. Atomics
 #
-# The parts have to meet. The shortest way: each block adds its part to one number in memory, with
-# `atomic_add`, which nobody can get in between. Somebody has to set that number to 0 before, in a
-# launch of its own, since no block knows that it is the first. It is a `float32`, whatever the type
-# of `x`, and so a third launch converts it.
+# The shortest way: each block adds its part to one number in memory with `atomic_add`, which is
+# indivisible. It needs two more launches. One sets the number to 0, since no block knows that it is
+# the first. The other converts it, since it is a `float32` whatever the type of `x`.
 #
-# These kernels have memory of their own between `x` and `y`, a **workspace**: here `mSum`.
+# Memory that a kernel needs between `x` and `y`, such as `mSum`, is called a **workspace**.
 
 
 # %%
@@ -190,27 +192,21 @@ def split_atomic(mX: cute.Tensor, mSum: cute.Tensor, mY: cute.Tensor):
 
 
 x, y, total = fk.randn(1, 40_000), fk.empty(1), fk.empty(1)
-run_atomic = fk.compile(split_atomic, whole(x), total, y)
+run_atomic = fk.compile(split_atomic, *whole_vectors(x, total, y))
 run_atomic(x, total, y)
 fk.check(y, x.double().sum(1))
 
 # %% [markdown]
-# Right. Now the same call under 20 adversarial schedules, which let blocks run in other orders, as
-# a GPU may. `run_again` is what `fk.sanitize` uses: one more run on copies, in an order of its own.
+# The sum is right. Now repeat the call under 20 adversarial schedules, each of which takes the
+# blocks in a different order, as a GPU may. The helper `results(run, *args)` returns the set of
+# values that `y[0]` gets.
 #
-# **Predict:** how many different results come out?
+# **Predict:** how many different results are there?
 
 # %%
 many = fk.predict("different results: 1, or more", None)  # "1" or "more"
 
-
 # %% jupyter={"outputs_hidden": true}
-def results(run, *args):
-    """The last argument's first element, in 20 adversarial schedules."""
-    every = range(20)
-    return {run_again(run, args, schedule="adversarial", seed=s)[-1][0].item() for s in every}
-
-
 found = results(run_atomic, x, total, y)
 for value in sorted(found):
     print(f"{value:.9g}")
@@ -218,41 +214,43 @@ many.against("1" if len(found) == 1 else "more")
 print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 
 # %% [markdown]
-# The sums differ in their last bits, and that is all: each is an honest sum, within any tolerance,
-# so no check and no sanitizer objects. But a run repeated gives another result. It is **not
-# deterministic**: the atomic addition is one that rounds, and its order is decided again each time.
-# For a loss that is printed that may be fine. For a test that compares bits, or a bug that shows up
-# in one run of ten, it is not.
+# The sums differ in their last bits. Each of them is within any tolerance, so neither the check nor
+# the sanitizer objects. But a repeated run may give another result: the kernel is **not
+# deterministic**. Each atomic addition rounds, and the order of the additions is decided again in
+# every launch. That may be fine for a loss that you print. It is not fine if a test compares bits,
+# or if you hunt a bug that appears in one run of ten.
 #
-# Where additions do not round, atomics are deterministic: counting, for instance.
+# Additions that do not round, such as counting, stay deterministic with atomics.
 
 # %% [markdown] exercise="week1/count_positive" part="task"
-# ### Exercise 1: count with one atomic a block
+# ### Exercise 1: count with one atomic per block
 #
-# `y[m]` is how many elements of row `m` are greater than 0: float32 rows of any length, counted in
-# int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. `y` holds arbitrary
-# values at first: a launch of its own sets it to 0. Called as `count_positive(x, y)`.
+# `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have any
+# length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`. `y`
+# holds arbitrary values at first, so a separate launch sets it to 0.
+#
+# Signature: `count_positive(x, y)`.
 #
 # **Asked**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
 # block.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two kernels, one host function. In which of them does a thread write to `y` plainly?
+# Write two kernels and one host function. Which kernel writes `y` with a plain store?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A warp counts with `cute.arch.warp_reduction` of `Int32` numbers; the warps of a block meet in
-# shared memory, as ever.
+# A warp adds up its counts with `cute.arch.warp_reduction` over `Int32` numbers. The warps of a
+# block meet in shared memory, as in `sum_of_block`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `mY.iterator + row` is the pointer that the atomic addition takes, in a line for one thread of the
-# block.
+# `mY.iterator + row` is the pointer for the atomic addition. Only one thread of the block executes
+# that line.
 #
 # </details>
 
@@ -321,17 +319,17 @@ fk.exercise("week1/count_positive").grade(count_positive)
 #     count_positive_kernel(mX, mY).launch(grid=(pieces, rows, 1), block=(256, 1, 1))
 # ```
 #
-# Whole numbers add up without rounding, so the order in which blocks arrive does not matter:
-# atomics are deterministic here. One addition a block also keeps them rare: additions to one
-# address are done one after the other.
+# Integer additions do not round, so the order in which blocks arrive does not matter: these atomics
+# are deterministic. One addition per block also keeps atomics rare. Memory performs additions to
+# one address one after the other.
 #
 # </details>
 
 # %% [markdown]
 # ## 3. Two launches
 #
-# A place of its own for each part takes the order away. The first launch writes the parts, the
-# second adds them up in the order of their places.
+# Give each part its own slot, and the order in which blocks end no longer matters. The first launch
+# writes the parts. The second adds them up in the order of their slots.
 
 
 # %%
@@ -370,55 +368,53 @@ def two_launches(mX: cute.Tensor, mPart: cute.Tensor, mY: cute.Tensor):
     parts_kernel(mPart, mY).launch(grid=(rows, 1, 1), block=block)
 
 
-def parts(x):
-    """Room for the parts of all rows."""
+def parts(x):  # the workspace: a float32 per piece
     return fk.empty(x.shape[0], -(-x.shape[1] * x.element_size() // (16 * LOADS * THREADS)))
 
 
 part = parts(x)
-run_two = fk.compile(two_launches, whole(x), part, y)
+run_two = fk.compile(two_launches, *whole_vectors(x, part, y))
 run_two(x, part, y)
 fk.check(y, x.double().sum(1))
-
-# %%
 print("different results:", len(results(run_two, x, part, y)))
 
 # %% [markdown]
-# Between two launches there is an order for nothing: the second begins when the first has ended.
-# (On a GPU they stand in one **stream**, a queue of launches.) The price is one more launch;
-# section 6 says how much that is.
+# Two launches need no fence and no counter: the second begins after the first has ended. (On a GPU
+# both are in the same **stream**, a queue of launches.) The price is the second launch. Section 6
+# shows how long it takes.
 
 # %% [markdown] exercise="week1/two_launch_max" part="task"
 # ### Exercise 2: find the largest of a long row in two launches
 #
-# The largest element of each row, for few rows of any length, float32. A block has a
-# piece of 1,024 columns and writes its maximum into `part[row, piece]`; a second launch, a block a
-# row, makes `y[row]` of them. One host function does both, called as `two_launch_max(x, part, y)`;
-# `part` has as many columns as there are pieces. All elements may be negative.
+# Find the largest element of each row, for a few rows of any length, float32. In the first launch,
+# each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
+# column per piece. In the second launch, one block per row computes `y[row]` from the parts. One
+# host function starts both launches. All elements may be negative.
+#
+# Signature: `two_launch_max(x, part, y)`.
 #
 # **Asked**: one block per 1,024 columns of a row, 256 threads per block, 2 launches.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two kernels, and two `.launch(...)` in one host function: the second begins when the first has
-# ended.
+# Write two kernels, and two `.launch(...)` calls in one host function. The second kernel starts
+# after the first has ended.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Both kernels end alike: the maximum of a block, of what each of its threads has. That function can
-# be written once, with `@cute.jit`, and called in both.
+# Both kernels end with the maximum over the threads of a block. Write that function once, with
+# `@cute.jit`, and call it in both.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`; a thread whose
-# columns do not exist goes on with the identity, in the line before its loop.
+# The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`. A thread without
+# columns keeps the identity, which is set in the line before its loop.
 #
 # </details>
-
 
 # %% exercise="week1/two_launch_max" part="skeleton"
 # FILL ME IN (roughly 10 lines)
@@ -492,46 +488,44 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 #     parts_max_kernel(mPart, mY).launch(grid=(rows, 1, 1), block=(256, 1, 1))
 # ```
 #
-# The end of a launch is the strongest order there is: no counter, no fence, and the second kernel
-# may read all that the first has written. What it costs is the start of one more kernel, and
-# `part`, memory that somebody has to own. A maximum is the same in any order; a sum would be, too,
-# as each part and the order of the parts are fixed.
+# The end of a launch is the strongest ordering there is: the second kernel may read everything that
+# the first has written, without a counter or a fence. The price is one more kernel start, and
+# `part`, memory that the caller has to provide. A maximum is the same in any order. A sum made this
+# way is deterministic as well, since the parts and their order are fixed.
 #
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## 4. The last block
 #
-# One launch would do if the block that ends last added up the parts. Nobody knows beforehand which
-# one that is; but a counter knows afterwards. In loops, for a row of three pieces whose blocks end
-# in some order:
+# One launch would be enough if the block that ends last added up the parts. No block knows in
+# advance that it will be the last. A counter tells each block its position afterwards. In Python,
+# for a row of three pieces whose blocks end in some order:
 
 # %%
-values, place, count = [3.0, 4.0, 5.0], [None, None, None], 0
+values, slot, count = [3.0, 4.0, 5.0], [None, None, None], 0
 for block in (1, 2, 0):  # the order in which they happen to end
-    place[block] = values[block]
-    ticket, count = count, count + 1  # an atomic addition gives what was there before
-    print(f"block {block} has ticket {ticket}", "and adds up" * (ticket == 2), place)
+    slot[block] = values[block]
+    ticket, count = count, count + 1  # an atomic addition returns the value before it
+    print(f"block {block} has ticket {ticket}", "and adds up" * (ticket == 2), slot)
 
 # %% [markdown]
-# Each block stores its part, then takes a ticket from an atomic counter. Ticket `pieces - 1` says
-# that all others have theirs. Two things can go wrong, and both are easy to leave out:
+# Each block stores its part, then takes a **ticket** from an atomic counter. The block with ticket
+# `pieces - 1` knows that all other blocks have stored theirs. Two things are easy to forget:
 #
-# - The part has to be in memory *before* the ticket, seen from any other block. Memory does not
-#   keep the order of two accesses to different places. A **fence** between them does:
-#   `fence_acq_rel_gpu()`. The last block needs one, too, between its ticket and its loads.
-# - The counter has to be 0 again for the next call. The last block sets it back.
+# - The part has to be visible to other blocks *before* the count is. A GPU does not keep the order
+#   of two accesses to different addresses. A **fence** between them does: `fence_acq_rel_gpu()`.
+#   Before the ticket it is a **release** of the part. The last block needs a second fence, an
+#   **acquire**, between its ticket and its loads.
+# - The counter has to be 0 again before the next call. The last block resets it.
 
 
 # %%
 @cute.kernel
 def last_block_kernel(
-    mX: cute.Tensor,
-    mPart: cute.Tensor,
-    mCount: cute.Tensor,
-    mY: cute.Tensor,
-    fenced: cutlass.Constexpr,
-    reset: cutlass.Constexpr,
+    mX: cute.Tensor, mPart: cute.Tensor, mCount: cute.Tensor, mY: cute.Tensor, bug: Constexpr
 ):
     tidx, _, _ = cute.arch.thread_idx()
     piece, row, _ = cute.arch.block_idx()
@@ -540,37 +534,31 @@ def last_block_kernel(
     total = sum_of_block(sum_of_piece(mX[row, None], piece))
     if tidx == 0:
         mPart[row, piece] = total
-        if cutlass.const_expr(fenced):
+        if cutlass.const_expr(bug != "no fences"):
             cute.arch.fence_acq_rel_gpu()
         sTicket[0] = cute.arch.atomic_add(mCount.iterator + row, Int32(1))
-        if cutlass.const_expr(fenced):
+        if cutlass.const_expr(bug != "no fences"):
             cute.arch.fence_acq_rel_gpu()
     cute.arch.sync_threads()
     if sTicket[0] == pieces - 1:
         total = sum_of_parts(mPart[row, None])
         if tidx == 0:
             mY[row] = total.to(mY.element_type)
-            if cutlass.const_expr(reset):
+            if cutlass.const_expr(bug != "no reset"):
                 mCount[row] = 0
 
 
 @cute.jit
 def last_block(
-    mX: cute.Tensor,
-    mPart: cute.Tensor,
-    mCount: cute.Tensor,
-    mY: cute.Tensor,
-    fenced: cutlass.Constexpr = True,
-    reset: cutlass.Constexpr = True,
+    mX: cute.Tensor, mPart: cute.Tensor, mCount: cute.Tensor, mY: cute.Tensor, bug: Constexpr = ""
 ):
     rows, pieces = mPart.shape
-    last_block_kernel(mX, mPart, mCount, mY, fenced, reset).launch(
-        grid=(pieces, rows, 1), block=(THREADS, 1, 1)
-    )
+    grid, block = (pieces, rows, 1), (THREADS, 1, 1)
+    last_block_kernel(mX, mPart, mCount, mY, bug).launch(grid=grid, block=block)
 
 
 counter = fk.zeros(1, dtype=torch.int32)
-run_last = fk.compile(last_block, whole(x), part, counter, y)
+run_last = fk.compile(last_block, *whole_vectors(x, part, counter, y))
 for _ in range(2):
     y.fill_(float("nan"))
     run_last(x, part, counter, y)
@@ -578,17 +566,18 @@ for _ in range(2):
 print("different results:", len(results(run_last, x, part, counter, y)))
 
 # %% [markdown]
-# The last block is another one in each schedule. But whoever it is reads the parts in the order of
-# their places, so the bits are the same.
+# Any block may be the last, but each would add the parts in the order of their slots: the bits are
+# the same. The barrier after the ticket makes it visible to all threads of the block. The second
+# sum needs no barrier before it starts: each call of `sum_of_block` allocates 8 words of its own.
 #
-# **Predict:** without setting the counter back, what does the *second* call leave in `y`, which was
-# NaN before it?
+# **Predict:** if the last block does not reset the counter, what does the *second* call leave in
+# `y`, which held NaN before it?
 
 # %%
 second = fk.predict("'the sum', 'nan' or 'another number'", None)
 
 # %% jupyter={"outputs_hidden": true}
-run_once = fk.compile(last_block, whole(x), part, counter, y, True, False)
+run_once = fk.compile(last_block, *whole_vectors(x, part, counter, y), "no reset")
 for call in (1, 2):
     y.fill_(float("nan"))
     run_once(x, part, counter, y)
@@ -597,22 +586,22 @@ counter.zero_()
 second.against("nan" if y.isnan().all() else "the sum")
 
 # %% [markdown]
-# > **Looks right and is wrong.** And without the fences? The values are right, and the sanitizer is
-# > content, even under adversarial schedules.
+# > **Looks right and is wrong.** Now leave out the fences. The values are right, and the sanitizer
+# > finds nothing, even under adversarial schedules.
 
 # %%
-run_bare = fk.compile(last_block, whole(x), part, counter, y, False)
+run_bare = fk.compile(last_block, *whole_vectors(x, part, counter, y), "no fences")
 run_bare(x, part, counter, y)
 fk.check(y, x.double().sum(1))
 fk.sanitize(run_bare, x, part, counter, y, schedule="adversarial")
 
 # %% [markdown]
-# This is the one mistake of this week that nothing here finds. The virtual GPU executes accesses to
-# memory one after the other, and its sanitizer takes blocks that meet at an atomic as ordered (the
-# book says so under *What it lets pass*). A real GPU may show the ticket to another block before it
-# shows the part, and it does so rarely, under load, on one model and not on another. So the fence
-# is a matter of reading: **wherever one block reads what another has written in the same launch,
-# ask where the release and the acquire are.** They can be seen in the PTX:
+# This is the one mistake of this week that no tool here finds. The virtual GPU executes memory
+# accesses one after the other, and its sanitizer treats blocks that meet at an atomic as ordered
+# (see *What it lets pass* in the book). A real GPU may show the ticket to another block before it
+# shows the part, and may do so rarely. So you find this mistake by reading: **wherever a block
+# reads what another block wrote in the same launch, look for the release and the acquire.** You can
+# see both in the PTX:
 
 # %%
 for name, run in (("with fences", run_last), ("without", run_bare)):
@@ -621,34 +610,36 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
     print(f"{name:>11}: {', '.join(w.strip(';') for w in kept)}")
 
 # %% [markdown]
-# What the sanitizer does find is a counter that is not atomic, parts that are read without having
-# counted, and a ticket that other threads read before it is there. Exercise 3 is a kernel with
-# mistakes of the silent kind; its grader looks at the PTX.
+# The sanitizer does find a counter that is not atomic, parts that a block reads without having
+# counted, and a ticket that other threads read before it is written. The next exercise has mistakes
+# of the silent kind, so its grader reads the PTX. Its blocks are single warps, so `shuffle_sync`
+# broadcasts the ticket, and no shared memory is needed.
 
 # %% [markdown] exercise="week1/fix_the_counter" part="task"
 # ### Exercise 3: fix the last block
 #
-# The largest of `n` numbers: each warp writes the maximum of its 256 numbers into `part`, and the
-# last one takes the maximum of all parts. `count[0]` is 0 before the first call, and nobody sets it
-# to 0 between calls. Two things are missing in the lines given: a second call gives nothing, and on
-# a GPU the first may give too little. The sanitizer finds neither in a single call.
+# Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
+# numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
+# first call, and the caller does not reset it between calls. Two things are missing in the given
+# lines: the second call stores nothing, and on a GPU even the first call may miss a part. The
+# sanitizer finds neither mistake in a single call.
 #
 # <details><summary>Hint 1</summary>
 #
-# What does the counter hold when the launch ends, and what does the next launch compare?
+# What does the counter hold when the launch ends, and with what does the next launch compare it?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Between a store and an atomic addition nothing says which of them other blocks see first.
+# Without a fence, another block may see the atomic addition before it sees the store of the part.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The line `mCount[0] = 0` is for one thread of the last warp. A fence,
-# `cute.arch.fence_acq_rel_gpu()`, belongs on either side of the line that counts.
+# One thread of the last warp executes `mCount[0] = 0`. A fence, `cute.arch.fence_acq_rel_gpu()`,
+# belongs both before and after the line that counts.
 #
 # </details>
 
@@ -735,46 +726,47 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 #     )
 # ```
 #
-# Blocks of one warp need no shared memory: `shuffle_sync` hands the number to all lanes, and as a
-# shuffle orders no memory, `sync_warp` makes what lane 0 has seen known to them. The fence before
-# the counter says: whoever sees me counted sees my part. The one behind it says: I look at parts
-# only after I have counted. Many kernels work for months without them, on the GPU they were written
-# on.
+# A block of one warp needs no shared memory: `shuffle_sync(ticket, 0)` gives lane 0's ticket to all
+# lanes. A shuffle does not order memory accesses; `sync_warp` makes visible to the other lanes what
+# lane 0 has seen. The fence before the counter says: a block that sees my count also sees my part.
+# The fence after the counter says: I read parts only after I have counted. Without fences, a kernel
+# may still pass every test on the GPU where it was written.
 #
 # </details>
 
 # %% [markdown] exercise="week1/last_block_mean" part="task"
 # ### Exercise 4: let the last block compute the mean
 #
-# The mean of each row, for few rows of any length, float32. A block
-# writes the sum of 1,024 columns into `part[row, piece]` and counts itself in `count[row]`, which
-# is 0 before the launch and has to be 0 after it; the block that finds itself the last of its row
-# adds up the parts, in an order that does not depend on who was last. `last_block_mean(x, count,
-# part, y)`; `part` has as many columns as there are pieces.
+# Compute the mean of each row, for a few rows of any length, float32. Each block writes the sum of
+# 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch and
+# must be 0 after it. The last block of a row adds up the parts, in an order that does not depend on
+# which block is last. `part` has one column per piece.
+#
+# Signature: `last_block_mean(x, count, part, y)`.
 #
 # **Asked**: one block per 1,024 columns of a row, 256 threads per block, 1 launch.
 #
 # <details><summary>Hint 1</summary>
 #
-# Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` gives the number that was
+# Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the number that was
 # there before. Which number does the last block get?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# One thread counts, and all 256 have to know: it leaves the number in shared memory, before a
-# barrier.
+# One thread counts, and all 256 threads need the result: the thread writes its ticket to shared
+# memory, before a barrier.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.arch.fence_acq_rel_gpu()` belongs into two lines: between the store of the part and the
-# counter, and between the counter and the loads of the parts. The last block sets the counter back.
+# `cute.arch.fence_acq_rel_gpu()` belongs in two places: between the store of the part and the
+# counter, and between the counter and the loads of the parts. The last block resets the counter in
+# the line after its store.
 #
 # </details>
-
 
 # %% exercise="week1/last_block_mean" part="skeleton"
 # FILL ME IN (roughly 10 lines)
@@ -849,20 +841,20 @@ fk.exercise("week1/last_block_mean").grade(last_block_mean)
 #     last_block_mean_kernel(mX, mCount, mPart, mY).launch(grid=grid, block=(256, 1, 1))
 # ```
 #
-# Parts are in the order of their numbers whoever adds them up, so the result is deterministic
-# although the last block is another one each time. One launch and no wait: no block ever waits for
-# another, so it does not matter how many of them run at a time.
+# The order of the parts is fixed, so the result is deterministic although a different block is last
+# each time. No block ever waits for another, so the number of blocks that run at the same time does
+# not matter.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. A cluster
 #
-# GPUs of compute capability 9.0 and later (H100, H200) start up to 8 blocks together as a
-# **cluster**, on neighbouring multiprocessors. Such blocks can write into each other's shared
-# memory, **distributed shared memory**: `map_dsmem_ptr(pointer, rank)` is the address of the same
-# place in the block of that rank. And they have a barrier of their own, in two halves:
-# `cluster_arrive` says "I am here", `cluster_wait` waits for all.
+# GPUs of compute capability 9.0 and later (H100, H200) can start up to 8 blocks together as a
+# **cluster**. Its blocks can write to each other's shared memory, which is then called
+# **distributed shared memory**: `map_dsmem_ptr(pointer, rank)` returns the address of the same
+# place in the block of that rank. A cluster also has a barrier of its own, in two halves: a block
+# announces itself with `cluster_arrive`, and `cluster_wait` waits until all blocks have arrived.
 
 
 # %%
@@ -872,7 +864,7 @@ BLOCKS = 8
 @cute.kernel
 def cluster_kernel(mX: cute.Tensor, mY: cute.Tensor, pieces: Int32):
     tidx, _, _ = cute.arch.thread_idx()
-    rank, row, _ = cute.arch.block_idx()  # the grid is BLOCKS wide: one cluster a row
+    rank, row, _ = cute.arch.block_idx()  # the grid is BLOCKS wide: one cluster per row
     sPart = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(BLOCKS), 16)
     cute.arch.cluster_arrive()
     total = Float32(0.0)
@@ -884,7 +876,7 @@ def cluster_kernel(mX: cute.Tensor, mY: cute.Tensor, pieces: Int32):
         cute.arch.map_dsmem_ptr(sPart.iterator + rank, 0).store(total)
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()  # all have stored
-    if rank == 0 and tidx < BLOCKS:
+    if rank == 0 and tidx < BLOCKS:  # the other lanes have ended; a shuffle does not wait for them
         total = cute.arch.warp_reduction(sPart[tidx], operator.add, threads_in_group=BLOCKS)
         if tidx == 0:
             mY[row] = total.to(mY.element_type)
@@ -898,47 +890,50 @@ def cluster(mX: cute.Tensor, mY: cute.Tensor):
 
 
 try:
-    run_cluster = fk.compile(cluster, whole(x), y)
+    run_cluster = fk.compile(cluster, *whole_vectors(x, y))
 except fk.CompileError:
     run_cluster = None
     print("This GPU has no clusters; go on with section 6.")
 else:
     run_cluster(x, y)
-    print(fk.check(y, x.double().sum(1)))
+    fk.check(y, x.double().sum(1))
     print("different results:", len(results(run_cluster, x, y)))
 
 # %% [markdown]
-# One launch, no workspace, no counter, no fence; and eight blocks a row at most (16 on request).
+# A cluster needs one launch, and no workspace, counter or fence. Its limit is eight blocks per row
+# (16 on request).
 
 # %% [markdown] exercise="week1/cluster_sum" part="task"
 # ### Exercise 5: add up a row in a cluster
 #
-# Sums of rows, float32, any size, by clusters. Block `r` of the
-# cluster takes the columns whose number divided by 128 leaves `r` when divided by 4; each block
-# brings its own sum to the first one, into its shared memory, and that adds the four in the order
-# of their ranks. `cluster_sum(x, y)`, for GPUs of compute capability 9.0 and later.
+# Add up rows of any length, float32, with clusters. Block `r` of the cluster takes the columns
+# where `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
+# which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
+# 9.0 or later.
+#
+# Signature: `cluster_sum(x, y)`.
 #
 # **Asked**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier, at
 # most 2 barriers of the cluster.
 #
 # <details><summary>Hint 1</summary>
 #
-# The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`; so the x of a block is its rank in the
-# cluster, and its thread `tidx` begins at column `rank * 128 + tidx`.
+# The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`. So the x index of a block is its rank in the
+# cluster, and thread `tidx` starts at column `rank * 128 + tidx`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same place in the shared memory
-# of block 0. Each block has its own element there.
+# `cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the shared memory
+# of block 0. Give each block an element of its own there.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cluster_arrive()` and `cluster_wait()` are needed twice: before the line with the first store to
-# another block, which may not have started, and before block 0 reads.
+# You need `cluster_arrive()` and `cluster_wait()` twice: before the line with the first store to
+# another block, which may not have started yet, and before the line in which block 0 reads.
 #
 # </details>
 
@@ -995,10 +990,10 @@ fk.exercise("week1/cluster_sum").grade(cluster_sum)
 #     )
 # ```
 #
-# The first pair of arrive and wait can lie far apart: a block arrives when it starts and waits when
-# it has added up its share, so the wait costs next to nothing. The second pair is the exchange
-# itself. No block but the first touches memory of another that may have ended, since the last of
-# them to leave is the first.
+# The first arrive and its wait can be far apart: a block arrives when it starts and waits after it
+# has added up its share, so the other blocks have usually arrived by then. The second pair is the
+# exchange itself. No block writes to a block that has ended: all stores go to block 0, and they
+# precede the second barrier.
 #
 # </details>
 
@@ -1006,40 +1001,42 @@ fk.exercise("week1/cluster_sum").grade(cluster_sum)
 # ## 6. Deterministic or fast?
 
 # %% [markdown] exercise="week1/which_is_deterministic" part="task"
-# ### Exercise 6: say which is deterministic
+# ### Exercise 6: say which sums are deterministic
 #
-# Which of these give the same bits in every launch with the same input, whatever the order of
-# blocks? Answer `"same bits"` or `"may differ"`.
+# Which of these produce the same bits in every launch with the same input, whatever the order of
+# the blocks? Answer `"same bits"` or `"may differ"`.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two questions for each: can the order of the operations be another one, and can the order be seen
-# in the result?
+# Ask two questions about each: can the order of the operations change, and does the result depend
+# on the order?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Integers and maxima do not round. A place of its own for each part takes the order away.
+# Integer sums and maxima do not round. Where each part has its own slot, the order no longer
+# matters.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# float32 has all whole numbers up to 2²⁴ = 16,777,216: that decides the line with the million.
+# float32 represents all integers up to 2²⁴ = 16,777,216: that decides the line with a million
+# integers.
 #
 # </details>
 
 # %% exercise="week1/which_is_deterministic" part="skeleton"
 bits = {  # each: "same bits" or "may differ"
     # FILL ME IN (roughly 8 lines)
-    "float32, one atomic_add of a block": None,
-    "int32, one atomic_add of a block": None,
+    "float32, one atomic_add per block": None,
+    "int32, one atomic_add per block": None,
     "float32 maximum, atomic": None,
     "parts in memory, added by a second launch": None,
     "parts in memory, added by the last block": None,
     "the last block adds the parts in the order in which they were counted": None,
-    "float32 sum of whole numbers below 1,000, atomic, a million of them": None,
+    "float32 sum of a million integers below 1,000, atomic": None,
     "cluster, parts in an array by rank": None,
 }
 
@@ -1051,48 +1048,47 @@ fk.exercise("week1/which_is_deterministic").grade(bits)
 #
 # ```python
 # bits = {  # each: "same bits" or "may differ"
-#     "float32, one atomic_add of a block": "may differ",
-#     "int32, one atomic_add of a block": "same bits",
+#     "float32, one atomic_add per block": "may differ",
+#     "int32, one atomic_add per block": "same bits",
 #     "float32 maximum, atomic": "same bits",
 #     "parts in memory, added by a second launch": "same bits",
 #     "parts in memory, added by the last block": "same bits",
 #     "the last block adds the parts in the order in which they were counted": "may differ",
-#     "float32 sum of whole numbers below 1,000, atomic, a million of them": "may differ",
+#     "float32 sum of a million integers below 1,000, atomic": "may differ",
 #     "cluster, parts in an array by rank": "same bits",
 # }
 # ```
 #
-# Deterministic is a kernel in which every rounded operation has its operands fixed by the program.
-# An atomic addition of float32 has not: its left operand is what happens to be there.
+# A kernel is deterministic if the program fixes the operands of every operation that rounds. For an
+# atomic addition of float32 the program does not: the left operand is the value that memory holds
+# at that moment.
 #
 # </details>
 
 # %% [markdown]
-# **Predict:** which of the four is the fastest for one row of 1,048,576 `float32` on the H200? And
-# for 64 rows of 262,144?
+# **Predict:** which of the four is the fastest on the H200 for one row of 1,048,576 `float32`? And
+# which for 64 rows of 262,144?
 
 # %%
 fastest = fk.predict("fastest for 1 row, for 64 rows", None)  # in the form ("cluster", "cluster")
 
 # %% jupyter={"outputs_hidden": true}
-names = ("split_atomic", "two_launches", "last_block", "cluster")
-best = [
-    min(names, key=lambda n: times.row(n, "float32", shape).ms)
-    for shape in ((1, 1048576), (64, 262144))
-]
+best = []
+for m, n in ((1, 1_048_576), (64, 262_144)):
+    names = ("split_atomic", "two_launches", "last_block", "cluster", "torch")
+    us = {name: 1000 * times.row(name, "float32", (m, n)).ms for name in names}
+    best.append(min(names[:4], key=us.get))
+    bars_picture(f"{m} × {n:,} float32: {best[-1]} is the fastest", us, "µs", ".1f")
 fastest.against(tuple(best))
-times
 
 # %% [markdown]
-# - **One row:** the last block is the fastest. `two_launches` takes 1.1 µs more, `split_atomic` 1.8
-#   with its three launches. For comparison, the memory needs 0.9 µs for these 4 MB: most of the
-#   time is not spent on reading.
-# - **The cluster** has 8 of 132 multiprocessors at work for one row. With 64 rows it has 512
-#   blocks, and is ahead of the others.
-# - **Deterministic costs nothing here.** Atomics, the only way that is not, are the fastest in no
-#   column.
-#
-# What you said in this notebook, and what it was:
+# - **One row:** the last block is the fastest. `two_launches` takes 1.1 µs more, and
+#   `split_atomic`, with three launches, 1.8 µs more. A copy's bandwidth would read these 4 MB in
+#   1.0 µs: most of the time is not spent on reading.
+# - **The cluster** occupies 8 of 132 multiprocessors for one row. For 64 rows it has 512 blocks and
+#   is ahead of the others.
+# - **Determinism costs nothing here.** Atomics, the only way that is not deterministic, are never
+#   the fastest.
 
 # %%
 fk.predictions()
@@ -1103,26 +1099,26 @@ fk.predictions()
 # | way | launches | workspace | same bits each time | 1 × 1,048,576 | 64 × 262,144 |
 # |---|---|---|---|---|---|
 # | `one_block` | 1 | – | yes | 131.0 µs | 39.8 µs |
-# | `split_atomic` | 3 | a sum a row | **no** | 8.6 µs | 23.7 µs |
-# | `two_launches` | 2 | a sum a piece | yes | 7.9 µs | 21.9 µs |
-# | `last_block` | 1 | a sum a piece, a counter a row | yes | 6.8 µs | 23.4 µs |
+# | `split_atomic` | 3 | a sum per row | **no** | 8.6 µs | 23.7 µs |
+# | `two_launches` | 2 | a part per piece | yes | 7.9 µs | 21.9 µs |
+# | `last_block` | 1 | a part per piece, a counter per row | yes | 6.8 µs | 23.4 µs |
 # | `cluster` | 1 | – | yes | 21.6 µs | 21.0 µs |
 #
-# (Times are of `float32`, recorded on an H200 on 22 November 2026.)
+# (The times are for `float32`, recorded on an H200 on 22 November 2026.)
 #
 # | mistake | shows in the values here | the sanitizer finds it |
 # |---|---|---|
-# | order of atomics | in the last bits | no: it is none, as long as it is meant |
-# | counter not set back | in the second call | no |
+# | order of atomic additions | in the last bits | no: it is legal |
+# | counter not reset | in the second call | no |
 # | no fence | no | **no** |
-# | plain counter in place of an atomic one | sometimes | yes |
+# | plain counter instead of an atomic one | sometimes | yes |
 # | store to a block that may not have started | no | yes |
 #
-# **The bad number** is now a matter of shape: no kernel of this week is the best for all.
+# **The bad number** now depends on the shape: no kernel of this week is the best for all.
 #
-# **In practice** `torch.sum` uses a last block as well; libraries offer a switch for atomics, such
-# as `torch.use_deterministic_algorithms`. The workspace is a reason of its own: somebody has to own
-# it, and two streams must not share it.
+# **In practice** `torch.sum` uses a last block as well. Libraries offer a switch against atomics,
+# such as `torch.use_deterministic_algorithms`. The caller or the library also has to own the
+# workspace, and two streams must not share it.
 #
 # **Further reading:** [threadFenceReduction in the CUDA
 # samples](https://github.com/NVIDIA/cuda-samples) · [memory consistency in the PTX
@@ -1130,29 +1126,16 @@ fk.predictions()
 # · [thread block
 # clusters](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#thread-block-clusters).
 #
-# **Next:** which of all these for which shape ([`05_choose`](05_choose.ipynb)).
-
+# **Next:** which kernel for which shape ([`05_choose`](05_choose.ipynb)).
 
 # %%
-class Step:
-    """A host function with a workspace of its own between x and y."""
-
-    def __init__(self, fn, workspace):
-        self.fn, self.workspace = fn, workspace
-
-    def calls(self, x, y):
-        args = (x, *self.workspace(x), y)
-        return partial(fk.compile(self.fn, whole(x), *args[1:]), *args)
-
-
-def promised(x, y):
-    return [whole(x), y]
-
-
+# For those who time these kernels: `python -m forgekit.benching.steps` reads this dict.
 steps = {
-    "one_block": (one_block, promised),
-    "split_atomic": Step(split_atomic, lambda x: (fk.empty(x.shape[0]),)),
-    "two_launches": Step(two_launches, lambda x: (parts(x),)),
-    "last_block": Step(last_block, lambda x: (parts(x), fk.zeros(len(x), dtype=torch.int32))),
-    "cluster": (cluster, promised),
+    "one_block": (one_block, whole_vectors),
+    "split_atomic": WithWorkspace(split_atomic, lambda x: (fk.empty(x.shape[0]),)),
+    "two_launches": WithWorkspace(two_launches, lambda x: (parts(x),)),
+    "last_block": WithWorkspace(
+        last_block, lambda x: (parts(x), fk.zeros(len(x), dtype=torch.int32))
+    ),
+    "cluster": (cluster, whole_vectors),
 }

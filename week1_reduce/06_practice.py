@@ -9,58 +9,62 @@
 # ---
 
 # %% [markdown]
-# # Practise: write ten reductions from an empty body
+# # Practise: write twelve reductions from an empty body
 #
-# **You will build** ten kernels in which threads bring results together, each with its launch.
-# **You will learn** to see a reduction where nobody calls it one: counts, variances, histograms,
-# prefix sums, the best piece of a row.
-# **You need** `00_what_is_the_right_sum` to `03_bytes_in_flight`; no GPU. About 10 minutes, and
-# 180 more for the exercises.
+# **You will build** twelve kernels in which threads bring results together, each with its launch.
+# **You will learn** to recognise a reduction under another name: counts, variances, histograms,
+# column sums, prefix sums, the best piece of a row.
+# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 260
+# more for the exercises.
 #
-# Each puzzle says what the result is, draws it small and names the call; index, predicates, blocks,
-# grid and what happens between threads are yours. The grade looks at values (awkward sizes, and
-# sizes drawn from your own text), at every order of threads, and at what is wasted beside our
-# solution. Three things help in all of them:
+# Each puzzle states the result, draws it small and gives the signature. Indices, predicates,
+# blocks, grid and the exchange between threads are yours. The grade checks values (at awkward
+# sizes, and at sizes drawn from your own source text), every order of threads, and waste in
+# comparison with our solution. Three questions help with all of them:
 #
-# - Which values go through the tree, how are two of them merged, and what is the **identity**, the
-#   value that changes nothing?
-# - Does every lane take part in each shuffle, also the one without an element?
-# - Is the order of the operands free, or must left stay left?
+# - Which values go through the tree, how do you merge two of them, and what is the **identity**,
+#   the value that changes nothing?
+# - Does every lane take part in each shuffle, even a lane without an element?
+# - May the operands change places, or must left stay left?
 
 # %%
 import cutlass
 import cutlass.cute as cute
 from cutlass import Float32, Int32
+from week1_helpers import thread_a_column
 
 import forgekit as fk
 
 # %% [markdown]
-# ## A tree a row
+# ## One tree per row
 
 # %% [markdown] exercise="week1/row_dots" part="task"
 # ### Exercise 1: multiply row by row
 #
-# The dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`, added
-# up in float32. `row_dots(a, b, z)`, float32 and float16.
+# Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`,
+# in float32 and float16, accumulated in float32.
+#
+# Signature: `row_dots(a, b, z)`.
 #
 # **Asked**: one block per row, 128 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
-# Once each thread has its share in a register, this is a sum of a row as you know it.
+# Once each thread has its share in a register, the rest is a row sum as you know it.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A warp adds up by shuffles; four warps meet in four words of shared memory, with one barrier.
+# Each warp adds up by shuffles; the four warps meet in four words of shared memory, with one
+# barrier.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Both factors are converted before they are multiplied: the product of two float16 may not fit into
-# one. That is the line inside the loop.
+# In the line inside the loop, convert both factors before you multiply: the product of two float16
+# numbers may not fit in float16.
 #
 # </details>
 
@@ -111,37 +115,39 @@ fk.exercise("week1/row_dots").grade(row_dots)
 #     row_dots_kernel(mA, mB, mZ).launch(grid=(mA.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# One multiplication more than a sum, and twice the bytes: nothing else changes. Most reductions are
-# a map and a sum, and the map is free while memory is what one waits for.
+# Compared with a sum, this kernel adds one multiplication per element and reads twice the bytes.
+# Most reductions are a map and a sum, and the map is free while memory is the limit.
 #
 # </details>
 
 # %% [markdown] exercise="week1/count_equal" part="task"
-# ### Exercise 2: count what is equal
+# ### Exercise 2: count equal elements
 #
-# How many elements of each row equal `v`? `x` and the result are int32, and `v` is a number: the
-# host function is `count_equal(mX, v: cutlass.Int32, mY)`. Rows of any length, and any number of
-# them.
+# Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
+# There are any number of rows, of any length.
+#
+# Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# Counting is a sum of ones and zeros, over integers.
+# Counting is an integer sum of ones and zeros.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# With four rows a block the last block may have rows too many: which lanes may not read, and which
-# may not store?
+# With four rows per block, the last block may have warps without a row. Which lanes must not read,
+# and which must not store?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Every lane of a warp takes part in the shuffles; so the predicate of the row guards the loop's
-# bounds or the loads, and not the line of the reduction.
+# All lanes of a warp have the same row, so a warp without a row may skip its loads as a whole. The
+# lanes of one warp differ only at the end of a row: there each of them has to reach the line of the
+# reduction.
 #
 # </details>
 
@@ -191,37 +197,40 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #     count_equal_kernel(mX, v, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Integers add up to the same in every order: a count is deterministic whatever one does. A warp
-# could also vote, `vote_ballot_sync` and a count of the bits, once for 32 elements; for a whole row
-# it is more instructions than one addition a lane, and one reduction at the end.
+# Integer sums are the same in every order, so a count is always deterministic. A warp could also
+# vote, with `vote_ballot_sync` and a count of the bits, once per 32 elements. For a whole row, one
+# addition per lane and element, with one reduction at the end, is fewer instructions.
 #
 # </details>
 
 # %% [markdown] exercise="week1/two_largest" part="task"
 # ### Exercise 3: find the two largest
 #
-# The largest and the second largest element of each row, into `y[m, 0]` and `y[m, 1]`. If the
-# largest stands in the row twice, both are that number. Rows have two elements at least; float32.
-# `two_largest(x, y)`.
+# Find the largest and the second largest element of each row, and write them to `y[m, 0]` and `y[m,
+# 1]`. If the largest element occurs twice, both results are that number. Rows have at least two
+# elements; float32.
+#
+# Signature: `two_largest(x, y)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# What does a lane have to remember of the elements that it has seen, so that nothing is lost?
+# What does a lane have to remember of the elements that it has seen?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two pairs are merged: the larger of the two firsts is first. Which two numbers can be second?
+# To merge two pairs, the larger of the two firsts becomes the first. Which two numbers can be the
+# second?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The second is the larger of the smaller first and the larger second: in the line after the
-# shuffles you need both firsts as they were.
+# The second is the larger of the smaller first and the larger second. In the line after the
+# shuffles you need both firsts, before either changes.
 #
 # </details>
 
@@ -276,42 +285,43 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #     two_largest_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A pair with this merge is associative and commutative, with the identity (−∞, −∞): all that a tree
-# needs. Top-k for small k is the same with more numbers a lane.
+# This merge of pairs is associative and commutative, and its identity is (−∞, −∞): a tree needs
+# nothing more. Top-k for small k works the same way, with more numbers per lane.
 #
 # </details>
 
 # %% [markdown] exercise="week1/mean_variance" part="task"
 # ### Exercise 4: find mean and variance in one pass
 #
-# Mean and variance (divided by n) of each row, read once. The numbers are about 1000 ± 1, so that
-# the mean of the squares less the square of the mean has hardly a right digit left. Keep `(count,
-# mean, m2)` a lane (Welford, 1962), and merge two of them (Chan, 1979):
+# Compute the mean and the variance (divided by n) of each row, float32, and read the row once. The
+# numbers lie close together around 700 or more, so the mean of the squares minus the square of the
+# mean has hardly a correct digit left. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
+# two lanes like this (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
 #     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
 #
-# `mean_variance(x, mean, variance)`, float32.
+# Signature: `mean_variance(x, mean, variance)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# One more element is a merge with `(1, value, 0)`.
+# To add one element, merge with `(1, value, 0)`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A lane without elements has the count 0, and a merge of two such lanes divides by 0: what should
-# its result be?
+# A lane without elements has the count 0, and a merge of two such lanes divides by 0. What should
+# the result be?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the butterfly a lane gets three numbers of its partner, with three shuffles, before it changes
-# any of its own: the line order matters.
+# In the butterfly a lane receives three numbers from its partner, with three shuffles. The order of
+# the lines matters: all three shuffles come before the lane changes a number of its own.
 #
 # </details>
 
@@ -374,36 +384,38 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #     mean_variance_kernel(mX, mMean, mVar).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The merge is associative up to rounding, so it goes through a tree like a sum; its identity is
-# `(0, 0, 0)`. LayerNorm and BatchNorm are this kernel and a map behind it.
+# The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0, 0,
+# 0)`. LayerNorm and BatchNorm are this kernel, followed by a map.
 #
 # </details>
 
 # %% [markdown] exercise="week1/segmented_sums" part="task"
 # ### Exercise 5: add up segments
 #
-# `x` holds segments of different lengths, one after the other; segment s is `x[starts[s]] …
-# x[starts[s+1] − 1]`, and may be empty. `y[s]` is its sum (0 for an empty one). `segmented_sums(x,
-# starts, y)`: float32, and int32 starts with one entry more than there are segments.
+# `x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
+# x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
+# `starts` is int32 and has one entry more than there are segments.
+#
+# Signature: `segmented_sums(x, starts, y)`.
 #
 # **Asked**: one warp per segment.
 #
 # <details><summary>Hint 1</summary>
 #
-# It is `warp_a_row`, with a begin and an end that come out of memory.
+# This is one warp per row, with a start and an end that come from memory.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Every lane begins at `starts[s] + lane` and goes on by 32 until the end of the segment.
+# Each lane starts at `starts[s] + lane` and advances by 32 up to the end of the segment.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The number of segments is `mY.shape[0]`; a warp beyond the last one must not read `starts`, in the
-# first line with an `if`.
+# The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read `starts`, in
+# the first line with an `if`.
 #
 # </details>
 
@@ -452,8 +464,8 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #     segmented_sums_kernel(mX, mStarts, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# This is how rows of a sparse matrix are added up (CSR). Its cost follows the longest segment of a
-# block: one long segment beside three short ones keeps a block alive for itself alone.
+# The row sums of a sparse matrix (CSR) are computed like this. A block runs as long as its longest
+# segment: with one long segment and three short ones, three of four warps finish early.
 #
 # </details>
 
@@ -463,31 +475,33 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 # %% [markdown] exercise="week1/histogram" part="task"
 # ### Exercise 6: count bytes
 #
-# `h[m, b]` is how often the byte `b` stands in row m of `x` (uint8); `h` is int32, (M, 256).
-# The counters live in shared memory until the row is done, and then each is
-# stored once. `histogram(x, h)`.
+# `h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8); `h` is int32,
+# (M, 256). Keep the counters in shared memory until the row is finished, then store each counter
+# once.
+#
+# Signature: `histogram(x, h)`.
 #
 # **Asked**: one block per row, 256 threads per block, at most 1,024 bytes of shared memory per
 # block, no atomics on global memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Three phases: the counters become 0, the row is counted, the counters are stored. What stands
+# There are three phases: clear the counters, count the row, store the counters. What belongs
 # between two phases?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two threads may want the same counter at the same time: `cute.arch.atomic_add(sH.iterator + b,
-# cutlass.Int32(1))`.
+# Two threads may increment the same counter at the same time, so use
+# `cute.arch.atomic_add(sH.iterator + b, cutlass.Int32(1))`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# An element of `uint8` is a number only after `.to(cutlass.Int32)`; that is the index in the line
-# with the atomic.
+# Convert an element of `uint8` with `.to(cutlass.Int32)` before you use it as an index, in the line
+# with the atomic addition.
 #
 # </details>
 
@@ -535,37 +549,39 @@ fk.exercise("week1/histogram").grade(histogram)
 #     histogram_kernel(mX, mH).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Atomics on shared memory are fast as long as few lanes of a warp want the same counter; a row of
-# one byte only makes 32 of them take turns. A counter for each warp, added up at the end, is the
-# usual cure.
+# Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. In a
+# row that repeats a single byte, 32 lanes take turns. The usual cure is one set of counters per
+# warp, added up at the end.
 #
 # </details>
 
 # %% [markdown] exercise="week1/window_sum" part="task"
 # ### Exercise 7: add up windows
 #
-# `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 elements less than `x`. Each element of `x` is
-# loaded into shared memory once a block (135 of them), and the windows are added up from there.
-# `window_sum(x, y)`, float32, any length from 8 on.
+# `y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 elements fewer than `x`. A block loads the 135
+# elements that it needs into shared memory, each once, and adds up its windows from there. float32,
+# any length from 8.
+#
+# Signature: `window_sum(x, y)`.
 #
 # **Asked**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
-# 128 windows reach over 128 + 7 elements: who loads the last seven?
+# 128 windows span 128 + 7 elements. Which threads load the last seven?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Not every block is full: what of `x` exists, and what of `y`?
+# Not every block is full. Which elements of `x` exist, and which of `y`?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The threads with `tidx < 7` load a second element, in a line with a predicate of its own; the
-# barrier comes after both loads and before any `if` that depends on `y`.
+# Threads with `tidx < 7` load a second element, in a line with its own predicate. The barrier comes
+# after both loads and before any `if` that depends on `y`.
 #
 # </details>
 
@@ -618,19 +634,224 @@ fk.exercise("week1/window_sum").grade(window_sum)
 #     window_sum_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Eight reads of shared memory a window. A prefix sum would do with two, `p[i+8] − p[i]`, at the
-# price of rounding: differences of large sums lose digits that a short sum keeps.
+# Each window reads shared memory eight times. With prefix sums `p`, two reads are enough, `p[i+8] −
+# p[i]`, but a difference of large sums loses digits that a short sum keeps.
 #
 # </details>
 
 # %% [markdown]
-# ## Every element its own sum
+# A good place for a break.
+#
+# ## Columns
+#
+# `thread_a_column` from `00_what_is_the_right_sum` loads whole sectors, with one thread per column.
+# **The bad number:** a tall matrix has few columns, so few threads have work.
+
+# %%
+x, y = fk.randn(4096, 64), fk.empty(64)
+run_column = fk.compile(thread_a_column, x, y)
+run_column(x, y)
+fk.check(y, x.double().sum(0), atol=1e-3)
+p = fk.profile(run_column, x, y)
+print(f"{p.launches[0].grid[0]} block, {p.global_load_sectors_per_request:.0f} sectors per load;")
+print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the other")
+
+# %% [markdown]
+# Two warps do all the work of a GPU. As with few long rows, the cure is more threads per column.
+# They work on different rows, so each warp still reads neighbours, and their sums meet in shared
+# memory. Shuffles cannot help, since the lanes of a warp hold sums of different columns.
+
+# %% [markdown] exercise="week1/tile_columns" part="task"
+# ### Exercise 8: add up columns with a tile of threads
+#
+# Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices, any M and N, in float32, float16 and
+# bfloat16, accumulated in float32. A warp reads 32 neighbours of one row, and the eight warps of a
+# block share the rows. At the end the eight sums of each column meet in shared memory. Write the
+# whole kernel.
+#
+# Signature: `tile_columns(x, y)`.
+#
+# **Asked**: one block per 32 columns, 256 threads per block.
+#
+# <details><summary>Hint 1</summary>
+#
+# Give each thread two numbers: its column among 32 and its warp among 8. Which of them is `tidx %
+# 32`?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Each warp starts at a different row and continues in steps of 8. Then the block stores 256 sums in
+# shared memory, and one warp reads them.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# A shared tensor of shape (8, 32) with rows of 32 words has no bank conflicts: neighbours in a warp
+# are neighbours in the tensor. The barrier goes between the line that stores there and the `if`
+# that reads. Threads without a column have to reach it as well.
+#
+# </details>
+
+# %%
+fk.exercise("week1/tile_columns").given
+
+
+# %% exercise="week1/tile_columns" part="skeleton"
+@cute.kernel
+def tile_columns_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 16 lines)
+    pass
+
+
+@cute.jit
+def tile_columns(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 2 lines)
+    pass
+
+
+# %% exercise="week1/tile_columns" part="grade"
+fk.exercise("week1/tile_columns").grade(tile_columns)
+
+# %% [markdown] exercise="week1/tile_columns" part="solution"
+# <details><summary>Solution of exercise 8</summary>
+#
+# ```python
+# @cute.kernel
+# def tile_columns_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     warp, lane = tidx // 32, tidx % 32
+#     col = bidx * 32 + lane
+#     layout = cute.make_layout((8, 32), stride=(32, 1))
+#     sSum = cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, 16)
+#     total = Float32(0.0)
+#     if col < mX.shape[1]:
+#         for m in range(warp, mX.shape[0], 8):
+#             total += mX[m, col].to(Float32)
+#     sSum[warp, lane] = total
+#     cute.arch.sync_threads()
+#     if warp == 0 and col < mX.shape[1]:
+#         for k in cutlass.range_constexpr(1, 8):
+#             total += sSum[k, lane]
+#         mY[col] = total.to(mY.element_type)
+#
+#
+# @cute.jit
+# def tile_columns(mX: cute.Tensor, mY: cute.Tensor):
+#     blocks = cute.ceil_div(mX.shape[1], 32)
+#     tile_columns_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
+# ```
+#
+# This kernel has eight times as many threads as one thread per column, and loads the same sectors.
+# It adds one barrier, and eight words that each thread of one warp reads. There are no bank
+# conflicts, since a warp stores one row of the tile and reads rows of it. If the blocks are still
+# fewer than the multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
+#
+# </details>
+
+# %% [markdown] exercise="week1/few_columns" part="task"
+# ### Exercise 9: let no lane idle
+#
+# A contiguous matrix has few columns, 1 to 32, and any height M. Write the first of two launches:
+# row p of `y` gets the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉ rows.
+# All warps of a block read neighbours, whatever the number of columns. Types are float32 and
+# float16, accumulated in float32. Write the whole kernel.
+#
+# Signature: `few_columns(x, y)`.
+#
+# **Asked**: one block per 256 rows, 256 threads per block.
+#
+# <details><summary>Hint 1</summary>
+#
+# In memory, a part is one strip of 256 · N numbers. Ignore the rows: number k of the strip belongs
+# to column k % N.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# A thread that starts at number t and continues in steps of a multiple of N stays in column t % N.
+# Which multiple of N is at most 256? The few threads beyond it do nothing.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# The line that loads takes element (k // N, k % N) of the part, with a predicate, since the last
+# part may be shorter. In shared memory the sums of column n are then at n, n + N, n + 2·N, …
+#
+# </details>
+
+# %%
+fk.exercise("week1/few_columns").given
+
+
+# %% exercise="week1/few_columns" part="skeleton"
+@cute.kernel
+def few_columns_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 16 lines)
+    pass
+
+
+@cute.jit
+def few_columns(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 1 line)
+    pass
+
+
+# %% exercise="week1/few_columns" part="grade"
+fk.exercise("week1/few_columns").grade(few_columns)
+
+# %% [markdown] exercise="week1/few_columns" part="solution"
+# <details><summary>Solution of exercise 9</summary>
+#
+# ```python
+# @cute.kernel
+# def few_columns_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     part, _, _ = cute.arch.block_idx()
+#     M, N = mX.shape
+#     sSum = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(256), 16)
+#     deep = 256 // N  # rows that the block reads at a time, by deep * N threads
+#     total = Float32(0.0)
+#     if tidx < deep * N:
+#         for m in range(tidx // N, 256, deep):
+#             if part * 256 + m < M:
+#                 total += mX[part * 256 + m, tidx % N].to(Float32)
+#     sSum[tidx] = total
+#     cute.arch.sync_threads()
+#     if tidx < N:
+#         for k in range(1, deep):
+#             total += sSum[tidx + k * N]
+#         mY[part, tidx] = total.to(mY.element_type)
+#
+#
+# @cute.jit
+# def few_columns(mX: cute.Tensor, mY: cute.Tensor):
+#     few_columns_kernel(mX, mY).launch(grid=(mY.shape[0], 1, 1), block=(256, 1, 1))
+# ```
+#
+# With 3 columns, a warp that reads one row uses 3 of its lanes. Here 255 of 256 threads read, and a
+# warp's load of float32 is 4 sectors. The step is the trick: a multiple of N keeps each thread in
+# its column, so one register is enough. The division and the remainder by N cost instructions once
+# per thread; in the loop only the row advances, by `deep`.
+#
+# </details>
+
+# %% [markdown]
+# ## A sum for every element
 
 # %% [markdown] exercise="week1/block_prefix" part="task"
-# ### Exercise 8: prefix sums of a block
+# ### Exercise 10: compute prefix sums of a block
 #
-# Rows of 256 elements: `y[m, i] = x[m, 0] + … + x[m, i]`, the *inclusive prefix sum*. Within a warp
-# by shuffles, then over the eight warps through shared memory. `block_prefix(x, y)`.
+# Compute the *inclusive prefix sum* of rows of 256 float32 elements: `y[m, i] = x[m, 0] + … + x[m,
+# i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their totals
+# through shared memory.
+#
+# Signature: `block_prefix(x, y)`.
 #
 # **Asked**: one block per row, 256 threads per block.
 #
@@ -643,15 +864,15 @@ fk.exercise("week1/window_sum").grade(window_sum)
 #
 # <details><summary>Hint 2</summary>
 #
-# A lane i < d has no lane i − d: it keeps what it has. Take part in the shuffle it must all the
-# same.
+# For a lane i < d there is no lane i − d: it keeps its value, but it still has to execute the
+# shuffle.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The last lane of each warp knows the warp's total. A thread adds the totals of the warps before
-# its own, in the lines after the one barrier.
+# The last lane of each warp has the warp's total. In the lines after the one barrier, a thread adds
+# the totals of the warps before its own.
 #
 # </details>
 
@@ -676,7 +897,7 @@ def block_prefix(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week1/block_prefix").grade(block_prefix)
 
 # %% [markdown] exercise="week1/block_prefix" part="solution"
-# <details><summary>Solution of exercise 8</summary>
+# <details><summary>Solution of exercise 10</summary>
 #
 # ```python
 # @cute.kernel
@@ -705,38 +926,40 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 #     block_prefix_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Five steps of 32 additions in place of 31 of one: more additions, far fewer steps. Eight totals
-# are few enough for every thread to add up those before its own warp; with 32 warps, one warp would
-# scan them by shuffles.
+# Five steps of 32 additions replace 31 steps of one addition: more additions, far fewer steps.
+# Eight totals are few enough for every thread to add those before its own warp; with 32 warps, one
+# warp would scan them by shuffles.
 #
 # </details>
 
 # %% [markdown] exercise="week1/row_prefix" part="task"
-# ### Exercise 9: prefix sums of rows of any length
+# ### Exercise 11: compute prefix sums of rows of any length
 #
-# The inclusive prefix sum of rows of any length. A warp goes through its
-# row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`.
+# Compute the inclusive prefix sum of float32 rows of any length. A warp goes through its row in
+# pieces of 32 and carries the sum of all earlier pieces.
+#
+# Signature: `row_prefix(x, y)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# One piece is a prefix sum by `shuffle_sync_up`; what comes from the left is one number, the same
-# for all lanes.
+# One piece is a prefix sum with `shuffle_sync_up`. The pieces to its left contribute one number,
+# the same for all lanes.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Every lane takes part in the shuffles of the last piece, also where the row has no element for it.
-# What does such a lane hold?
+# Every lane executes the shuffles of the last piece, even if the row has no element for it. What
+# does such a lane hold?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The carry after a piece is what lane 31 has then; a shuffle hands it to all lanes, in the line
-# before the next piece begins.
+# After a piece, lane 31 has the new carry. In the line before the next piece, a broadcast gives it
+# to all lanes.
 #
 # </details>
 
@@ -761,7 +984,7 @@ def row_prefix(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week1/row_prefix").grade(row_prefix)
 
 # %% [markdown] exercise="week1/row_prefix" part="solution"
-# <details><summary>Solution of exercise 9</summary>
+# <details><summary>Solution of exercise 11</summary>
 #
 # ```python
 # @cute.kernel
@@ -791,39 +1014,41 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 #     row_prefix_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A row is read once and written once, and pieces follow one another: few long rows leave most of a
-# GPU idle. Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and still
-# moves every byte once.
+# The kernel reads and writes each row once, but the pieces of a row follow one another: with few
+# long rows, most of a GPU is idle. Decoupled look-back (Merrill and Garland, 2016) lets many blocks
+# share a row and still moves every byte once.
 #
 # </details>
 
 # %% [markdown] exercise="week1/max_subarray" part="task"
-# ### Exercise 10: find the largest sum of neighbours
+# ### Exercise 12: find the largest sum of neighbours
 #
-# The largest sum of a piece of each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows have any
-# length. A piece of a row is described by four numbers: its sum, the largest sum of a beginning, of
-# an end, and of any piece of it. `max_subarray(x, y)`, float32.
+# Find the largest sum of neighbours in each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows
+# have any length; float32. Describe a piece of a row by four numbers: its sum, and the largest sum
+# of a beginning, of an end, and of any piece of it.
+#
+# Signature: `max_subarray(x, y)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two neighbouring pieces are merged: the best of both together is the best of the left, of the
-# right, or an end of the left with a beginning of the right.
+# Merge two neighbouring pieces: the best of both is the best of the left, the best of the right, or
+# an end of the left joined to a beginning of the right.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
 # The merge is associative, but left and right must not change places. With `shuffle_sync_down` and
-# offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives what lies next to the right.
+# offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives the piece directly to its right.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without an element holds the identity: sum 0, and −∞ for the other three, set in the line
-# before the predicate.
+# A lane without an element holds the identity: sum 0, and −∞ for the other three. Set it in the
+# line before the predicate.
 #
 # </details>
 
@@ -834,7 +1059,7 @@ fk.exercise("week1/max_subarray").given
 # %% exercise="week1/max_subarray" part="skeleton"
 @cute.jit
 def merged(a, b):
-    """What describes the pieces a and b, (sum, beginning, end, best) each, next to each other."""
+    """Return (sum, beginning, end, best) of piece a followed by piece b."""
     # FILL ME IN (roughly 6 lines)
     return a
 
@@ -855,12 +1080,12 @@ def max_subarray(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week1/max_subarray").grade(max_subarray)
 
 # %% [markdown] exercise="week1/max_subarray" part="solution"
-# <details><summary>Solution of exercise 10</summary>
+# <details><summary>Solution of exercise 12</summary>
 #
 # ```python
 # @cute.jit
 # def merged(a, b):
-#     """What describes the pieces a and b, (sum, beginning, end, best) each, next to each other."""
+#     """Return (sum, beginning, end, best) of piece a followed by piece b."""
 #     return (
 #         a[0] + b[0],
 #         cutlass.max(a[1], a[0] + b[1]),
@@ -896,9 +1121,9 @@ fk.exercise("week1/max_subarray").grade(max_subarray)
 #     max_subarray_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Anything with an associative merge and an identity goes through the same tree; if it is not
+# Every operation with an associative merge and an identity fits the same tree. If the merge is not
 # commutative, the tree has to keep neighbours together. Regular expressions, parentheses and
-# polynomials are merged like this, too.
+# polynomials can be merged like this.
 #
 # </details>
 
@@ -911,15 +1136,15 @@ fk.progress("week1")
 # %% [markdown]
 # | what is merged | identity | puzzle |
 # |---|---|---|
-# | a sum | 0 | row dots, counts, segments, windows |
+# | a sum | 0 | row dots, counts, segments, windows, columns |
 # | the two largest | (−∞, −∞) | two largest |
 # | count, mean, m2 | (0, 0, 0) | mean and variance |
 # | 256 counters | 256 zeros | histogram |
-# | a sum, kept at every place | 0 | prefix sums |
+# | a sum, kept for every element | 0 | prefix sums |
 # | sum, beginning, end, best | (0, −∞, −∞, −∞) | largest sum of neighbours |
 #
-# **In practice** all of these exist in libraries (CUB's block and warp primitives are the best
-# known), and all of them are asked for fused into something larger, which no library has.
+# **In practice** libraries have all of these; CUB's block and warp primitives are the best known.
+# What you need is often one of them fused into a larger kernel, which no library has.
 #
 # **Further reading:** [Prefix sums and their
 # applications](https://www.cs.cmu.edu/~guyb/papers/Ble93.pdf) (G. Blelloch) · [Single-pass parallel
@@ -927,5 +1152,5 @@ fk.progress("week1")
 # look-back](https://research.nvidia.com/publication/2016-03_single-pass-parallel-prefix-scan-decoupled-look-back)
 # (D. Merrill, M. Garland)
 #
-# **Next:** week 2, softmax, where the values that go through the tree are a maximum and a sum at
-# once ([`00_softmax_without_tears`](../week2_softmax/00_softmax_without_tears.ipynb)).
+# **Next:** week 2, softmax, which sends a maximum and a sum through the tree together
+# ([`00_softmax_without_tears`](../week2_softmax/00_softmax_without_tears.ipynb)).

@@ -34,22 +34,21 @@ import cutlass.cute as cute
 import torch
 from cutlass import Float32
 from week2_helpers import (
+    LOG2_E,
     draw_sm,
+    fusion_picture,
     peer_rates,
+    peers_picture,
     production_way,
     ptx_counts,
+    rule_picture,
     sector_bytes,
-    show_fusion,
-    show_peers,
-    show_ways,
 )
 
 import forgekit as fk
 from forgekit.kernels.rows import RowTile
 from forgekit.kernels.softmax import Softmax
 from forgekit.ops import softmax
-
-LOG2_E = math.log2(math.e)
 
 # %% [markdown]
 # ## 1. How much room a row takes
@@ -84,7 +83,7 @@ with fk.figure("An SM holds 16 rows of 4,096, or one of 65,536", alt, height=1.9
 
 # %%
 print(production_way(1024, 4, clusters=16), production_way(65_536, 4, clusters=16))
-show_ways()
+rule_picture()
 
 # %% [markdown]
 # The rule looks at the bytes of a row and at the features of the GPU. For `bfloat16` registers end
@@ -403,7 +402,7 @@ print(source[start : source.index("    @", start)])
 
 # %%
 rates = peer_rates()
-show_peers(rates)
+peers_picture(rates)
 
 # %% [markdown]
 # At 100 % a softmax costs no more than a copy of x: one read and one write. The next cell lists the
@@ -847,7 +846,7 @@ totals = {
     "fused, mask computed": sector_bytes(causal_run, x, 0.125, y) / x.nbytes,
 }
 fk.check(y, (x.double() * 0.125 + mask).softmax(1))
-show_fusion(operators, totals)
+fusion_picture(operators, totals)
 
 # %% [markdown]
 # The last kernel reads a little more than half of x, because a sector that the diagonal cuts comes

@@ -34,7 +34,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import Float32, Int32
-from week2_helpers import merged_pair, show_attention
+from week2_helpers import attention_picture, merged_pair
 
 import forgekit as fk
 from forgekit.lessons.pictures import picture
@@ -1118,7 +1118,7 @@ fk.check(torch.tensor([x / s for x in o]), scores.double().softmax(0) @ values.d
 # That is the whole algorithm. The next picture shows where its numbers live:
 
 # %%
-show_attention()
+attention_picture()
 
 # %% [markdown]
 # **Registers** hold q, which every key uses; m and s, the same in all lanes of a warp; and o, D /

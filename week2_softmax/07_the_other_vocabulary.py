@@ -31,7 +31,7 @@ import cutlass.cute as cute
 import torch
 from cutlass import Float32
 from cutlass.experimental import primitives as prims
-from week2_helpers import LOG2_E, ptx_counts, show_both
+from week2_helpers import LOG2_E, ptx_counts, vocabulary_picture
 
 import forgekit as fk
 from forgekit.lessons.pictures import picture
@@ -393,7 +393,7 @@ PTX["softmax"] = both(
 # a row maximum it would be lost.
 
 # %%
-show_both(PTX)
+vocabulary_picture(PTX)
 
 # %% [markdown] exercise="week2/add_transposed" part="task"
 # ### Exercise 2: rewrite a kernel with a layout

@@ -44,5 +44,5 @@ def _named(svg: str, alt: str, number: int) -> str:
     """The SVG with its name, and with ids that are its own on a page of several."""
     svg = re.sub(r'\b(id="|url\(#|href="#)([\w-]+)', rf"\g<1>\g<2>-{number}", svg)
     drawn = named(svg, alt)
-    wide = int(re.findall(r'width="(\d+)"', drawn)[0]) > _FITS_PX
+    wide = int(re.findall(r'width="(\d+)[\d.]*"', drawn)[0]) > _FITS_PX
     return f'<span class="wide picture">{drawn}</span>' if wide else drawn

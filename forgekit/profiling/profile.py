@@ -16,7 +16,7 @@ from forgekit.profiling.predicting.predicted import PredictedTime, predicted_tim
 from forgekit.profiling.predictions import take, take_time
 from forgekit.profiling.profile_data import ProfileData
 from forgekit.profiling.profiled_lines import ProfiledLine, launches_of, summed
-from forgekit.profiling.table import as_text
+from forgekit.profiling.table import Comparison, as_text
 from forgekit.show import Shown
 from forgekit.tracing.recordings import Call, recorded, sampled
 from forgekit.tracing.source_lines import is_meant
@@ -121,6 +121,11 @@ class Profile(ProfileData, Shown):
                 for f in self.findings
             ],
         }  # fmt: skip
+
+    @checked()
+    def compare(self, other: Profile) -> Comparison:
+        """Return this profile and another as one table, the lines of each kind of access paired."""
+        return Comparison(self, other)
 
     @checked()
     def time(self, gpu: str | Gpu | None = None) -> PredictedTime:

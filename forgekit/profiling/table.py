@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from forgekit.errors import display_path
 from forgekit.profiling.profiled_lines import NO_LINE, ProfiledLine
 from forgekit.profiling.waste import IDLE_LANES, Waste
+from forgekit.show import Shown
 from forgekit.text import Table, extent, plural, seconds, size
 from forgekit.vgpu import AccessCounts
 
@@ -155,6 +157,48 @@ def verdict(p: ProfileData) -> str:
         return "no line stands out"
     kind = "" if finding.kind == IDLE_LANES else f" ({access_name(finding.kind)})"
     return f"line {finding.line.number or NO_LINE}{kind}: {finding.reason}"
+
+
+# -- two profiles ---------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
+    """Two profiles as one table: the lines that access memory, side by side for each kind."""
+
+    first: ProfileData
+    second: ProfileData
+
+    @property
+    def table(self) -> Table:
+        """A row per pair of lines, then the totals; the n-th line of a kind faces the n-th."""
+        pairs = []
+        both = [_by_kind(p) for p in (self.first, self.second)]
+        for kind in dict.fromkeys([*both[0], *both[1]]):
+            for pair in itertools.zip_longest(*(side.get(kind, []) for side in both)):
+                cells = [c for row in pair for c in (row or ("", "", ""))]
+                pairs.append((access_name(kind), *cells))
+        totals = [total_cells(p) for p in (self.first, self.second)]
+        last = [c for cells in totals for c in (f"{cells[2]} PTX instructions", "", cells[-1])]
+        names = [n for p in (self.first, self.second) for n in (p.name, "each\n(ideal)", "moved")]
+        return Table(("access", *names), [*pairs, ("all lines", *last)], left=(0, 1, 4))
+
+    @property
+    def summary(self) -> str:
+        widths = {1: 24, 4: 24}
+        return "\n".join(line.rstrip() for line in self.table.lines(widest=widths))
+
+
+def _by_kind(p: ProfileData) -> dict[str, list[tuple[str, str, str]]]:
+    """Kind of access -> (source, units per request, moved) of each line that does it."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for row in rows(p):
+        if row.access is not None:
+            *_, each, moved = row.cells
+            found.setdefault(row.access.kind, []).append((row.line.text, each, moved))
+    return found
+
+
+def comparison_html(shown: Comparison) -> str:
+    return shown.table.html("font-size:13px;")
 
 
 # -- plain text ----------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ function fkProfile(root, d) {
     const rows = shared ? fkWavefronts(a) : fkLines(a), units = shared ? 32 : 128;
     const unit = shared ? 20 : 4.6, width = FK_LEFT + units * unit + 24, height = 20 + rows.length * FK_ROW;
     const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "img",
-      "aria-label": `${d.texts[a.cost]}; ${d.texts[a.said]}. Arrow keys go from lane to lane.` });
+      "aria-label": `${d.texts[a.cost]}; ${d.texts[a.said]}. Arrow keys move from lane to lane and from row to row.` });
     const text = (x, y, words, anchor) => el("text", { x, y, "text-anchor": anchor }, `${words}`);
     const wide = shared ? Math.max(a.width >> 2, 1) : a.width;
     const x = (at) => FK_LEFT + at * unit + (shared ? 0 : Math.floor(at / 32) * 4);
@@ -113,8 +113,9 @@ function fkProfile(root, d) {
       if (shared) svg.append(el("rect", { class: "empty", x: FK_LEFT, y: y + 1, width: 32 * unit, height: FK_ROW - 3 }));
       else for (let k = 0; k < 4; k++) {
         const used = row.cells.filter((c) => c.at >> 5 === k).length * wide;
-        svg.append(el("rect", { class: used && used < 32 ? "waste" : "empty", x: x(32 * k), y: y + 1,
-          width: 32 * unit, height: FK_ROW - 3 }));
+        const wasted = used && used < 32;
+        svg.append(el("rect", { class: wasted ? "waste" : "empty", "data-used": wasted && used,
+          x: x(32 * k), y: y + 1, width: 32 * unit, height: FK_ROW - 3 }));
       }
       const seen = new Set();
       row.cells.forEach((c) => {
@@ -127,17 +128,28 @@ function fkProfile(root, d) {
         svg.append(g);
       });
     });
+    const beyond = (down) => { // the nearest lane of the next row, or of the row before
+      const row = rows.findIndex((r) => r.cells.some((c) => c.lanes.includes(s.lane)));
+      const at = rows[row]?.cells.find((c) => c.lanes.includes(s.lane)).at ?? 0;
+      const next = rows[row < 0 ? 0 : row + down];
+      if (!next) return s.lane;
+      const far = (cell) => Math.abs(cell.at - at);
+      return next.cells.reduce((a, b) => (far(b) < far(a) ? b : a)).lanes[0];
+    };
     const look = (event) => {
-      const cell = event.target.closest?.(".cell");
+      const cell = event.target.closest?.("[data-lanes]"), { used } = event.target.dataset;
       if (cell) { s.lane = Number(cell.dataset.lanes.split(" ")[0]); tell(); }
+      else if (used) facts.textContent = `The warp asks for ${used} bytes of this 32-byte sector; `
+        + `the other ${32 - used}, in orange, are moved and not used.`;
     };
     svg.addEventListener("pointerover", look);
     svg.addEventListener("click", look);
     svg.addEventListener("keydown", (event) => {
       const on = a.at.flatMap((at, lane) => (at < 0 ? [] : [lane])), k = on.indexOf(s.lane);
       const to = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: on.length - 1 }[event.key];
-      if (to === undefined) return;
-      s.lane = on[Math.min(Math.max(to, 0), on.length - 1)];
+      const down = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (to === undefined && !down) return;
+      s.lane = down ? beyond(down) : on[Math.min(Math.max(to, 0), on.length - 1)];
       tell();
       event.preventDefault();
       event.stopPropagation(); // JupyterLab has keys of its own

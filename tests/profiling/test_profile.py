@@ -16,6 +16,7 @@ from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
 from forgekit.profiling.profile import Profile
 from forgekit.profiling.waste import access_reason
+from forgekit.text import size
 from forgekit.vgpu import AccessCounts
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
@@ -363,3 +364,25 @@ def test_accesses_cost_what_was_counted(name):
             assert [sum(n) for n in zip(*(x.cost for x in accesses), strict=True)] == [
                 a.units, a.ideal,
             ]  # fmt: skip
+
+
+def test_two_profiles_as_one_table(naive, tiled):
+    shown = naive.compare(tiled)
+    lines = str(shown).split("\n")
+    assert lines[1].split() == [
+        "access",
+        "t_naive",
+        "(ideal)",
+        "moved",
+        "t_smem",
+        "(ideal)",
+        "moved",
+    ]
+    first = [line.split("  ")[0] for line in lines[2:]]
+    assert first == ["global load", "global store", "shared store", "shared load", "all lines"]
+    assert f"{naive.total['warp_instructions']:,} PTX instructions" in lines[-1]
+    for p in (naive, tiled):
+        moved = sum(a.bytes_moved for line in p.lines for a in line.accesses.values())
+        assert size(moved) in lines[-1]
+    html = shown._repr_mimebundle_()["text/html"]
+    assert html.count("<tr") == len(lines) - 1  # a head of two lines

@@ -107,6 +107,26 @@ def test_a_line_of_the_profile_opens_its_picture(browser: Any, profile: fk.Profi
     page.close()
 
 
+def test_orange_and_the_rows_of_a_profile_answer(browser: Any) -> None:
+    """Within an element of class `cell`, which each output of the book is in."""
+    x, y = fk.randn(64, 64), fk.empty(64, 64)
+    shown = fk.profile(fk.compile(kernels.naive, x, y, device="virtual"), x, y)
+    page = opened(browser, f"<div class=cell>{shown._repr_mimebundle_()['text/html']}</div>")
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.locator("tr.fk-has button").last.click()
+    picture, facts = page.locator(".fk-accesses svg"), page.locator(".fk-accesses .facts")
+    picture.locator(".waste").first.hover(position={"x": 60, "y": 8})
+    assert facts.inner_text().startswith("The warp asks for 4 bytes of this 32-byte sector; the ")
+    picture.press("Home")
+    for key, lane in (("", 0), ("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1)):
+        if key:
+            picture.press(key)
+        assert facts.inner_text().startswith(f"lane {lane} ·")
+    assert faults == []
+    page.close()
+
+
 def test_without_scripts_the_profile_says_the_same(browser: Any, profile: fk.Profile) -> None:
     html = profile._repr_mimebundle_()["text/html"]
     page = opened(browser, html, java_script_enabled=False)

@@ -303,6 +303,8 @@ def test_a_figure_is_shown_once_in_the_pages_colours(monkeypatch: pytest.MonkeyP
     assert picture.alt == "Two lines. One rises to 3, one to 5."
     assert {"Two lines", "Seconds.", "rows"} <= set(texts(picture.figure))
     assert f"var(--fk-dim,{TEXT})" in picture.svg
+    names = re.findall(r'\bid="([^"]+)"', picture.svg)
+    assert len(names) == len(set(names))
 
 
 def test_a_figure_whose_block_raises_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What exercises of `04_few_long_rows` share: the fences around an atomic counter, in the PTX."""
+"""Fences around an atomic counter, found in the PTX, for the exercises of `04_few_long_rows`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LOAD = re.compile(r"^\s*ld\.(global|acquire\.\w+\.global|relaxed\.\w+\.global)\
 
 
 def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
-    """A group that wants a release between the store of a part and the counter, and an acquire
-    between the counter and the loads of all parts. The sanitizer takes any atomic for an order, so
-    the PTX is read, without what no warp executes."""
+    """Return a group that asks for a release between the store of a part and the counter, and for
+    an acquire between the counter and the loads of the parts. The sanitizer takes any atomic for an
+    ordering, so this reads the PTX, except instructions that no warp executes."""
 
     def run(submission: Submission) -> str:
         import torch
@@ -33,7 +33,9 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
         ptx = "\n".join(lines[number - 1] for number in sorted(found))
         counter: Any = _ATOMIC.search(ptx)
         if counter is None:
-            raise GateError("No atomic addition to global memory is in the PTX, so nobody counts.")
+            raise GateError(
+                "The PTX has no atomic addition to global memory, so no block is counted."
+            )
         before, after = ptx[: counter.start()], ptx[counter.end() :]
         stores = list(_STORE.finditer(before))
         loads = _LOAD.search(after)
@@ -41,18 +43,18 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
         acquired = _FENCE.search(after, 0, loads.start() if loads else len(after))
         if not (released or re.search("release|acq_rel", counter["how"])):
             raise GateError(
-                "No fence stands between the store of the part and the atomic addition.",
-                "another block may see the counter before it sees the part: what is stored has to "
-                "be made known first.",
+                "There is no fence between the store of the part and the atomic addition.",
+                "another block may see the counter before it sees the part: the store needs a "
+                "release before the count.",
                 "cute.arch.fence_acq_rel_gpu()",
             )
         if not (acquired or re.search("acquire|acq_rel", counter["how"])):
             raise GateError(
-                "No fence stands between the atomic addition and the loads of the parts.",
-                "the loads of the last block may have been made before it has counted: what others "
-                "have made known has to be taken notice of.",
+                "There is no fence between the atomic addition and the loads of the parts.",
+                "the last block may load parts before it has counted: it needs an acquire before "
+                "it reads the parts.",
                 "cute.arch.fence_acq_rel_gpu()",
             )
-        return "a fence before the counter, and one behind it"
+        return "a fence before the counter and one after it"
 
     return Group("Fences", run)

@@ -217,8 +217,8 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     helpers = {file.name: base64.b64encode(file.read_bytes()).decode()
                for week in sorted({name.partition("/")[0] for name in exercises})
                for file in course.helper_files(week)}  # fmt: skip
-    return replace(submitted, files={**helpers, **files}, cells=code, tasks=tasks, exercises=exercises, unknown=unknown,
-                   problem=problem)  # fmt: skip
+    return replace(submitted, files={**helpers, **files}, cells=code, tasks=tasks,
+                   exercises=exercises, unknown=unknown, problem=problem)  # fmt: skip
 
 
 def without_grades(text: str) -> str:

@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from forgekit.profiling.multiprocessor import Multiprocessor
 from forgekit.profiling.predicting.facts import Facts
 
 SECTOR, PAIR, LINE_SECTORS = 32, 64, 4
@@ -21,9 +22,8 @@ _NORM = 3.0
 AGAIN_US = 1.0  # of a launch that follows another
 
 # Of a multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
-_WARPS, _BLOCKS, _QUARTERS, _REGISTERS, _REGISTERS_OF_WARP = 64, 32, 4, 65536, 256
+_WARPS, _BLOCKS = 64, 32
 REGISTERS = 32  # of a thread whose kernel does not say
-_RESERVED_SHARED = 1024  # bytes of each block
 
 BOUNDS = {
     "start": "the launch itself",
@@ -97,17 +97,11 @@ class Constants:
 
 
 def resident_blocks(f: Facts, gpu: Constants) -> int:
-    """Blocks that a multiprocessor holds at once, and at least 1.
-
-    The first limit reached counts: warps, blocks, registers (those of a quarter of the
-    multiprocessor are given to its warps, in units of 256), shared memory. A kernel whose registers
-    are not known counts as one with REGISTERS.
-    """
-    warps = -(-f.threads // 32)
-    of_warp = -(-(f.registers or REGISTERS) * 32 // _REGISTERS_OF_WARP) * _REGISTERS_OF_WARP
-    by_registers = _QUARTERS * (_REGISTERS // _QUARTERS // of_warp)  # warps
-    by_shared = int(gpu.shared_kb * 1024) // (f.shared_bytes + _RESERVED_SHARED)
-    return max(1, min(_BLOCKS, min(_WARPS, by_registers) // warps, by_shared))
+    """Blocks that a multiprocessor holds at once, and at least 1; a kernel whose registers are not
+    known counts as one with REGISTERS."""
+    multiprocessor = Multiprocessor(_WARPS, _BLOCKS, int(gpu.shared_kb * 1024))
+    limits = multiprocessor.limits(f.threads, f.registers or REGISTERS, f.shared_bytes)
+    return max(1, min(limits.values()))
 
 
 def bounds(f: Facts, gpu: Constants) -> dict[str, float]:

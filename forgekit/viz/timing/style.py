@@ -7,6 +7,7 @@ import hashlib
 import html
 import io
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +88,14 @@ def figure_svg(figure: Figure, key: str) -> str:
     made = dict.fromkeys(re.findall(r'\bid="([mp][0-9a-f]{10})"', svg))
     for number, name in enumerate(made):
         svg = svg.replace(name, f"{name[0]}{number}")
-    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg[svg.index("<svg") :])
+    seen: Counter[str] = Counter()
+
+    def once(found: re.Match[str]) -> str:  # several texts of a figure may share a gid
+        seen[found[1]] += 1
+        return found[0] if seen[found[1]] == 1 else f'id="{found[1]}-{seen[found[1]]}"'
+
+    svg = re.sub(r'\bid="([^"]+)"', once, svg[svg.index("<svg") :])
+    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg)
     return " ".join(svg.replace("'DejaVu Sans'", html.escape(SANS)).split())
 
 

@@ -9,7 +9,7 @@ PIECE = 1024
 
 
 def _sums(x: torch.Tensor) -> torch.Tensor:
-    """Of each piece of 1,024 elements, the last of which may be shorter."""
+    """Return the sum of each piece of 1,024 elements; the last piece may be shorter."""
     return torch.stack([piece.abs().sum() for piece in x.split(PIECE)])
 
 
@@ -23,23 +23,24 @@ def _whole_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="add up absolute values, of any length",
     task="""
-`x` is a vector of any length, cut into pieces of 1,024 elements, of which the last may be
-shorter. `y[p]` is the sum of the absolute values in piece `p`, added up in float32; float32 and
-float16. The elements left over after the last whole vector are added one by one. Called as `abs_sums(x, y)`.
+Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is the
+sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n % vec`
+elements make no whole vector: load them one by one.
+
+Signature: `abs_sums(x, y)`.
 """,
     hints=(
-        "Whole vectors first: a piece has `1024 // vec` of them, and there are `n // vec` in all. "
-        "Lane 0 takes the vectors 0, 32, 64, … of its piece.",
-        "What is left over are `n % vec` elements; the first is number `n // vec * vec`. To which "
-        "piece does an element belong?",
-        "Every warp would add the tail: the condition in the line before it has to say that the "
-        "element exists *and* that it is in this warp's piece. `cute.math.absf` gives an absolute "
-        "value, and so does the larger of `value` and `-value`.",
+        "Begin with the whole vectors: a piece has `1024 // vec`, and x has `n // vec`. Lane 0 takes "
+        "vectors 0, 32, 64, … of its piece.",
+        "Then `n % vec` elements are left, from element `n // vec * vec` on. Which piece does an element "
+        "belong to?",
+        "Without a condition every warp adds the tail: in the line before, test that the element exists "
+        "*and* lies in this warp's piece. `cute.math.absf` returns an absolute value; so does the "
+        "larger of `value` and `-value`.",
     ),
     analysis="""
-One scalar load stands beside the vectors, and only in one warp does it do anything. Its identity
-is 0, as for any sum of numbers that are mapped before they are added: what counts is the identity
-of the operator that combines, not that of the mapping.
+One scalar load follows the vectors, and only one warp executes it. A lane without an element adds 0:
+the identity belongs to the operator that combines, not to the function that you apply before.
 """,
     asked={"work": "one warp per 1,024 elements", "load_bytes": 16},
     entry="abs_sums",
@@ -50,10 +51,10 @@ of the operator that combines, not that of the mapping.
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),
-                   "the elements are added as they are, with their signs."),
-        looks_like(_whole_vectors, "nobody adds the elements behind the last whole vector."),
-        found("out-of-bounds", "a load reaches past the end: whole vectors are numbered 0 to "
-              "n // vec - 1, and what is left over begins at n // vec * vec."),
+                   "the kernel adds the elements with their signs."),
+        looks_like(_whole_vectors, "no lane adds the elements after the last whole vector."),
+        found("out-of-bounds", "a load reaches past the end: whole vectors have the numbers 0 to "
+              "n // vec - 1, and the remaining elements begin at n // vec * vec."),
     ],
     praise="Any length, and nothing left over.",
 )  # fmt: skip

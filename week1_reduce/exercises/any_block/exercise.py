@@ -18,21 +18,20 @@ def _tree(x, round_up):
 EXERCISE = puzzle(
     title="fix a tree that loses elements",
     task="""
-This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no conflicts,
+This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank conflicts,
 and for some rows it is right. Fix the tree.
 """,
     hints=(
         "96, 48, 24, 12, 6, 3: and then? Follow the last three words to the end.",
-        "Of 3 sums that are left, one has no partner. In which words should the 2 that come out "
-        "stand?",
-        "In each round the upper ones are added to the lower ones: `left` words become "
-        "`(left + 1) // 2`, and of an odd number the one in the middle stays where it is; the "
-        "predicate decides that.",
+        "When 3 sums are left, one has no partner. Which words should hold the 2 sums of the next "
+        "round?",
+        "Each round adds the upper words to the lower words: `left` words become `(left + 1) // 2`. If "
+        "`left` is odd, the middle word stays unchanged; change the predicate so that it does.",
     ),
     analysis="""
-With the half rounded up, ⌈log₂ n⌉ rounds do for any n. `left` is a Python number, known when the
-kernel is compiled, so the rounds are unrolled and their bounds are constants. Blocks are powers of
-two often enough; what is left of a row or of a grid hardly ever is.
+With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
+compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often powers
+of two; the rest of a row or of a grid hardly ever is.
 """,
     asked={"block": 96, "barriers": 7},
     entry="any_block",
@@ -41,12 +40,11 @@ two often enough; what is left of a row or of a grid hardly ever is.
     sizes=[(2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     misconceptions=[
-        looks_like(lambda x, y: _tree(x, 0), "of 3 words that are left, the third is never added to "
-                   "anything."),
-        looks_like(lambda x, y: _tree(x, 1), "where an odd number of words is left, one behind them, "
-                   "which has been added before, is added again."),
-        looks_like(lambda x, y: x[:, ::96].double().sum(1), "only what thread 0 has added up is in "
-                   "the result."),
+        looks_like(lambda x, y: _tree(x, 0), "when 3 words are left, no round adds the third."),
+        looks_like(lambda x, y: _tree(x, 1), "when an odd number of words is left, the round adds "
+                   "again a word that an earlier round has added."),
+        looks_like(lambda x, y: x[:, ::96].double().sum(1), "the result contains only the sum of "
+                   "thread 0."),
     ],
-    praise="Nobody is left behind.",
+    praise="No word is left behind.",
 )  # fmt: skip

@@ -4,11 +4,11 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("as given", {"(left + 1) // 2": "left // 2", "if tidx < left - half:": "if tidx < half:"},
-          "the third is never added"),
+          "no round adds the third"),
     Wrong("rounded up, all of them add", {"if tidx < left - half:": "if tidx < half:"},
-          "is added again"),
+          "adds again a word"),
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
-          "only what thread 0 has added up"),
+          "only the sum of thread 0"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},
           "asks for at most 7 barriers"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),

@@ -16,21 +16,26 @@ def _exclusive(x):
 
 
 EXERCISE = puzzle(
-    title="prefix sums of a block",
+    title="compute prefix sums of a block",
     task="""
-Rows of 256 elements: `y[m, i] = x[m, 0] + … + x[m, i]`, the *inclusive prefix
-sum*. Within a warp by shuffles, then over the eight warps through shared memory. `block_prefix(x, y)`.
+Compute the *inclusive prefix sum* of rows of 256 float32 elements: `y[m, i] = x[m, 0] + … + x[m,
+i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their totals
+through shared memory.
+
+Signature: `block_prefix(x, y)`.
 """,
     hints=(
-        "`cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane i − d. Five steps, with "
-        "d = 1, 2, 4, 8, 16, make a prefix sum of 32 lanes.",
-        "A lane i < d has no lane i − d: it keeps what it has. Take part in the shuffle it must all the same.",
-        "The last lane of each warp knows the warp's total. A thread adds the totals of the warps before its "
-        "own, in the lines after the one barrier.",
+        "`cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane i − d. Five "
+        "steps, with d = 1, 2, 4, 8, 16, make a prefix sum of 32 lanes.",
+        "For a lane i < d there is no lane i − d: it keeps its value, but it still has to execute "
+        "the shuffle.",
+        "The last lane of each warp has the warp's total. In the lines after the one barrier, a "
+        "thread adds the totals of the warps before its own.",
     ),
     analysis="""
-Five steps of 32 additions in place of 31 of one: more additions, far fewer steps. Eight totals are few enough
-for every thread to add up those before its own warp; with 32 warps, one warp would scan them by shuffles.
+Five steps of 32 additions replace 31 steps of one addition: more additions, far fewer steps.
+Eight totals are few enough for every thread to add those before its own warp; with 32 warps, one
+warp would scan them by shuffles.
 """,
     asked={"work": "one block per row", "block": 256},
     entry="block_prefix",
@@ -39,12 +44,12 @@ for every thread to add up those before its own warp; with 32 warps, one warp wo
     sizes=[(1,), (2,), (5,), (3,), (4,)],
     count=[(2,), (200,)],
     misconceptions=[
-        looks_like(lambda x, y: _in_warps(x), "each warp begins again at 0: the totals of the warps before are missing."),
+        looks_like(lambda x, y: _in_warps(x), "each warp starts again at 0: the totals of the earlier warps are missing."),
         looks_like(lambda x, y: _exclusive(x), "each sum lacks its own element: this is the *exclusive* prefix sum."),
-        looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "it is what stands to the *right* that is added up."),
+        looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "the elements to the *right* are added up."),
         looks_like(lambda x, y: _in_warps(x) + torch.nn.functional.pad(
             x.double().reshape(len(x), 8, 32).sum(2), (1, 0))[:, :8].repeat_interleave(32, 1),
-            "only the total of *one* warp before is added; all of them are needed."),
+            "only the total of *one* earlier warp is added; add all of them."),
     ],
     given=picture(
         "inclusive prefix sum",

@@ -8,14 +8,14 @@ TOTALS = """    for w in cutlass.range_constexpr(7):
 """
 
 WRONG = (
-    Wrong("totals missing", {TOTALS: ""}, "each warp begins again at 0"),
+    Wrong("totals missing", {TOTALS: ""}, "each warp starts again at 0"),
     Wrong(
         "exclusive",
         {"mY[row, tidx] = value": "mY[row, tidx] = value - mX[row, tidx]"},
         "*exclusive* prefix sum",
     ),
-    Wrong("one total", {"if w < warp:": "if w == warp - 1:"}, "of *one* warp before"),
-    Wrong("own total, too", {"if w < warp:": "if w <= warp:"}, "mismatches"),
+    Wrong("one total", {"if w < warp:": "if w == warp - 1:"}, "of *one* earlier warp"),
+    Wrong("own total as well", {"if w < warp:": "if w <= warp:"}, "mismatches"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong(
         "shuffle in the if",

@@ -5,10 +5,10 @@ from forgekit.lessons.gates import answers
 
 RIGHT = {
     "MB in flight for 4.8 TB/s": 1.92,
-    "kB in flight, each multiprocessor": 14.5,
-    "GB/s of one warp, one load of 16 bytes a lane": 1.28,
+    "kB in flight per multiprocessor": 14.5,
+    "GB/s of one warp, one load of 16 bytes per lane": 1.28,
     "GB/s of one warp, four such loads": 5.12,
-    "warps that one multiprocessor needs, one such load each": 29,
+    "warps per multiprocessor, one such load each": 29,
 }
 MISCONCEPTIONS = {
     ("MB in flight for 4.8 TB/s", 0.96): "a sum reads all of its bytes and writes next to nothing: "
@@ -16,43 +16,45 @@ MISCONCEPTIONS = {
     (
         "MB in flight for 4.8 TB/s",
         12000.0,
-    ): "a rate *times* a time is a number of bytes; divided by it, it is none.",
+    ): "a rate *times* a time gives bytes; a rate divided by a time does not.",
     ("MB in flight for 4.8 TB/s", 1920.0): "that is in kB.",
-    ("kB in flight, each multiprocessor", 14545): "that is in bytes.",
-    ("kB in flight, each multiprocessor", 1.92): "all 132 multiprocessors share what is in flight.",
-    ("GB/s of one warp, one load of 16 bytes a lane", 0.04): "that is one lane. A warp has 32 of "
-    "them, and all of their bytes are in flight together.",
-    ("GB/s of one warp, one load of 16 bytes a lane", 0.32): "a lane asks for 16 bytes, not for 4.",
-    ("GB/s of one warp, four such loads", 1.28): "four loads that do not wait for each other are "
-    "answered in the time of one: four times the bytes.",
+    ("kB in flight per multiprocessor", 14545): "that is in bytes.",
+    ("kB in flight per multiprocessor", 1.92): "all 132 multiprocessors share the bytes in flight.",
+    (
+        "GB/s of one warp, one load of 16 bytes per lane",
+        0.04,
+    ): "that is one lane. A warp has 32 lanes, and all of their bytes are in flight together.",
+    ("GB/s of one warp, one load of 16 bytes per lane", 0.32): "a lane requests 16 bytes, not 4.",
+    ("GB/s of one warp, four such loads", 1.28): "four loads that do not wait for each other "
+    "take the time of one: four times the bytes.",
     ("GB/s of one warp, four such loads", 0.32): "the loads are in flight together. They do not "
     "take turns.",
     (
-        "warps that one multiprocessor needs, one such load each",
+        "warps per multiprocessor, one such load each",
         28,
-    ): "28 warps have 14,336 bytes in flight; that is a little too few.",
-    ("warps that one multiprocessor needs, one such load each", 64): "64 is how many it has room "
-    "for. Fewer will do.",
-    ("warps that one multiprocessor needs, one such load each", 909): "that is in threads.",
+    ): "28 warps have 14,336 bytes in flight, slightly too few.",
+    ("warps per multiprocessor, one such load each", 64): "a multiprocessor has room "
+    "for 64. Fewer suffice.",
+    ("warps per multiprocessor, one such load each", 909): "that is in threads.",
 }
 
 EXERCISE = Exercise(
     title="count bytes in flight",
     task="""
-Suppose that an answer takes 400 ns, and memory delivers 4.8 TB/s, to 132 multiprocessors. How
-much has to be in flight? How fast can a warp be that asks, waits for the answer, and asks again?
-(The last answer is a whole number, rounded up.)
+Suppose that a load takes 400 ns, and that memory delivers 4.8 TB/s to 132 multiprocessors. How many
+bytes have to be in flight? Which rate does a warp reach that loads, waits for the data, and loads
+again? (Round the last answer up to a whole number.)
 """,
     hints=(
-        "Little's law: bytes in flight = bytes a second × seconds for an answer.",
+        "Little's law: bytes in flight = bytes per second × seconds per load.",
         "A warp that has B bytes in flight gets B bytes every 400 ns.",
-        "A load of 16 bytes a lane has 512 bytes in flight for its warp; that number divides what "
-        "one multiprocessor needs, in the last line.",
+        "A load of 16 bytes per lane puts 512 bytes in flight. For the last line, divide the bytes that "
+        "one multiprocessor needs by 512.",
     ),
     analysis="""
-4.8e12 × 400e-9 = 1.92 MB; by 132, 14.5 kB. A warp with 512 bytes in flight gets 512 / 400 ns =
-1.28 GB/s, and four loads that do not wait for each other make it 5.12. 14,545 / 512 = 28.4, so 29
-warps of the 64 that a multiprocessor has room for.
+4.8e12 × 400e-9 = 1.92 MB; divided by 132, 14.5 kB. A warp with 512 bytes in flight gets
+512 / 400 ns = 1.28 GB/s; four loads that do not wait for each other get 5.12. 14,545 / 512 = 28.4, so
+a multiprocessor needs 29 of the 64 warps that it has room for.
 """,
     entry="in_flight",
     groups=(
@@ -60,7 +62,7 @@ warps of the 64 that a multiprocessor has room for.
             RIGHT,
             MISCONCEPTIONS,
             name="Bytes in flight",
-            look_at="Write each quantity with its unit: bytes, seconds, bytes a second.",
+            look_at="Write each quantity with its unit: bytes, seconds, bytes per second.",
         ),
     ),
 )

@@ -15,24 +15,27 @@ def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="add up a row in a cluster",
     task="""
-Sums of rows, float32, any size, by clusters. Block `r` of the
-cluster takes the columns whose number divided by 128 leaves `r` when divided by 4; each block
-brings its own sum to the first one, into its shared memory, and that adds the four in the order
-of their ranks. `cluster_sum(x, y)`, for GPUs of compute capability 9.0 and later.
+Add up rows of any length, float32, with clusters. Block `r` of the cluster takes the columns
+where `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
+which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
+9.0 or later.
+
+Signature: `cluster_sum(x, y)`.
 """,
     hints=(
-        "The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`; so the x of a block is its rank in the "
-        "cluster, and its thread `tidx` begins at column `rank * 128 + tidx`.",
-        "`cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same place in the shared "
-        "memory of block 0. Each block has its own element there.",
-        "`cluster_arrive()` and `cluster_wait()` are needed twice: before the line with the first "
-        "store to another block, which may not have started, and before block 0 reads.",
+        "The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`. So the x index of a block is its "
+        "rank in the cluster, and thread `tidx` starts at column `rank * 128 + tidx`.",
+        "`cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the "
+        "shared memory of block 0. Give each block an element of its own there.",
+        "You need `cluster_arrive()` and `cluster_wait()` twice: before the line with the first "
+        "store to another block, which may not have started yet, and before the line in which "
+        "block 0 reads.",
     ),
     analysis="""
-The first pair of arrive and wait can lie far apart: a block arrives when it starts and waits when
-it has added up its share, so the wait costs next to nothing. The second pair is the exchange
-itself. No block but the first touches memory of another that may have ended, since the last of
-them to leave is the first.
+The first arrive and its wait can be far apart: a block arrives when it starts and waits after it
+has added up its share, so the other blocks have usually arrived by then. The second pair is the
+exchange itself. No block writes to a block that has ended: all stores go to block 0, and they
+precede the second barrier.
 """,
     asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2},
     entry="cluster_sum",
@@ -45,8 +48,8 @@ them to leave is the first.
         looks_like(lambda x, y: 4 * x.double().sum(1), "each of the four blocks has added up the "
                    "whole row."),
         found("block-lifetime", "a block may write to another only after both have started, and "
-              "nobody may leave while another still writes to it: that is what arrive and wait are "
-              "for."),
+              "no block may end while another still writes to it: `cluster_arrive` and `cluster_wait` "
+              "ensure both."),
     ],
     arch="sm_90a",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Puzzle week1/column_sum: the mirror image of a thread a row."""
+"""Puzzle week1/column_sum: the mirror image of one thread per row."""
 
 import functools
 
@@ -10,18 +10,20 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up the columns",
     task="""
-`y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, for any M and N, in float32, float16
-and bfloat16, added up in float32. The whole kernel is yours; it is called as `column_sum(x, y)`.
+`y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, for any M and N, in float32, float16 and bfloat16. Add in
+float32. Write the whole kernel and its launch.
+
+Signature: `column_sum(x, y)`.
 """,
     hints=(
-        "It is `thread_a_row` with rows and columns exchanged. Where do they stand in it?",
-        "Three places: the predicate, the loop, and the number of blocks.",
-        "A variable that changes in a loop keeps its type: `total` has to be a `Float32` before the "
-        "loop begins, and every element is converted in the line that adds it.",
+        "Exchange rows and columns in `thread_a_row`. Where do they appear in it?",
+        "In three places: the predicate, the loop, and the number of blocks.",
+        "A variable that changes in a loop keeps its type: make `total` a `Float32` before the loop, "
+        "and convert every element in the line that adds it.",
     ),
     analysis="""
-Neighbouring threads read neighbouring columns, so each load of a warp is one piece of a row: 4
-sectors of float32, 2 of 16 bits. The distance from one load of a thread to its next, a whole row,
+Neighbouring threads read neighbouring columns, so each load of a warp covers one piece of a row: 4
+sectors for float32, 2 for 16-bit types. Consecutive loads of one thread are a whole row apart; that
 does not matter to a warp.
 """,
     asked={"work": "one thread per column"},
@@ -32,12 +34,12 @@ does not matter to a warp.
     count=[(9, 100), (64, 1500)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(lambda x, y: x[0], "only the first row is in the result."),
-        looks_like(lambda x, y: x[-1], "only the last row is in the result: each element replaces "
-                   "the sum in place of being added."),
-        looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is left out."),
-        looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition is rounded to the type "
-                   "of x: add in float32."),
-        looks_like(lambda x, y: x.double().sum(0) + 1, "the sum does not begin at 0."),
+        looks_like(lambda x, y: x[0], "the result contains only the first row."),
+        looks_like(lambda x, y: x[-1], "the result contains only the last row: each element "
+                   "replaces the sum and is not added."),
+        looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is missing."),
+        looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition rounds to the type of "
+                   "x: add in float32."),
+        looks_like(lambda x, y: x.double().sum(0) + 1, "the sum does not start at 0."),
     ],
 )  # fmt: skip

@@ -5,12 +5,12 @@ from forgekit.lessons.wrong import Wrong
 ADD = "total += mX[m, col].to(Float32)"
 
 WRONG = (
-    Wrong("does not begin at 0", {"Float32(0.0)": "Float32(1.0)"}, "does not begin at 0"),
+    Wrong("does not begin at 0", {"Float32(0.0)": "Float32(1.0)"}, "does not start at 0"),
     Wrong("replaces", {ADD: "total = mX[m, col].to(Float32)"}, "only the last row"),
     Wrong(
         "first row left out",
         {"range(mX.shape[0])": "range(1, mX.shape[0])"},
-        "the first row is left out",
+        "the first row is missing",
     ),
     Wrong("first row alone", {"range(mX.shape[0])": "range(1)"}, "only the first row"),
     Wrong("a row for a column", {"mX[m, col]": "mX[col, m]"}, "Out of bounds"),

@@ -1,4 +1,4 @@
-"""Puzzle week1/compensated: Kahan's sum, a thread a row."""
+"""Puzzle week1/compensated: Kahan's sum, one thread per row."""
 
 import torch
 
@@ -22,20 +22,22 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="keep what rounding loses",
     task="""
-Sums of rows in float32, compensated: the result is to be within 2⁻²³ of the exact sum,
-relatively, where the sum one by one is off by far more. Keep the part that an addition has lost in a
-second variable and add it to the next number. (`compensated(x, y)`.)
+Compensated sums of the rows, in float32: the relative error of each result must be at most 2⁻²³; a
+sum one by one is off by far more. Keep the part that an addition loses in a second variable and add
+it to the next number.
+
+Signature: `compensated(x, y)`.
 """,
     hints=(
-        "Two variables live through the loop: the sum, and what is still to be added.",
-        "With `s = total + value`, what `s` has of `value` is `s - total`.",
-        "Before it is added, each element of the row gets what the addition before it has lost; the "
-        "line after the addition computes again what is lost now.",
+        "Carry two variables through the loop: the sum and the lost part.",
+        "With `s = total + value`, the part of `value` that arrived in `s` is `s - total`.",
+        "Before you add an element, add to it the part that the previous addition lost. The line after "
+        "the addition computes the new lost part.",
     ),
     analysis="""
-Four operations an element in place of one, and no more bytes: while a kernel waits for memory, that
-is nearly free. The compiler must not simplify `b - (s - a)` to 0, which is true of real numbers and
-not of these; CuTe DSL leaves the order of floating-point operations as you wrote it.
+Four operations per element replace one, and the kernel moves no more bytes; while it waits for
+memory, they are nearly free. For real numbers `b - (s - a)` is 0, but the compiler must not simplify
+it; CuTe DSL keeps the order of floating-point operations that you wrote.
 """,
     asked={"work": "one thread per row"},
     entry="compensated",
@@ -46,7 +48,7 @@ not of these; CuTe DSL leaves the order of floating-point operations as you wrot
     rtol=2.0**-23,
     atol=0.0,
     misconceptions=[
-        looks_like(lambda x, y: _plain(x), "this is the sum one by one: what is lost is not kept, or "
+        looks_like(lambda x, y: _plain(x), "this is the sum one by one: the lost part is not kept, or "
                    "not added."),
     ],
     praise="Rounding took it, and you took it back.",

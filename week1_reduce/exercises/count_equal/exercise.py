@@ -14,23 +14,25 @@ def _inputs(draw, m, n):
 
 
 EXERCISE = puzzle(
-    title="count what is equal",
+    title="count equal elements",
     task="""
-How many elements of each row equal `v`? `x` and the result are int32, and `v` is a number: the host
-function is `count_equal(mX, v: cutlass.Int32, mY)`. Rows of any
-length, and any number of them.
+Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
+There are any number of rows, of any length.
+
+Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 """,
     hints=(
-        "Counting is a sum of ones and zeros, over integers.",
-        "With four rows a block the last block may have rows too many: which lanes may not read, and which "
-        "may not store?",
-        "Every lane of a warp takes part in the shuffles; so the predicate of the row guards the loop's "
-        "bounds or the loads, and not the line of the reduction.",
+        "Counting is an integer sum of ones and zeros.",
+        "With four rows per block, the last block may have warps without a row. Which lanes must "
+        "not read, and which must not store?",
+        "All lanes of a warp have the same row, so a warp without a row may skip its loads as a "
+        "whole. The lanes of one warp differ only at the end of a row: there each of them has to "
+        "reach the line of the reduction.",
     ),
     analysis="""
-Integers add up to the same in every order: a count is deterministic whatever one does. A warp could
-also vote, `vote_ballot_sync` and a count of the bits, once for 32 elements; for a whole row it is more
-instructions than one addition a lane, and one reduction at the end.
+Integer sums are the same in every order, so a count is always deterministic. A warp could also
+vote, with `vote_ballot_sync` and a count of the bits, once per 32 elements. For a whole row, one
+addition per lane and element, with one reduction at the end, is fewer instructions.
 """,
     asked={"work": "one warp per row"},
     entry="count_equal",
@@ -41,8 +43,8 @@ instructions than one addition a lane, and one reduction at the end.
     dtypes=("int32",),
     exact=True,
     misconceptions=[
-        looks_like(lambda x, v, y: (x != v).sum(1).int(), "what is counted is what is *not* equal to v."),
-        looks_like(lambda x, v, y: (x == 0).sum(1).int(), "what is counted is the zeros, not v."),
+        looks_like(lambda x, v, y: (x != v).sum(1).int(), "it counts the elements that are *not* equal to v."),
+        looks_like(lambda x, v, y: (x == 0).sum(1).int(), "it counts the zeros, not v."),
         looks_like(lambda x, v, y: x.sum(1).int(), "the elements are added up, not counted."),
         looks_like(lambda x, v, y: (x == v)[:, :32].sum(1).int(), "only the first 32 elements of a row are counted."),
     ],

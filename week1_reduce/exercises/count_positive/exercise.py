@@ -15,23 +15,25 @@ def _inputs(draw, m, n):
 
 
 EXERCISE = puzzle(
-    title="count with one atomic a block",
+    title="count with one atomic per block",
     task="""
-`y[m]` is how many elements of row `m` are greater than 0: float32 rows of any length, counted in
-int32. A block adds what it has counted to `y[row]` by `cute.arch.atomic_add`. `y` holds arbitrary values at first: a launch of its own sets it to 0.
-Called as `count_positive(x, y)`.
+`y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have any
+length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`. `y`
+holds arbitrary values at first, so a separate launch sets it to 0.
+
+Signature: `count_positive(x, y)`.
 """,
     hints=(
-        "Two kernels, one host function. In which of them does a thread write to `y` plainly?",
-        "A warp counts with `cute.arch.warp_reduction` of `Int32` numbers; the warps of a block meet in "
-        "shared memory, as ever.",
-        "`mY.iterator + row` is the pointer that the atomic addition takes, in a line for one thread of "
-        "the block.",
+        "Write two kernels and one host function. Which kernel writes `y` with a plain store?",
+        "A warp adds up its counts with `cute.arch.warp_reduction` over `Int32` numbers. The "
+        "warps of a block meet in shared memory, as in `sum_of_block`.",
+        "`mY.iterator + row` is the pointer for the atomic addition. Only one thread of the block "
+        "executes that line.",
     ),
     analysis="""
-Whole numbers add up without rounding, so the order in which blocks arrive does not matter:
-atomics are deterministic here. One addition a block also keeps them rare: additions to one
-address are done one after the other.
+Integer additions do not round, so the order in which blocks arrive does not matter: these atomics
+are deterministic. One addition per block also keeps atomics rare. Memory performs additions to
+one address one after the other.
 """,
     asked={
         "blocks": ("one block per 2,048 columns of a row", lambda m, n: m * -(-n // 2048)),
@@ -45,10 +47,10 @@ address are done one after the other.
     sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (257, 33), (1, 7000), (3, 4097)],
     count=[(1, 2050), (4, 9_000)],
     misconceptions=[
-        looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative ones are counted."),
+        looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative elements are counted."),
         looks_like(lambda x, y: torch.full_like(y, x.shape[1]), "all elements are counted."),
-        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: they are cleared after the "
-                   "counting, or nothing is added."),
+        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: y is cleared after the "
+                   "counting, or no block adds to it."),
     ],
-    praise="Many blocks, one number, the same one every time.",
+    praise="Many blocks, one counter, and the same count every time.",
 )  # fmt: skip

@@ -19,13 +19,13 @@ WRONG = (
                                     "        mY[row] = 0\n    count = Int32(0)\n"},
           "updates mY[0] of mY: int32 (1,), which"),
     Wrong("added plainly", {ADD: "        mY[row] = mY[row] + count"}, "writes mY[0] of mY: int32 (1,), which"),
-    Wrong("an atomic a warp", {BLOCK: "    if tidx % 32 == 0:\n"}, "asks for one atomic per block"),
-    Wrong("the negative ones", {"> 0.0": "< 0.0"}, "the negative ones"),
+    Wrong("an atomic per warp", {BLOCK: "    if tidx % 32 == 0:\n"}, "asks for one atomic per block"),
+    Wrong("the negative ones", {"> 0.0": "< 0.0"}, "the negative elements"),
     Wrong("all of them", {"            if mX[row, n] > 0.0:": "            if mX[row, n] > -100.0:"},
           "all elements are counted"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("zeros counted", {"> 0.0": ">= 0.0"}, "n = 2,048, float32 the result"),
-    Wrong("257 rows a block cleared", {
+    Wrong("257 rows per block cleared", {
         "cute.ceil_div(rows, 256)": "cute.ceil_div(rows, 257)"}, "mY: 1 of 257 elements"),
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 import torch
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 ROWS = 256  # of a part
@@ -16,26 +17,27 @@ def parts_of(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="let no lane idle",
     task="""
-A matrix with few columns, 1 to 32, contiguous, of any height M. The first of two launches: row p of
-y gets the sums of the columns of rows 256·p to 256·p + 255 of x, so `y` has ⌈M / 256⌉ rows.
-All warps of a block are to read neighbours, whatever the number of columns. In
-float32 and float16, added up in float32. `few_columns(x, y)` is the whole kernel.
+A contiguous matrix has few columns, 1 to 32, and any height M. Write the first of two launches:
+row p of `y` gets the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉ rows.
+All warps of a block read neighbours, whatever the number of columns. Types are float32 and
+float16, accumulated in float32. Write the whole kernel.
+
+Signature: `few_columns(x, y)`.
 """,
     hints=(
-        "In memory, a part is one strip of 256 · N numbers. Forget the rows: number k of the strip "
-        "belongs to column k % N.",
-        "If a thread begins at place t and goes on in steps that are a multiple of N, it stays in "
-        "column t % N. Which multiple of N is at most 256? The few threads beyond it do "
-        "nothing.",
-        "The line that loads takes element (k // N, k % N) of the part, with a predicate for the "
-        "last part, which may be shorter. In shared memory the sums of column n then stand at "
-        "places n, n + N, n + 2·N, …",
+        "In memory, a part is one strip of 256 · N numbers. Ignore the rows: number k of the "
+        "strip belongs to column k % N.",
+        "A thread that starts at number t and continues in steps of a multiple of N stays in "
+        "column t % N. Which multiple of N is at most 256? The few threads beyond it do nothing.",
+        "The line that loads takes element (k // N, k % N) of the part, with a predicate, since "
+        "the last part may be shorter. In shared memory the sums of column n are then at n, n + "
+        "N, n + 2·N, …",
     ),
     analysis="""
-With 3 columns a warp that reads one row has 3 lanes at work; here 255 of 256 threads read, and a
-load of a warp is 4 sectors of float32. The step is the trick: a multiple of N keeps each thread in
-its column, so one register is enough. Division and remainder by N cost instructions, once for each
-thread; in the loop only the row goes on, by `used // N`.
+With 3 columns, a warp that reads one row uses 3 of its lanes. Here 255 of 256 threads read, and a
+warp's load of float32 is 4 sectors. The step is the trick: a multiple of N keeps each thread in
+its column, so one register is enough. The division and the remainder by N cost instructions once
+per thread; in the loop only the row advances, by `deep`.
 """,
     asked={"work": "one block per 256 rows", "block": 256},
     entry="few_columns",
@@ -49,7 +51,11 @@ thread; in the loop only the row goes on, by `used // N`.
         looks_like(
             lambda x, y: torch.stack([p[:: 256 // x.shape[1]].sum(0) for p in x.double().split(ROWS)]),
             "only the sums of the first N threads arrive; those of the others are in shared memory, "
-            "and nobody adds them.",
+            "and no thread adds them.",
         ),
     ],
+    given=picture(
+        "3 columns, 8 threads (yours: 256): a number is a thread; threads 6 and 7 do nothing",
+        {"x": [[(str(k % 6), 5 * (k % 6)) for k in range(3 * row, 3 * row + 3)] for row in range(4)]},
+    ),
 )  # fmt: skip

@@ -12,5 +12,5 @@ WRONG = (
                                  "m, tidx % N]": "m, tidx % 32]",
                                  "sSum[tidx + k * N]": "sSum[tidx + k * 32]"},
           "lanes idle, of all"),
-    Wrong("the first threads' sums alone", {"range(1, deep)": "range(1, 1)"}, "nobody adds them"),
+    Wrong("the first threads' sums alone", {"range(1, deep)": "range(1, 1)"}, "no thread adds them"),
 )  # fmt: skip

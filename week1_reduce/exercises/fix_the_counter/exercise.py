@@ -16,23 +16,26 @@ def _largest(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.
 EXERCISE = puzzle(
     title="fix the last block",
     task="""
-The largest of `n` numbers: each warp writes the maximum of its 256 numbers into `part`, and the
-last one takes the maximum of all parts. `count[0]` is 0 before the first call, and nobody sets it
-to 0 between calls. Two things are missing in the lines given: a second call gives nothing, and on
-a GPU the first may give too little. The sanitizer finds neither in a single call.
+Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
+numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
+first call, and the caller does not reset it between calls. Two things are missing in the given
+lines: the second call stores nothing, and on a GPU even the first call may miss a part. The
+sanitizer finds neither mistake in a single call.
 """,
     hints=(
-        "What does the counter hold when the launch ends, and what does the next launch compare?",
-        "Between a store and an atomic addition nothing says which of them other blocks see first.",
-        "The line `mCount[0] = 0` is for one thread of the last warp. A fence, "
-        "`cute.arch.fence_acq_rel_gpu()`, belongs on either side of the line that counts.",
+        "What does the counter hold when the launch ends, and with what does the next launch "
+        "compare it?",
+        "Without a fence, another block may see the atomic addition before it sees the store of "
+        "the part.",
+        "One thread of the last warp executes `mCount[0] = 0`. A fence, "
+        "`cute.arch.fence_acq_rel_gpu()`, belongs both before and after the line that counts.",
     ),
     analysis="""
-Blocks of one warp need no shared memory: `shuffle_sync` hands the number to all lanes, and as a
-shuffle orders no memory, `sync_warp` makes what lane 0 has seen known to them. The fence before
-the counter says: whoever sees me counted sees my part. The one behind it says: I look at parts
-only after I have counted. Many kernels work for months without them, on the GPU they were written
-on.
+A block of one warp needs no shared memory: `shuffle_sync(ticket, 0)` gives lane 0's ticket to all
+lanes. A shuffle does not order memory accesses; `sync_warp` makes visible to the other lanes what
+lane 0 has seen. The fence before the counter says: a block that sees my count also sees my part.
+The fence after the counter says: I read parts only after I have counted. Without fences, a kernel
+may still pass every test on the GPU where it was written.
 """,
     entry="fix_the_counter",
     inputs=lambda draw, n: (draw.extremes(1, n)[0], torch.zeros(1, dtype=torch.int32)),
@@ -44,5 +47,5 @@ on.
         FINITE_START,
     ],
     more=lambda make: (fenced(make, (1000,)),),
-    praise="Right the second time, too.",
+    praise="The second call is right as well.",
 )  # fmt: skip

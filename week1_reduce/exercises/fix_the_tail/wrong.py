@@ -12,11 +12,11 @@ SCALAR = """        for v in cutlass.range_constexpr(4):
 """
 
 WRONG = (
-    Wrong("as given", {FILL: "", LOOP: "    tXrX.fill(0.0)\n" + LOOP}, "left in their registers"),
-    Wrong("after the copy", {FILL: "", COPY: COPY + FILL}, "cleared after the copy"),
-    Wrong("another identity", {"tXrX.fill(0.0)": "tXrX.fill(1.0)"}, "something else than 0"),
+    Wrong("as given", {FILL: "", LOOP: "    tXrX.fill(0.0)\n" + LOOP}, "tile before left in their registers"),
+    Wrong("after the copy", {FILL: "", COPY: COPY + FILL}, "clears all registers after the copy"),
+    Wrong("another identity", {"tXrX.fill(0.0)": "tXrX.fill(1.0)"}, "a value other than 0"),
     Wrong("the last tile left out", {"range(gX.shape[1][1])": "range(shape[1] // 128)"},
-          "the last tile, which is not full"),
-    Wrong("the first tile alone", {"range(gX.shape[1][1])": "range(1)"}, "only the first tile"),
+          "misses the last tile, which is not full"),
+    Wrong("the first tile alone", {"range(gX.shape[1][1])": "range(1)"}, "contains only the first tile"),
     Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Bytes per load: 4"),
 )  # fmt: skip

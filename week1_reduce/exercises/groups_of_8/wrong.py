@@ -17,8 +17,8 @@ WRONG = (
           "a shuffle by 8 or more"),
     Wrong("two steps from below", {"range_constexpr(3)": "range_constexpr(2)", "4 >> k": "1 << k"},
           "only the first four"),
-    Wrong("no shuffle", {STEP: "        total += 0"}, "the first element of its group alone"),
+    Wrong("no shuffle", {STEP: "        total += 0"}, "only the first element of its group"),
     Wrong("shared memory and a barrier",
           {"    for k in cutlass.range_constexpr(3):\n" + STEP: SHARED}, "asks for no shared memory"),
-    Wrong("a sum of 32", {"range_constexpr(3)": "range_constexpr(5)", "4 >> k": "16 >> k"}, "other groups are in each sum"),
+    Wrong("a sum of 32", {"range_constexpr(3)": "range_constexpr(5)", "4 >> k": "16 >> k"}, "each sum contains other groups"),
 )  # fmt: skip

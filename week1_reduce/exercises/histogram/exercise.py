@@ -12,21 +12,24 @@ def _histogram(x):
 EXERCISE = puzzle(
     title="count bytes",
     task="""
-`h[m, b]` is how often the byte `b` stands in row m of `x` (uint8); `h` is int32, (M, 256).
-The counters live in shared memory until the row is done, and then each is
-stored once. `histogram(x, h)`.
+`h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8); `h` is int32,
+(M, 256). Keep the counters in shared memory until the row is finished, then store each counter
+once.
+
+Signature: `histogram(x, h)`.
 """,
     hints=(
-        "Three phases: the counters become 0, the row is counted, the counters are stored. What stands "
-        "between two phases?",
-        "Two threads may want the same counter at the same time: `cute.arch.atomic_add(sH.iterator + b, "
-        "cutlass.Int32(1))`.",
-        "An element of `uint8` is a number only after `.to(cutlass.Int32)`; that is the index in the line "
-        "with the atomic.",
+        "There are three phases: clear the counters, count the row, store the counters. What "
+        "belongs between two phases?",
+        "Two threads may increment the same counter at the same time, so use "
+        "`cute.arch.atomic_add(sH.iterator + b, cutlass.Int32(1))`.",
+        "Convert an element of `uint8` with `.to(cutlass.Int32)` before you use it as an index, "
+        "in the line with the atomic addition.",
     ),
     analysis="""
-Atomics on shared memory are fast as long as few lanes of a warp want the same counter; a row of one
-byte only makes 32 of them take turns. A counter for each warp, added up at the end, is the usual cure.
+Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. In a
+row that repeats a single byte, 32 lanes take turns. The usual cure is one set of counters per
+warp, added up at the end.
 """,
     asked={"work": "one block per row", "block": 256, "shared_bytes": 1024, "global_atomics": 0},
     entry="histogram",
@@ -44,5 +47,5 @@ byte only makes 32 of them take turns. A counter for each warp, added up at the 
         "bytes 0 to 4 of 256",
         {"x": [[("3", 3), ("1", 1), ("3", 3), ("0", 0), ("3", 3)]], "h": [[("1", 0), ("1", 1), "0", ("3", 3), "0"]]},
     ),
-    praise="256 counters, and nobody lost a count.",
+    praise="256 counters, and no count lost.",
 )  # fmt: skip

@@ -17,25 +17,26 @@ def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 EXERCISE = puzzle(
     title="let the last block compute the mean",
     task="""
-The mean of each row, for few rows of any length, float32. A block
-writes the sum of 1,024 columns into `part[row, piece]` and counts itself in `count[row]`, which
-is 0 before the launch and has to be 0 after it; the block that finds itself the last of its row
-adds up the parts, in an order that does not depend on who was last. `last_block_mean(x, count,
-part, y)`; `part` has as many columns as there are pieces.
+Compute the mean of each row, for a few rows of any length, float32. Each block writes the sum of
+1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch and
+must be 0 after it. The last block of a row adds up the parts, in an order that does not depend on
+which block is last. `part` has one column per piece.
+
+Signature: `last_block_mean(x, count, part, y)`.
 """,
     hints=(
-        "Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` gives the number that "
-        "was there before. Which number does the last block get?",
-        "One thread counts, and all 256 have to know: it leaves the number in shared memory, before "
-        "a barrier.",
-        "`cute.arch.fence_acq_rel_gpu()` belongs into two lines: between the store of the part and "
-        "the counter, and between the counter and the loads of the parts. The last block sets the "
-        "counter back.",
+        "Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the number "
+        "that was there before. Which number does the last block get?",
+        "One thread counts, and all 256 threads need the result: the thread writes its ticket to "
+        "shared memory, before a barrier.",
+        "`cute.arch.fence_acq_rel_gpu()` belongs in two places: between the store of the part and "
+        "the counter, and between the counter and the loads of the parts. The last block resets "
+        "the counter in the line after its store.",
     ),
     analysis="""
-Parts are in the order of their numbers whoever adds them up, so the result is deterministic
-although the last block is another one each time. One launch and no wait: no block ever waits for
-another, so it does not matter how many of them run at a time.
+The order of the parts is fixed, so the result is deterministic although a different block is last
+each time. No block ever waits for another, so the number of blocks that run at the same time does
+not matter.
 """,
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),

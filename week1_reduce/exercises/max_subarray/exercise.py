@@ -22,20 +22,25 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="find the largest sum of neighbours",
     task="""
-The largest sum of a piece of each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows have any length. A piece of a row is described by four numbers: its sum, the largest sum of a beginning,
-of an end, and of any piece of it. `max_subarray(x, y)`, float32.
+Find the largest sum of neighbours in each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows
+have any length; float32. Describe a piece of a row by four numbers: its sum, and the largest sum
+of a beginning, of an end, and of any piece of it.
+
+Signature: `max_subarray(x, y)`.
 """,
     hints=(
-        "Two neighbouring pieces are merged: the best of both together is the best of the left, of the right, or an "
-        "end of the left with a beginning of the right.",
-        "The merge is associative, but left and right must not change places. With `shuffle_sync_down` "
-        "and offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives what lies next to the right.",
-        "A lane without an element holds the identity: sum 0, and −∞ for the other three, set in the line before the "
-        "predicate.",
+        "Merge two neighbouring pieces: the best of both is the best of the left, the best of the "
+        "right, or an end of the left joined to a beginning of the right.",
+        "The merge is associative, but left and right must not change places. With "
+        "`shuffle_sync_down` and offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives "
+        "the piece directly to its right.",
+        "A lane without an element holds the identity: sum 0, and −∞ for the other three. Set it "
+        "in the line before the predicate.",
     ),
     analysis="""
-Anything with an associative merge and an identity goes through the same tree; if it is not commutative, the
-tree has to keep neighbours together. Regular expressions, parentheses and polynomials are merged like this, too.
+Every operation with an associative merge and an identity fits the same tree. If the merge is not
+commutative, the tree has to keep neighbours together. Regular expressions, parentheses and
+polynomials can be merged like this.
 """,
     asked={"work": "one warp per row"},
     entry="max_subarray",

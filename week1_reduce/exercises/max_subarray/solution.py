@@ -7,7 +7,7 @@ from cutlass import Float32
 
 @cute.jit
 def merged(a, b):
-    """What describes the pieces a and b, (sum, beginning, end, best) each, next to each other."""
+    """Return (sum, beginning, end, best) of piece a followed by piece b."""
     # [fill]
     #| return a
     return (

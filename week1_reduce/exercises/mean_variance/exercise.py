@@ -12,25 +12,27 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="find mean and variance in one pass",
     task="""
-Mean and variance (divided by n) of each row, read once. The numbers
-are about 1000 ± 1, so that the mean of the squares less the square of the mean has hardly a right digit
-left. Keep `(count, mean, m2)` a lane (Welford, 1962), and merge two of them (Chan, 1979):
+Compute the mean and the variance (divided by n) of each row, float32, and read the row once. The
+numbers lie close together around 700 or more, so the mean of the squares minus the square of the
+mean has hardly a correct digit left. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
+two lanes like this (Chan, 1979):
 
     d = mean_b − mean_a,   n = n_a + n_b
     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
 
-`mean_variance(x, mean, variance)`, float32.
+Signature: `mean_variance(x, mean, variance)`.
 """,
     hints=(
-        "One more element is a merge with `(1, value, 0)`.",
-        "A lane without elements has the count 0, and a merge of two such lanes divides by 0: what should "
-        "its result be?",
-        "In the butterfly a lane gets three numbers of its partner, with three shuffles, before it changes "
-        "any of its own: the line order matters.",
+        "To add one element, merge with `(1, value, 0)`.",
+        "A lane without elements has the count 0, and a merge of two such lanes divides by 0. "
+        "What should the result be?",
+        "In the butterfly a lane receives three numbers from its partner, with three shuffles. "
+        "The order of the lines matters: all three shuffles come before the lane changes a number "
+        "of its own.",
     ),
     analysis="""
-The merge is associative up to rounding, so it goes through a tree like a sum; its identity is
-`(0, 0, 0)`. LayerNorm and BatchNorm are this kernel and a map behind it.
+The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0, 0,
+0)`. LayerNorm and BatchNorm are this kernel, followed by a map.
 """,
     asked={"work": "one warp per row"},
     entry="mean_variance",
@@ -42,7 +44,7 @@ The merge is associative up to rounding, so it goes through a tree like a sum; i
     atol=1e-5,
     misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
-        looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1, and n is asked for."),
+        looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1; the task asks for n."),
     ],
     given=picture(
         "two lanes of one row, merged",

@@ -13,7 +13,7 @@ LENGTHS = (1, 2, 3, 5, 8, 31, 33, 1000, 1025)
 
 
 class Counted:
-    """A number that knows through how many additions it has gone."""
+    """A number that counts the additions it went through."""
 
     def __init__(self, parts: tuple[int, ...], depth: int = 0) -> None:
         self.parts, self.depth = parts, depth
@@ -22,7 +22,7 @@ class Counted:
         if not isinstance(other, Counted):
             if isinstance(other, int | float) and other == 0:
                 return self
-            raise TypeError("only the numbers given are to be added")
+            raise TypeError("add only the given numbers")
         return Counted(self.parts + other.parts, 1 + max(self.depth, other.depth))
 
     def __radd__(self, other: object) -> Counted:
@@ -35,20 +35,20 @@ def _sums(submission: Submission) -> str:
         values = [float(k) for k in range(1, n + 1)]
         got, want = _called(function, list(values), n), n * (n + 1) / 2
         if got is None:
-            raise GateError(f"pairwise gives None for {n} numbers: it has no `return`.")
+            raise GateError(f"pairwise returns None for {n} numbers: it has no `return`.")
         if isinstance(got, list):
             raise GateError(
-                f"pairwise gives a list for {n} numbers; needed is the one number in it."
+                f"pairwise returns a list for {n} numbers; return the one number in it."
             )
         if not math.isclose(float(got), want):
             lost = "" if n % 2 == 0 else _lost(values, float(got))
-            raise GateError(f"The sum of 1 … {n} is {want:g}, and pairwise gives {got:g}.", lost)
+            raise GateError(f"The sum of 1 … {n} is {want:g}; pairwise returns {got:g}.", lost)
     return f"{len(LENGTHS)} lengths"
 
 
 def _lost(values: list[float], got: float) -> str:
     if math.isclose(got, sum(values[:-1])):
-        return "where the number of values is odd, the last one has no neighbour, and is lost."
+        return "if the number of values is odd, the last value has no neighbour and is lost."
     return ""
 
 
@@ -68,13 +68,13 @@ def _depth(submission: Submission) -> str:
         most = math.ceil(math.log2(n)) if n > 1 else 0
         if not isinstance(got, Counted) or sorted(got.parts) != list(range(n)):
             raise GateError(
-                f"With {n} numbers the result is not made of these numbers, each added once.",
-                look_at="Only `+` is to be used, on the values and on sums of them.",
+                f"With {n} numbers the result does not add each of these numbers once.",
+                look_at="Use only `+`, on the values and on their sums.",
             )
         if got.depth > most + 1:
-            says = "the numbers are added one after the other." if got.depth == n - 1 else ""
+            says = "it adds the numbers one after the other." if got.depth == n - 1 else ""
             raise GateError(
-                f"Of {n} numbers one goes through {got.depth} additions; in a tree it is {most}.",
+                f"Of {n} numbers, one goes through {got.depth} additions; a tree needs {most}.",
                 says,
             )
     return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"
@@ -92,24 +92,25 @@ def _error(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="add in a tree",
     task="""
-Write `pairwise(values)`: the sum of a list of numbers, in which no number goes through more than
-log₂ n additions, rounded up. Neighbours are added, then their sums, and so on. Any length from 1 on;
-use nothing but `+`.
+Return the sum of a list of n numbers, of any length from 1. Add neighbours, then their sums, and so
+on: no number may go through more than log₂ n additions, rounded up. Use only `+`.
+
+Signature: `pairwise(values)`.
 """,
     hints=(
-        "One round makes a list of half the length. When are there no more rounds?",
+        "One round makes a list of half the length. When does the last round end?",
         "`values[0::2]` and `values[1::2]` are the left and the right neighbours.",
-        "With an odd number of values the last one has no neighbour: it goes to the next round as it "
-        "is, in the line that builds the new list.",
+        "If the number of values is odd, the last value has no neighbour: carry it over unchanged, in "
+        "the line that builds the new list.",
     ),
     analysis="""
-Written with recursion it is two lines; as rounds it is what a block of threads will do: in each
-round half as many threads have something to add.
+Recursion needs two lines. Rounds are what a block of threads will do: in each round half as many
+threads have something to add.
 """,
     entry="pairwise",
     groups=(
         Group("Sums", _sums),
-        Group("Additions a number goes through", _depth),
+        Group("Additions per number", _depth),
         Group("Error", _error),
     ),
 )

@@ -14,7 +14,7 @@ __all__ = ["EXERCISE"]
 
 
 def choose(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
-    """A rule to try the key with; another one than that of the exercise before."""
+    """A rule to try the key with; not that of the previous exercise."""
     return (8, 1) if n * dtype.itemsize <= 2048 else (256, 4 if m <= 4 else 1)
 
 
@@ -34,7 +34,7 @@ def _different() -> Iterator[Pair]:
         half,
         half.to(torch.bfloat16),
         "a float16 and a bfloat16 matrix",
-        "the size of an element is not its type; both have two bytes.",
+        "the size of an element does not tell its type: both types have two bytes.",
     )
     yield Pair(
         x,
@@ -52,7 +52,7 @@ def _different() -> Iterator[Pair]:
         x,
         _matrix(9, 64, pitch=65),
         "rows 64 elements apart and rows 65 elements apart",
-        "N is a multiple of 4 in both; but where the rows are 65 elements apart, the second one "
+        "N is a multiple of 4 in both, but if rows are 65 elements apart, the second one "
         "begins 4 bytes after a multiple of 16.",
     )
     yield Pair(
@@ -65,11 +65,11 @@ def _different() -> Iterator[Pair]:
         x,
         _matrix(9, 2048),
         "9 × 64 and 9 × 2048, for which `choose` has other answers",
-        "the threads that share a row are missing, and they are a constant in the code.",
+        "the number of threads per row is missing, and it is a constant in the code.",
     )
     yield Pair(
         _matrix(3, 2048), _matrix(9, 2048), "3 × 2048 and 9 × 2048: in parts, and not in parts",
-        "the number of parts is missing: the sums would land elsewhere.",
+        "the number of parts is missing: the kernel would store its sums elsewhere.",
     )  # fmt: skip
 
 
@@ -79,15 +79,14 @@ def _alike() -> Iterator[Pair]:
         x,
         x + 1,
         "two tensors that differ in their values only",
-        "values and addresses change with every call, the code does not.",
+        "values and addresses change with each call; the code does not.",
     )
     yield Pair(x, _matrix(31, 64), "9 × 64 and 31 × 64", "M is passed at each call.")
     yield Pair(
         x,
         _matrix(9, 128),
         "9 × 64 and 9 × 128, for which `choose` has one answer",
-        "N is passed at each call; what depends on it is whether rows are whole vectors, "
-        "and what `choose` says.",
+        "N is passed at each call; it decides only the width of a load and the answer of `choose`.",
     )
     yield Pair(
         odd,
@@ -111,7 +110,7 @@ def _alike() -> Iterator[Pair]:
         _matrix(1, 64),
         _matrix(1, 64, pitch=65),
         "one row of 64, with pitches of 64 and of 65",
-        "a matrix of one row has no second row, so its pitch moves nothing.",
+        "a matrix of one row has no second row, so its pitch is never used.",
     )
     yield Pair(x, _matrix(9, 64, start=4), "a start at a multiple of 64 bytes and one 16 bytes on",
                "16 bytes is the widest access of a thread; more alignment changes nothing.")  # fmt: skip
@@ -133,24 +132,24 @@ def _day(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="write the key of a reduction",
     task="""
-Write `reduction_key(x, choose)`: the key of the kernel that adds up the rows of the matrix `x`, whose
-columns are neighbours. Compiled in are: the element type; whether the kernel reads 16 bytes at a
-time, which it does where *every* row begins at a multiple of 16 bytes and is whole vectors, and else
-element by element; and the constants that `choose(m, n, dtype)` returns, a tuple. All else is passed
-at each call. Two matrices share a key if and only if these agree.
+Write `reduction_key(x, choose)`: the key of the kernel that adds up the rows of the matrix `x`,
+whose rows are contiguous. Three facts are compiled in: the element type; the width of a load,
+which is 16 bytes if *every* row starts at a multiple of 16 bytes and is whole vectors, and
+otherwise one element; and the tuple of constants that `choose(m, n, dtype)` returns. Everything
+else is passed at each call. Two matrices share a key if and only if these three facts agree.
 """,
     hints=(
-        "Three facts in a tuple. Which of them is a single true or false?",
-        "For rows to begin at multiples of 16 bytes, the first one has to, and the distance from "
-        "one to the next has to be a multiple, too, if there is a next. It need not be N.",
-        "`x.data_ptr()` is in bytes, `x.stride(0)` and `x.shape[1]` are in elements: in the line "
-        "that asks for whole vectors, divide 16 by the size of an element first.",
+        "Return three facts in a tuple. Which of them is a single True or False?",
+        "All rows start at multiples of 16 bytes if the first row does and the distance between "
+        "rows is a multiple of 16 bytes. That distance need not be N, and a single row has none.",
+        "`x.data_ptr()` is in bytes; `x.stride(0)` and `x.shape[1]` are in elements. Before the "
+        "line that tests for whole vectors, divide 16 by the size of an element.",
     ),
     analysis="""
-Neither M nor N is in the key, and still it depends on both, by way of the rule. That is the middle
-path of `06_compile_once` again: not a kernel for each N, and not one kernel for all, but one for
-each *decision*. A library with five decisions of a few values each has some dozens of kernels, and
-compiles those that are asked for.
+Neither M nor N is in the key, yet the key depends on both through the rule. This is the middle
+way of `06_compile_once`: neither one kernel per N nor one kernel for all N, but one per
+*decision*. A library with five decisions of a few values each has some dozens of kernels, and
+compiles those that are requested.
 """,
     entry="reduction_key",
     groups=(
@@ -160,5 +159,5 @@ compiles those that are asked for.
              name="The same code, one key"),
         Group("A hundred calls", _day),
     ),
-    praise="A kernel for each decision.",
+    praise="One kernel per decision.",
 )  # fmt: skip

@@ -9,7 +9,7 @@ CHOSEN = "choose(*x.shape, x.dtype)"
 WRONG = (
     Wrong("no dtype", {KEY: f"return whole, {CHOSEN}"}, "the element type is missing"),
     Wrong("size of an element", {"return x.dtype": "return x.element_size()"},
-          "both have two bytes"),
+          "both types have two bytes"),
     Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "rows of 66 are not whole"),
     Wrong("4 elements in any type", {"vector = 16 // x.element_size()": "vector = 4"},
           "a multiple of 4 only"),
@@ -17,7 +17,7 @@ WRONG = (
           "rows are 65 elements apart"),
     Wrong("address forgotten", {"x.data_ptr() % 16 == 0 and ": ""},
           "alignment of the first element"),
-    Wrong("no choice", {KEY: "return x.dtype, whole"}, "threads that share a row are missing"),
+    Wrong("no choice", {KEY: "return x.dtype, whole"}, "number of threads per row is missing"),
     Wrong("parts forgotten", {KEY: f"return x.dtype, whole, {CHOSEN}[0]"},
           "the number of parts is missing"),
     Wrong("shape", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape"}, "M is passed"),

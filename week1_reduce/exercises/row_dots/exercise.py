@@ -16,17 +16,21 @@ def _first_warp(a, b, z):
 EXERCISE = puzzle(
     title="multiply row by row",
     task="""
-The dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`, added up in float32. `row_dots(a, b, z)`, float32 and float16.
+Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`,
+in float32 and float16, accumulated in float32.
+
+Signature: `row_dots(a, b, z)`.
 """,
     hints=(
-        "Once each thread has its share in a register, this is a sum of a row as you know it.",
-        "A warp adds up by shuffles; four warps meet in four words of shared memory, with one barrier.",
-        "Both factors are converted before they are multiplied: the product of two float16 may not "
-        "fit into one. That is the line inside the loop.",
+        "Once each thread has its share in a register, the rest is a row sum as you know it.",
+        "Each warp adds up by shuffles; the four warps meet in four words of shared memory, with "
+        "one barrier.",
+        "In the line inside the loop, convert both factors before you multiply: the product of "
+        "two float16 numbers may not fit in float16.",
     ),
     analysis="""
-One multiplication more than a sum, and twice the bytes: nothing else changes. Most reductions are a
-map and a sum, and the map is free while memory is what one waits for.
+Compared with a sum, this kernel adds one multiplication per element and reads twice the bytes.
+Most reductions are a map and a sum, and the map is free while memory is the limit.
 """,
     asked={"work": "one block per row", "block": 128},
     entry="row_dots",
@@ -36,10 +40,10 @@ map and a sum, and the map is free while memory is what one waits for.
     count=[(3, 100), (64, 700)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda a, b, z: a.double().sum(1), "a is added up; b is not in it."),
+        looks_like(lambda a, b, z: a.double().sum(1), "z holds the sums of a: b is not used."),
         looks_like(lambda a, b, z: (a.double() + b.double()).sum(1), "the elements are added, not multiplied."),
         looks_like(lambda a, b, z: (a.double() * b.double())[:, :128].sum(1), "only the first 128 elements "
-                   "of a row are in the sum: 128 threads have to go on where a row is longer."),
+                   "of a row are in the sum: in a longer row, 128 threads have to continue."),
         looks_like(_first_warp, "only the share of one warp is in the result: each of four warps has a word in shared memory."),
     ],
     given=picture(

@@ -9,8 +9,8 @@ from ..shares import of_lanes
 
 
 def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of 14 bits and of 4, with sums that are exact; the first and the last product of every second
-    row, of 8 bits and 4, are ±90,000, which float16 has not."""
+    """Return numbers of 14 bits and of 4, whose sums are exact. In every second row the first and the
+    last product, of 8 bits and 4, are ±90,000, which float16 cannot represent."""
     a, b = draw.fractions(m, n), draw.integers(-8, 9, m, n)
     a[::2] = (a[::2] * 32).round() / 32
     a[::2, [0, -1]], b[::2, 0], b[::2, -1] = 300, 300, -300
@@ -20,21 +20,22 @@ def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
 EXERCISE = puzzle(
     title="multiply row by row, by vectors",
     task="""
-`y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16, multiplied and added
-up in float32; rows are whole vectors. Called as `row_dots_vectors(a, b, y)`.
+`y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16. Multiply and add in
+float32. Rows consist of whole vectors.
+
+Signature: `row_dots_vectors(a, b, y)`.
 """,
     hints=(
-        "Two tensors are cut alike: the vector with number i of one belongs to the vector with "
-        "number i of the other.",
-        "What `.load()` gives can be multiplied as a whole; a sum over its values is "
-        "`.reduce(cute.ReductionOp.ADD, 0.0, 0)`.",
-        "Both vectors are converted to `Float32` before they are multiplied, in the line of the "
-        "product: a product of two float16 is rounded, and may be infinite.",
+        "Cut both tensors alike: vector i of one belongs to vector i of the other.",
+        "You can multiply two loaded vectors with `*`; `.reduce(cute.ReductionOp.ADD, 0.0, 0)` adds the "
+        "products.",
+        "In the line of the product, convert both vectors to `Float32` before you multiply: a product of "
+        "two float16 rounds, and may be infinite.",
     ),
     analysis="""
-Twice the bytes of a sum and one more operation an element. Two loads stand before the first use,
-so a thread has 32 bytes in flight in place of 16: an operator with more inputs fills the memory
-system more easily than one with a single input.
+The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come before
+the first use, so a thread has 32 bytes in flight and not 16: with more inputs an operator fills the
+memory system more easily.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_dots_vectors",
@@ -46,15 +47,15 @@ system more easily than one with a single input.
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
-        looks_like(lambda a, b, y: of_lanes(a.double() * b, 1, 4), "the result is what lane 0 has: "
-                   "the lanes of a row have not met."),
-        looks_like(lambda a, b, y: of_lanes(a.double() * b, 16, 4), "the result is what half of the "
-                   "lanes have."),
-        looks_like(lambda a, b, y: a.double().sum(1), "the sum is that of a: b is not in it."),
-        looks_like(lambda a, b, y: (a.double() + b).sum(1), "the elements are added, not "
-                   "multiplied."),
-        looks_like(lambda a, b, y: (a.double() * a).sum(1), "a is multiplied by itself."),
-        looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "the sum does not begin at 0."),
+        looks_like(lambda a, b, y: of_lanes(a.double() * b, 1, 4), "the result is only the sum of "
+                   "lane 0: the lanes of a row never combine."),
+        looks_like(lambda a, b, y: of_lanes(a.double() * b, 16, 4), "the result is the sum of only "
+                   "half of the lanes."),
+        looks_like(lambda a, b, y: a.double().sum(1), "this is the sum of a, without b."),
+        looks_like(lambda a, b, y: (a.double() + b).sum(1), "the kernel adds the elements of a "
+                   "pair and does not multiply them."),
+        looks_like(lambda a, b, y: (a.double() * a).sum(1), "the kernel multiplies a by itself."),
+        looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "the sum does not start at 0."),
     ],
     praise="Two streams of vectors, one sum.",
 )  # fmt: skip

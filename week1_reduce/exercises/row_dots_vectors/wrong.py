@@ -12,22 +12,22 @@ SCALAR = """        for n in range(lane, mA.shape[1], 32):
 """
 
 WRONG = (
-    Wrong("b forgotten", {PRODUCT: "product = gA[(None, i)].load().to(Float32)"}, "b is not in it"),
-    Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "added, not multiplied"),
-    Wrong("a by itself", {"* gB[": "* gA["}, "multiplied by itself"),
+    Wrong("b forgotten", {PRODUCT: "product = gA[(None, i)].load().to(Float32)"}, "the sum of a, without b"),
+    Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "does not multiply them"),
+    Wrong("a by itself", {"* gB[": "* gA["}, "multiplies a by itself"),
     Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(1.0 / 32)"},
-          "does not begin at 0"),
+          "does not start at 0"),
     Wrong("no shuffle", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
-          "what lane 0 has"),
+          "only the sum of lane 0"),
     Wrong("half a warp", {"(total, operator.add)": "(total, operator.add, threads_in_group=16)"},
-          "half of the lanes"),
+          "the sum of only half of the lanes"),
     Wrong("16-bit products", {PRODUCT: "product = (gA[(None, i)].load() * gB[(None, i)].load())"
                                        ".to(Float32)"}, "float16 the result is wrong"),
-    Wrong("one element a load", {LOOP: SCALAR}, "Bytes per load: 4"),
+    Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load: 4"),
     Wrong("adds in float16", {
         "total += product.reduce(cute.ReductionOp.ADD, 0.0, 0)": "total = (total + product.reduce(cute.ReductionOp.ADD, 0.0, 0)).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong"),
-    Wrong("8 bytes a load in float16", {"128 // mA": "(128 if mA.element_type is Float32 else 64) // mA"},
+    Wrong("8 bytes per load in float16", {"128 // mA": "(128 if mA.element_type is Float32 else 64) // mA"},
           "Bytes per load: 8"),
     Wrong("twice the grid", {"grid=(blocks": "grid=(2 * blocks"}, "asks for one warp per row"),
 )  # fmt: skip

@@ -29,29 +29,28 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
 EXERCISE = Exercise(
     title="halve the time of a kernel that waits",
     task="""
-`y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole vectors of 16 bytes. The kernel
-below loads 16 bytes a lane, in whole sectors, and its instructions per byte are few: no counter
-finds a fault. Halve its predicted time on an H200 for 512 rows of 16,384, without a second launch.
-The **whole interval** has to lie below half of what the given kernel takes. Look at the bounds
-after each change:
+`y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole 16-byte vectors. The kernel below loads
+16 bytes per lane, in whole sectors, with few instructions per byte: no counter shows a fault. Halve
+its predicted time on an H200 for 512 rows of 16,384, without a second launch. The **whole interval**
+has to lie below half of the given kernel's time. Look at the bounds after each change:
 
 `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
 """,
     hints=(
-        "How many bytes has a multiprocessor in flight, if 512 warps share 132 of them and each has "
-        "one load of 512 bytes open?",
-        "There are two ways to have more bytes in flight: more loads of a lane before it adds, or "
-        "more warps for a row. Which one needs no barrier?",
-        "The loop's body waits in the line that adds. Let it fill several vectors of registers "
-        "before that line, each with a predicate of its own; two are not enough.",
+        "512 warps share 132 multiprocessors, and each warp has one load of 512 bytes in flight. How many "
+        "bytes does that make per multiprocessor?",
+        "Two changes put more bytes in flight: more loads per lane before it adds, or more warps per "
+        "row. Which one needs no barrier?",
+        "The loop waits in the line that adds. Fill several vectors of registers before that line, each "
+        "with its own predicate; two are not enough.",
     ),
     analysis="""
-512 warps are four for each multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB that
-section 5 asks for. So the kernel waits, some 400 ns for each of its 128 tiles, and nothing else is
-busy. With eight vectors a lane it waits 16 times. A block of eight warps for each row does as well:
-eight times as many warps, at the price of a barrier. Another block size changes nothing, since the
-number of warps stays the same. Two vectors halve the waiting, but not the launch, and the interval
-still reaches over the limit. (These times are predicted for an H200, not measured.)
+512 warps make four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB that
+section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is busy.
+With eight vectors per lane it waits 16 times. One block of eight warps per row works as well: eight
+times as many warps, at the price of a barrier. Another block size does not help, since the number of
+warps stays the same. Two vectors halve the waiting, but not the launch, and the interval still
+exceeds the limit. (These times are predicted for an H200, not measured.)
 """,
     entry="row_energy",
     groups=(
@@ -61,15 +60,15 @@ still reaches over the limit. (These times are predicted for an H200, not measur
             drawn=2,
             legal=lambda m, n: (m, -(-n // 4) * 4),
             misconceptions=[
-                looks_like(lambda x, y: x.double().sum(1), "the elements are added as they are, "
-                           "and not their squares.", rtol=1e-4),
+                looks_like(lambda x, y: x.double().sum(1), "the kernel adds the elements, not "
+                           "their squares.", rtol=1e-4),
                 looks_like(lambda x, y: (x * x).double().sum(1).sqrt(),
                            "this is the root of the sum.", rtol=1e-4),
                 looks_like(lambda x, y: (x[:, : x.shape[1] // 1024 * 1024] ** 2).double().sum(1),
-                           "what is left behind the last 1,024 elements of a row is missing.",
+                           "the sum misses the elements after the last whole 1,024 of a row.",
                            rtol=1e-4),
                 looks_like(lambda x, y: (x.reshape(len(x), -1, 4)[:, ::32] ** 2).double().sum((1, 2)),
-                           "the sums of the other 31 lanes are missing.", rtol=1e-4),
+                           "the result misses the sums of the other 31 lanes.", rtol=1e-4),
             ],
         ),
         clean(_case, sizes=[(5, 1000)]),
@@ -78,19 +77,19 @@ still reaches over the limit. (These times are predicted for an H200, not measur
             _LARGE,
             misconceptions=[
                 Misconception(
-                    "a lane still waits for each vector before it asks for the next, and there are "
-                    "as many warps as before: the size of a block changes neither.",
+                    "a lane still waits for each vector before it requests the next, and the number "
+                    "of warps is the same: the size of a block changes neither.",
                     lambda e: e.time.bound == "latency"
                     and e.counts.launches[0].pace[0].warps <= _LARGE[0]
                     and e.time.us > 50,
                 ),
                 Misconception(
-                    "the kernel waits less often now, and it is still the waiting that bounds it: "
-                    "go on in the same direction.",
+                    "the kernel waits less often now, but waiting still bounds it: go on in the same "
+                    "direction.",
                     lambda e: e.time.bound == "latency",
                 ),
             ],
         ),
     ),
-    praise="Nothing was wrong with any counter; there were too few bytes on their way.",
+    praise="No counter was wrong; too few bytes were in flight.",
 )  # fmt: skip

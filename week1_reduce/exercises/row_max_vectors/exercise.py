@@ -6,22 +6,23 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="find the largest element, by vectors",
     task="""
-`y[m]` is the largest element of row `m`, in float32 and float16. Rows are whole vectors, and there may be fewer of them than lanes. All elements
-may be negative. Called as `row_max_vectors(x, y)`.
+`y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors, maybe
+of fewer than a warp has lanes. All elements may be negative.
+
+Signature: `row_max_vectors(x, y)`.
 """,
     hints=(
-        "It is `warp_a_row` with another operator and wider loads: cut the row into vectors with "
-        "`cute.zipped_divide` and let lane 0 take vector 0, 32, 64, …",
-        "`gX[(None, i)].load()` is a vector of values; `.to(Float32)` converts them, and "
-        "`.reduce(cute.ReductionOp.MAX, …, 0)` makes one number of them. `cute.arch.fmax` takes "
-        "the larger of two.",
-        "A lane without a vector takes part in the shuffles with the value that it began with. That "
-        "has to be the identity of max, in the line before the loop: `-Float32.inf`.",
+        "Take `warp_a_row` with another operator and wider loads: cut the row `mX[row, None]` into "
+        "vectors with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …",
+        "`.reduce(cute.ReductionOp.MAX, …, 0)` turns a loaded vector into one number. "
+        "`cute.arch.fmax` returns the larger of two numbers.",
+        "A lane without a vector takes part in the shuffles with its start value. In the line before "
+        "the loop, make that the identity of max: `-Float32.inf`.",
     ),
     analysis="""
-With 0 as the start, a row of negative numbers would have the maximum 0, and no test with numbers
-of both signs would show it. The maximum does not depend on the order, and no rounding is
-involved: the result is the same bits in every kernel.
+If the loop started at 0, a row of negative numbers would have the maximum 0, and numbers of both
+signs would not show it. A maximum does not depend on the order and does not round, so every kernel
+computes the same bits.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_max_vectors",
@@ -35,8 +36,8 @@ involved: the result is the same bits in every kernel.
     promise={0: {1: 8}},
     misconceptions=[
         FINITE_START,
-        looks_like(lambda x, y: x[:, :1].amax(1), "only the first element is in the result."),
-        looks_like(lambda x, y: x.amin(1), "it is the smallest element."),
+        looks_like(lambda x, y: x[:, :1].amax(1), "the result is only the first element."),
+        looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
     ],
     praise="Another operator, another identity.",
 )  # fmt: skip

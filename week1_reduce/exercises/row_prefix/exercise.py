@@ -11,21 +11,25 @@ def _pieces(x):
 
 
 EXERCISE = puzzle(
-    title="prefix sums of rows of any length",
+    title="compute prefix sums of rows of any length",
     task="""
-The inclusive prefix sum of rows of any length. A warp goes through its
-row in pieces of 32 and carries the sum of all pieces so far. `row_prefix(x, y)`.
+Compute the inclusive prefix sum of float32 rows of any length. A warp goes through its row in
+pieces of 32 and carries the sum of all earlier pieces.
+
+Signature: `row_prefix(x, y)`.
 """,
     hints=(
-        "One piece is a prefix sum by `shuffle_sync_up`; what comes from the left is one number, the same for all lanes.",
-        "Every lane takes part in the shuffles of the last piece, also where the row has no element for it. "
-        "What does such a lane hold?",
-        "The carry after a piece is what lane 31 has then; a shuffle hands it to all lanes, in the line before "
-        "the next piece begins.",
+        "One piece is a prefix sum with `shuffle_sync_up`. The pieces to its left contribute one "
+        "number, the same for all lanes.",
+        "Every lane executes the shuffles of the last piece, even if the row has no element for "
+        "it. What does such a lane hold?",
+        "After a piece, lane 31 has the new carry. In the line before the next piece, a broadcast "
+        "gives it to all lanes.",
     ),
     analysis="""
-A row is read once and written once, and pieces follow one another: few long rows leave most of a GPU idle.
-Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and still moves every byte once.
+The kernel reads and writes each row once, but the pieces of a row follow one another: with few
+long rows, most of a GPU is idle. Decoupled look-back (Merrill and Garland, 2016) lets many blocks
+share a row and still moves every byte once.
 """,
     asked={"work": "one warp per row"},
     entry="row_prefix",
@@ -34,7 +38,7 @@ Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and
     sizes=[(1, 5), (1, 1), (3, 33), (2, 64), (5, 1000), (9, 31), (3, 100)],
     count=[(5, 100), (101, 300)],
     misconceptions=[
-        looks_like(lambda x, y: _pieces(x), "each piece begins again at 0: nothing is carried over."),
+        looks_like(lambda x, y: _pieces(x), "each piece starts again at 0: nothing is carried over."),
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
     ],
     given=picture(

@@ -6,9 +6,9 @@ FIRST = "    high, low = -Float32.inf, Float32.inf\n    for"
 
 WRONG = (
     Wrong("both begin at 0", {FIRST: "    high, low = Float32(0.0), Float32(0.0)\n    for"},
-          "both begin at 0, which"),
-    Wrong("exchanged", {"(high - low)": "(low - high)"}, "subtracted from the smallest"),
-    Wrong("twice the largest", {"(high - low)": "(high - high)"}, "are the same"),
+          "both start at 0, as if"),
+    Wrong("exchanged", {"(high - low)": "(low - high)"}, "the smallest minus the largest"),
+    Wrong("twice the largest", {"(high - low)": "(high - high)"}, "subtracts equal numbers"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("two barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 2},
           "at most 1 barrier"),

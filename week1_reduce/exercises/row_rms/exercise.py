@@ -1,4 +1,4 @@
-"""Puzzle week1/row_rms: the root mean square of rows, a block a row."""
+"""Puzzle week1/row_rms: the root mean square of rows, one block per row."""
 
 import torch
 
@@ -16,20 +16,21 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="the root mean square of rows",
     task="""
-`y[m]` is the square root of the mean of the squares of row m, which RMSNorm divides by, for any M
-and N, in float32, float16 and bfloat16, computed in float32. A block takes 256 elements of its row at
-a time, as in `first_add`. `row_rms(x, y)`.
+`y[m]` is the square root of the mean of the squares of row m, for any M and N, in float32, float16
+and bfloat16. Compute in float32. (RMSNorm divides by this number.)
+
+Signature: `row_rms(x, y)`.
 """,
     hints=(
-        "A sum of squares is a sum. Which line of `first_add` changes, and what happens at the end?",
-        "The number of elements is `Float32(mX.shape[1])`, and there is `cute.math.sqrt`.",
-        "300 is a float16, its square is not: the line that squares has to have converted before. "
-        "Mean and root belong into the line in which one thread stores.",
+        "A sum of squares is a sum. Which line of a block's row sum changes, and what happens at the end?",
+        "`Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` takes the root.",
+        "300 is a float16, but its square is too large for one: convert before the line that squares. "
+        "Compute the mean and the root in the line in which one thread stores.",
     ),
     analysis="""
-The work at both ends of a reduction is free: what is done to an element as it arrives, and to the
-result before it is stored. The tree in the middle does not know what it adds. Libraries call the
-first a *prologue* and the second an *epilogue*.
+The tree does not know what it adds, so a reduction can change each element as it arrives and the
+result before it is stored, nearly for free. Libraries call the first a *prologue* and the second an
+*epilogue*.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 7},
     entry="row_rms",
@@ -40,15 +41,15 @@ first a *prologue* and the second an *epilogue*.
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x.double().square().sum(1), "this is the sum of the squares."),
-        looks_like(lambda x, y: x.double().square().sum(1).sqrt(), "this is the root of the sum: it "
-                   "is not divided by the number of elements."),
+        looks_like(lambda x, y: x.double().square().sum(1).sqrt(), "this is the root of the sum: "
+                   "divide by the number of elements first."),
         looks_like(lambda x, y: x.double().square().mean(1), "this is the mean of the squares: the "
                    "root is missing."),
         looks_like(lambda x, y: x.double().mean(1), "this is the mean: nothing is squared."),
-        looks_like(lambda x, y: (x.double().square().sum(1) + 128).div(x.shape[1]).sqrt(), "it is as "
-                   "if the sum of each of the 128 threads began at 1."),
-        looks_like(lambda x, y: x[:, :256].double().square().sum(1).div(x.shape[1]).sqrt(), "only the "
-                   "first 256 elements of a row are added up."),
+        looks_like(lambda x, y: (x.double().square().sum(1) + 128).div(x.shape[1]).sqrt(), "the result "
+                   "looks as if the sum of each of the 128 threads began at 1."),
+        looks_like(lambda x, y: x[:, :256].double().square().sum(1).div(x.shape[1]).sqrt(), "the sum "
+                   "contains only the first 256 elements of a row."),
         looks_like(lambda x, y: torch.full_like(y, torch.inf) if x.dtype == torch.float16 else None,
                    "∞: the square of 301 is 90,601, and the largest float16 is 65,504."),
     ],

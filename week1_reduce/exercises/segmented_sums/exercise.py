@@ -23,19 +23,21 @@ def _sums(x, starts):
 EXERCISE = puzzle(
     title="add up segments",
     task="""
-`x` holds segments of different lengths, one after the other; segment s is `x[starts[s]] … x[starts[s+1] − 1]`, and
-may be empty. `y[s]` is its sum (0 for an empty one).
-`segmented_sums(x, starts, y)`: float32, and int32 starts with one entry more than there are segments.
+`x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
+x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
+`starts` is int32 and has one entry more than there are segments.
+
+Signature: `segmented_sums(x, starts, y)`.
 """,
     hints=(
-        "It is `warp_a_row`, with a begin and an end that come out of memory.",
-        "Every lane begins at `starts[s] + lane` and goes on by 32 until the end of the segment.",
-        "The number of segments is `mY.shape[0]`; a warp beyond the last one must not read `starts`, in the first line "
-        "with an `if`.",
+        "This is one warp per row, with a start and an end that come from memory.",
+        "Each lane starts at `starts[s] + lane` and advances by 32 up to the end of the segment.",
+        "The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read "
+        "`starts`, in the first line with an `if`.",
     ),
     analysis="""
-This is how rows of a sparse matrix are added up (CSR). Its cost follows the longest segment of a block: one long
-segment beside three short ones keeps a block alive for itself alone.
+The row sums of a sparse matrix (CSR) are computed like this. A block runs as long as its longest
+segment: with one long segment and three short ones, three of four warps finish early.
 """,
     asked={"work": "one warp per segment"},
     entry="segmented_sums",
@@ -48,5 +50,5 @@ segment beside three short ones keeps a block alive for itself alone.
         {"x": [coloured([3, 1, 4, 1, 5, 9], {0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 3})],
          "starts": [["0", "2", "5", "5", "6"]], "y": [[("4", 0), ("10", 1), ("0", 2), ("9", 3)]]},
     ),
-    praise="Rows of any length, each of another.",
+    praise="Each segment has its own length.",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Puzzle week1/short_rows: four rows a warp, where rows are short."""
+"""Puzzle week1/short_rows: four rows per warp, for short rows."""
 
 import torch
 
@@ -8,21 +8,24 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-Sums of rows that are too short for a warp, so four rows share one. Any number of rows; rows are whole vectors of 16 bytes, of which there may be fewer than
-eight or more; float32 and float16, added up in float32. Called as `short_rows(x, y)`.
+Sums of rows that are too short for a warp each, so four rows share one. The number of rows may be
+any; a row consists of whole 16-byte vectors, maybe of fewer than eight, maybe of more. float32 and
+float16; add in float32.
+
+Signature: `short_rows(x, y)`.
 """,
     hints=(
-        "Which row does a thread have, and which of the eight places in it? One division by 8, one "
-        "remainder.",
-        "The lanes of a row combine their sums alone: `cute.arch.warp_reduction` takes "
+        "Which row does a thread work on, and which of the row's eight lanes is it? Divide by 8, and take "
+        "the remainder.",
+        "Combine the sums of a row's eight lanes only: `cute.arch.warp_reduction` takes "
         "`threads_in_group=8`.",
-        "A warp may have a row that exists beside one that does not. Only the loads and the store "
-        "stand behind a predicate; the shuffle is for all 32 lanes, in a line outside of every `if`.",
+        "A warp may have rows that exist and rows that do not. Put a predicate around the loads and "
+        "around the store; all 32 lanes execute the shuffles, in a line outside of every `if`.",
     ),
     analysis="""
-With a warp a row, rows of 64 float32 keep 16 lanes busy, and each warp computes five shuffles for
-one row. Here all lanes load, and three shuffles serve four rows: `eight_lanes` in the table below
-takes less than half the time of `vectors` for a million rows of 64 float32.
+With one warp per row, rows of 64 float32 keep 16 lanes busy, and each warp executes five shuffles for
+one row. Here all lanes load, and three shuffles serve four rows: for a million rows of 64 float32,
+`eight_lanes` needs less than half the time of `vectors`.
 """,
     asked={"work": "eight lanes per row", "load_bytes": 16},
     entry="short_rows",
@@ -35,10 +38,10 @@ takes less than half the time of `vectors` for a million rows of 64 float32.
     promise={0: {1: 8}},
     misconceptions=[
         looks_like(lambda x, y: x[:, : 8 * (16 // x.element_size())].double().sum(1),
-                   "each lane adds one vector, and the row has more than eight."),
+                   "each lane adds one vector, but the row has more than eight."),
         looks_like(lambda x, y: torch.nn.functional.pad(x.double().sum(1), (0, -len(x) % 4)).reshape(
-            -1, 4).sum(1).repeat_interleave(4)[: len(x)], "the sum is that of four rows: the shuffles "
-            "go over 32 lanes, and a row has 8."),
-        looks_like(lambda x, y: x.double().sum(1) + 1, "the sum does not begin at 0."),
+            -1, 4).sum(1).repeat_interleave(4)[: len(x)], "this is the sum of four rows: the shuffles "
+            "combine 32 lanes, and a row has 8."),
+        looks_like(lambda x, y: x.double().sum(1) + 1, "the sum does not start at 0."),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ WRONG = (
     Wrong(
         "a digit too few",
         {'"float16, ones": 2048': '"float16, ones": 1024'},
-        "1,025 is one of them",
+        "1,025 is a float16",
     ),
     Wrong(
         "a digit too many",

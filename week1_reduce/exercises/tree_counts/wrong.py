@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
-    Wrong("one round too few", {'block": 9': 'block": 8'}, "twice as many have one round more"),
-    Wrong("one barrier too many", {'block": 9': 'block": 10'}, "reads what it has stored itself"),
-    Wrong("a barrier a thread", {'block": 9': 'block": 512'}, "however many threads arrive"),
+    Wrong("one round too few", {'block": 9': 'block": 8'}, "twice as many threads need one more round"),
+    Wrong("one barrier too many", {'block": 9': 'block": 10'}, "reads only its own word"),
+    Wrong("a barrier per thread", {'block": 9': 'block": 512'}, "however many they are"),
 )  # fmt: skip

@@ -6,20 +6,22 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="the largest of each row",
     task="""
-`y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16, by
-a tree in shared memory. All elements of a row may be negative. `tree_max(x, y)` is how it is called.
+`y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
+shared memory. All elements of a row may be negative.
+
+Signature: `tree_max(x, y)`.
 """,
     hints=(
-        "It is `tree_sequential` with another operator. What takes the place of `+`, and of 0?",
-        "`cutlass.max(a, b)` is the larger of two. The value that changes nothing under it is −∞: "
+        "Take `tree_sequential` with another operator. What replaces `+`, and what replaces 0?",
+        "`cutlass.max(a, b)` replaces `+`. The value that changes nothing under max is −∞: "
         "`-Float32.inf`.",
-        "A round begins with its barrier, outside of any `if`; then the lower half of the threads "
-        "that are left takes the larger of its own word and the one half the distance further up.",
+        "Begin each round with its barrier, outside of any `if`. Then each thread of the lower half "
+        "stores the larger of its own word and the word `half` further.",
     ),
     analysis="""
-Nothing in a tree asks for a sum. Any operator will do whose result does not depend on how the
-elements are put into pairs (*associative*), and which has a value that changes nothing, its
-*identity*: 0 for a sum, 1 for a product, −∞ for a maximum. A thread without elements holds it.
+A tree works for every operator whose result does not depend on how you pair the elements
+(*associative*) and which has a value that changes nothing, its *identity*: 0 for a sum, 1 for a
+product, −∞ for a maximum. A thread without elements holds the identity.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 7, "bank_conflicts": 0},
     entry="tree_max",
@@ -32,9 +34,9 @@ elements are put into pairs (*associative*), and which has a value that changes 
         FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
         looks_like(lambda x, y: x.double().sum(1), "this is the sum."),
-        looks_like(lambda x, y: x[:, ::128].amax(1), "only what thread 0 has found is in the result: "
+        looks_like(lambda x, y: x[:, ::128].amax(1), "the result contains only what thread 0 found: "
                    "nothing reaches it from the other threads."),
-        looks_like(lambda x, y: x[:, :128].amax(1), "only the first 128 elements of a row are looked "
-                   "at, one for each thread."),
+        looks_like(lambda x, y: x[:, :128].amax(1), "the kernel reads only the first 128 elements of "
+                   "a row, one per thread."),
     ],
 )  # fmt: skip

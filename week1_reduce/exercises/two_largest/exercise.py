@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 def _inputs(draw, m, n):
     x = draw.extremes(m, n)
-    if n > 31:  # the largest stands in every second row twice, for two lanes
+    if n > 31:  # the largest occurs twice in every second row, for two lanes
         x[::2, 5] = x[::2, n - 7] = x[::2].max(1).values + 1
     return (x,)
 
@@ -15,19 +15,22 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="find the two largest",
     task="""
-The largest and the second largest element of each row, into `y[m, 0]` and `y[m, 1]`. If the largest stands
-in the row twice, both are that number. Rows have two elements at least;
-float32. `two_largest(x, y)`.
+Find the largest and the second largest element of each row, and write them to `y[m, 0]` and `y[m,
+1]`. If the largest element occurs twice, both results are that number. Rows have at least two
+elements; float32.
+
+Signature: `two_largest(x, y)`.
 """,
     hints=(
-        "What does a lane have to remember of the elements that it has seen, so that nothing is lost?",
-        "Two pairs are merged: the larger of the two firsts is first. Which two numbers can be second?",
-        "The second is the larger of the smaller first and the larger second: in the line after the "
-        "shuffles you need both firsts as they were.",
+        "What does a lane have to remember of the elements that it has seen?",
+        "To merge two pairs, the larger of the two firsts becomes the first. Which two numbers "
+        "can be the second?",
+        "The second is the larger of the smaller first and the larger second. In the line after "
+        "the shuffles you need both firsts, before either changes.",
     ),
     analysis="""
-A pair with this merge is associative and commutative, with the identity (−∞, −∞): all that a tree needs.
-Top-k for small k is the same with more numbers a lane.
+This merge of pairs is associative and commutative, and its identity is (−∞, −∞): a tree needs
+nothing more. Top-k for small k works the same way, with more numbers per lane.
 """,
     asked={"work": "one warp per row"},
     entry="two_largest",
@@ -38,7 +41,7 @@ Top-k for small k is the same with more numbers a lane.
     legal=lambda m, n: (m, max(2, n)),
     exact=True,
     misconceptions=[
-        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest stands in both "
+        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest is in both "
                    "places: it is merged with itself."),
     ],
     given=picture(

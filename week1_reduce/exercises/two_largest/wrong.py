@@ -18,7 +18,7 @@ WRONG = (
         "merged with itself",
     ),
     Wrong(
-        "in the loop, too",
+        "not in the loop",
         {"            second = cutlass.max(second, cutlass.min(first, value))\n": ""},
         "float32 the result is wrong",
     ),

@@ -15,24 +15,26 @@ def _maxima(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 EXERCISE = puzzle(
     title="find the largest of a long row in two launches",
     task="""
-The largest element of each row, for few rows of any length, float32. A block has a
-piece of 1,024 columns and writes its maximum into `part[row, piece]`; a second launch, a block a
-row, makes `y[row]` of them. One host function does both, called as `two_launch_max(x, part, y)`;
-`part` has as many columns as there are pieces. All elements may be negative.
+Find the largest element of each row, for a few rows of any length, float32. In the first launch,
+each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
+column per piece. In the second launch, one block per row computes `y[row]` from the parts. One
+host function starts both launches. All elements may be negative.
+
+Signature: `two_launch_max(x, part, y)`.
 """,
     hints=(
-        "Two kernels, and two `.launch(...)` in one host function: the second begins when the first "
-        "has ended.",
-        "Both kernels end alike: the maximum of a block, of what each of its threads has. That "
-        "function can be written once, with `@cute.jit`, and called in both.",
-        "The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`; a thread "
-        "whose columns do not exist goes on with the identity, in the line before its loop.",
+        "Write two kernels, and two `.launch(...)` calls in one host function. The second kernel "
+        "starts after the first has ended.",
+        "Both kernels end with the maximum over the threads of a block. Write that function once, "
+        "with `@cute.jit`, and call it in both.",
+        "The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`. A thread "
+        "without columns keeps the identity, which is set in the line before its loop.",
     ),
     analysis="""
-The end of a launch is the strongest order there is: no counter, no fence, and the second kernel
-may read all that the first has written. What it costs is the start of one more kernel, and
-`part`, memory that somebody has to own. A maximum is the same in any order; a sum would be, too,
-as each part and the order of the parts are fixed.
+The end of a launch is the strongest ordering there is: the second kernel may read everything that
+the first has written, without a counter or a fence. The price is one more kernel start, and
+`part`, memory that the caller has to provide. A maximum is the same in any order. A sum made this
+way is deterministic as well, since the parts and their order are fixed.
 """,
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),

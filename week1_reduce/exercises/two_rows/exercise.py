@@ -1,26 +1,27 @@
-"""Puzzle week1/two_rows: two rows a block."""
+"""Puzzle week1/two_rows: two rows per block."""
 
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="two rows a block",
+    title="two rows per block",
     task="""
-Sums of rows again, now with two rows per block: the first 128 threads add up one row, the
-others the next one. For any M, odd ones too, and any N, in float32 and float16. `two_rows(x, y)`.
+Sums of rows, now with two rows per block: the first 128 threads add one row, the other 128 the next
+row. M and N may be any numbers, also odd; float32 and float16.
+
+Signature: `two_rows(x, y)`.
 """,
     hints=(
-        "Which row has a thread, and which number has it among the threads of that row?",
-        "`tidx // 128` and `tidx % 128`. The tree needs 256 words of shared memory: 128 for each "
-        "row.",
-        "Where M is odd, the last block has a row for half of its threads only. These may not leave "
-        "before a barrier: put the predicate around the loads and around the store, not around the "
+        "Which row does a thread work on, and which number does it have among that row's threads?",
+        "`tidx // 128` and `tidx % 128`. The trees need 256 words of shared memory: 128 per row.",
+        "If M is odd, the last block has a row for only half of its threads. The other half must still "
+        "reach every barrier: put the predicate around the loads and around the store, not around the "
         "tree.",
     ),
     analysis="""
-A barrier counts all threads of a block, also those without a row. They add zeros up with the
-others, which costs nothing: their warps would wait otherwise. Rows that are short, or many, are
-served better by several in a block than by a block each.
+A barrier waits for all threads of a block, also for those without a row. These add zeros, which
+costs nothing, since their warps would wait otherwise. If rows are short or many, let one block add
+several of them.
 """,
     asked={"work": "one block per two rows", "block": 256, "barriers": 7},
     entry="two_rows",
@@ -30,12 +31,12 @@ served better by several in a block than by a block each.
     count=[(25, 100), (41, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x.double().sum(1) + x.double().sum(1).roll(-1), "both rows of a block "
-                   "end up in one sum."),
-        looks_like(lambda x, y: x[:, :128].double().sum(1), "only the first 128 elements of a row are "
-                   "added up."),
-        looks_like(lambda x, y: x[:, ::128].double().sum(1), "only what the first thread of each row "
-                   "has added up is in the result."),
-        found("divergent-barrier", "threads without a row are kept from the barrier as well."),
+        looks_like(lambda x, y: x.double().sum(1) + x.double().sum(1).roll(-1), "one sum contains both "
+                   "rows of a block."),
+        looks_like(lambda x, y: x[:, :128].double().sum(1), "the sum contains only the first 128 "
+                   "elements of a row."),
+        looks_like(lambda x, y: x[:, ::128].double().sum(1), "the result contains only the sum of the "
+                   "first thread of each row."),
+        found("divergent-barrier", "threads without a row do not reach the barrier."),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Puzzle week1/warp_argmax: where the largest element of each row stands."""
+"""Puzzle week1/warp_argmax: the column of the largest element of each row."""
 
 import torch
 
@@ -25,21 +25,23 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="where is the largest?",
     task="""
-`y[m]` is the column of the largest element of row m, as int32; where several are the largest, the
-first one counts. Any M and N ≥ 1, `x` in float32 or float16. `warp_argmax(x, y)`.
+`y[m]` is the column of the largest element of row m, as int32; if several elements are the largest,
+the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
+
+Signature: `warp_argmax(x, y)`.
 """,
     hints=(
-        "Two values travel together: the largest so far, and where it stands. Each is shuffled.",
-        "The other one wins if it is larger, or if it is equal and stands further to the left. A "
-        "lane without an element has −∞.",
-        "A lane without an element must not win against a row of −∞ either: its column has to be "
-        "behind every other. Both variables have to keep their types in the loop: `Float32` and "
+        "Two values travel together: the largest so far and its column. Shuffle both.",
+        "The other pair wins if its value is larger, or if the values are equal and its column is "
+        "smaller. A lane without an element holds −∞.",
+        "A lane without an element must not win against a row of −∞ either: give it a column after "
+        "every other. Both variables must keep their types in the loop: `Float32` and "
         "`cutlass.Int32`.",
     ),
     analysis="""
-An operator on pairs, and it is associative and has an identity, so everything of this notebook
-works. Without a rule for ties the result would depend on which lane meets which; with it, any order
-gives the same: a result one can test.
+This operator on pairs is associative and has an identity, so everything in this notebook works.
+Without a rule for ties the result would depend on which lanes meet; with the rule every order gives
+the same result, which you can test.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_argmax",
@@ -49,14 +51,14 @@ gives the same: a result one can test.
     count=[(3, 100), (100, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: _last(x), "where several are the largest, the last one is given."),
-        looks_like(lambda x, y: _first(-x), "this is where the smallest one stands."),
-        looks_like(lambda x, y: x.double().amax(1).int(), "this is the largest element, not where it "
-                   "stands."),
-        looks_like(lambda x, y: _first(x[:, ::32]) * 32, "only what lane 0 has found is in the "
-                   "result: nothing reaches it from the other lanes."),
-        Misconception("each index is that of a largest element, but not of the first one: among equals "
-                      "the smaller index has to win.", lambda e: torch.equal(
+        looks_like(lambda x, y: _last(x), "if several elements are the largest, this is the column of the last."),
+        looks_like(lambda x, y: _first(-x), "this is the column of the smallest element."),
+        looks_like(lambda x, y: x.double().amax(1).int(), "this is the largest element, not its "
+                   "column."),
+        looks_like(lambda x, y: _first(x[:, ::32]) * 32, "the result contains only what lane 0 "
+                   "found: nothing reaches it from the other lanes."),
+        Misconception("each column holds a largest element, but not the first: among equal values the "
+                      "smaller column has to win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
     ],
     praise="Ties are settled.",

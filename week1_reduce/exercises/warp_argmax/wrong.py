@@ -20,19 +20,19 @@ WRONG = (
         "> largest or", "> largest or column == mX.shape[1] or"),
         OUTER: OUTER.replace("value == largest and n < column",
                              "value == largest and n > column and n < mX.shape[1]")},
-        "the last one is given"),
+        "this is the column of the last"),
     Wrong("ties go to the other lane", {OUTER: OUTER.replace(
         "value > largest or (value == largest and n < column)", "value >= largest")},
         "worst difference: 1 at [0]"),
     Wrong("the smallest", {"-Float32.inf": "Float32.inf", INNER: INNER.replace("value >", "value <"),
-                           OUTER: OUTER.replace("value >", "value <")}, "the smallest one stands"),
+                           OUTER: OUTER.replace("value >", "value <")}, "the column of the smallest element"),
     Wrong("the value", {"mY[row] = column": "mY[row] = largest.to(mY.element_type)"},
-          "not where it stands"),
+          "the largest element, not its column"),
     Wrong("no shuffles", {SHUFFLES: ""}, "nothing reaches it from the other lanes"),
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
             f"    {line}\n" for line in SHUFFLES.splitlines())}, "which takes no part"),
-    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
+    Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
     Wrong("begins with -1e9", {
         "largest, column = -Float32.inf": "largest, column = Float32(-1e9)"}, "got 31, expected 0"),
     Wrong("no rule for ties", {INNER: INNER.replace(" or (value == largest and n < column)", ""), OUTER: OUTER.replace(" or (value == largest and n < column)", "")}, "worst difference: 31 at [1]"),

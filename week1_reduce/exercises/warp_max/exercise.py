@@ -1,4 +1,4 @@
-"""Puzzle week1/warp_max: the largest element of each row, a warp a row."""
+"""Puzzle week1/warp_max: the largest element of each row, one warp per row."""
 
 from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
@@ -6,19 +6,20 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="the largest of each row, by warps",
     task="""
-`y[m]` is the largest element of row m again, for any M and N ≥ 1, in float32 and float16. All
-elements of a row may be negative. `warp_max(x, y)`.
+`y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements of a
+row may be negative.
+
+Signature: `warp_max(x, y)`.
 """,
     hints=(
-        "`warp_a_row` with another operator: what changes in the loop, in the shuffles, and in the "
+        "Take `warp_a_row` with another operator: what changes in the loop, in the shuffles, and in the "
         "line before the loop?",
-        "`cutlass.max(a, b)`, and −∞ is `-Float32.inf`.",
-        "The predicate on the row is the same for all lanes of a warp, so the shuffles may stand "
-        "inside of it; one on the column may not enclose them.",
+        "Use `cutlass.max(a, b)`; −∞ is `-Float32.inf`.",
+        "All lanes of a warp share a row, so the shuffles may be inside the predicate on the row, but "
+        "not inside one on the column.",
     ),
     analysis="""
-In a maximum by butterfly every lane ends with the same value whatever the order, bit for bit, since
-a maximum does not round. That is not so for sums.
+A maximum does not round, so it has the same bits in any order of the lanes. A sum does not.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0, "barriers": 0, "shuffles": 5},
     entry="warp_max",
@@ -30,9 +31,9 @@ a maximum does not round. That is not so for sums.
     misconceptions=[
         FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
-        looks_like(lambda x, y: x[:, ::32].amax(1), "only what lane 0 has found is in the result: "
+        looks_like(lambda x, y: x[:, ::32].amax(1), "the result contains only what lane 0 found: "
                    "nothing reaches it from the other lanes."),
-        looks_like(lambda x, y: x[:, :32].amax(1), "only the first 32 elements of a row are looked "
-                   "at, one for each lane."),
+        looks_like(lambda x, y: x[:, :32].amax(1), "the kernel reads only the first 32 elements of a "
+                   "row, one per lane."),
     ],
 )  # fmt: skip

@@ -18,20 +18,22 @@ def _after_down(x):
 EXERCISE = puzzle(
     title="divide rows by their sums",
     task="""
-`y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that every row adds up to 1, in float32, float16
-and bfloat16, computed in float32. Every lane needs the sum. `warp_normalise(x, y)`; no row has the sum 0.
+`y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row is 1, in float32,
+float16 and bfloat16. Compute in float32. Every lane needs the sum; no row has the sum 0.
+
+Signature: `warp_normalise(x, y)`.
 """,
     hints=(
-        "Two loops over the row, and between them the sum of a warp. Which of the two kinds of "
-        "shuffle leaves it in every lane?",
-        "After a butterfly each lane has the sum: no lane has to hand it to the others.",
-        "Divide once, not for each element: the second loop multiplies by what was computed after "
-        "the shuffles, or divides by the sum; both are accepted. The line that stores converts.",
+        "Loop over the row twice, with the sum of a warp between the loops. Which kind of shuffle "
+        "leaves the sum in every lane?",
+        "After a butterfly each lane holds the sum; you need no broadcast.",
+        "The second loop divides by the sum, or multiplies by its reciprocal; the grader accepts both. "
+        "Convert in the line that stores.",
     ),
     analysis="""
-A reduction whose result everybody gets is an *all-reduce*. By butterfly it costs what a reduction to
-one lane costs. Softmax and the normalisations are of this form: reduce a row, then go through it
-again with the result. The second reading is week 2's story.
+A reduction that gives every lane the result is an *all-reduce*. By butterfly it costs as much as a
+reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go through it
+again with the result. Week 2 is about that second read.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_normalise",
@@ -41,13 +43,13 @@ again with the result. The second reading is week 2's story.
     count=[(3, 100), (60, 500)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(lambda x, y: x, "x is copied: nothing is divided."),
-        looks_like(lambda x, y: x.double() * x.double().sum(1, keepdim=True), "each element is "
-                   "multiplied by the sum."),
-        looks_like(lambda x, y: x.double() / x.double().mean(1, keepdim=True), "each element is "
-                   "divided by the mean."),
+        looks_like(lambda x, y: x, "y is a copy of x: the kernel does not divide."),
+        looks_like(lambda x, y: x.double() * x.double().sum(1, keepdim=True), "the kernel multiplies "
+                   "each element by the sum."),
+        looks_like(lambda x, y: x.double() / x.double().mean(1, keepdim=True), "the kernel "
+                   "divides by the mean."),
         looks_like(lambda x, y: x.double() / _after_down(x), "lanes divide by different sums: shuffles "
-                   "down leave the row's sum in lane 0 alone."),
+                   "down leave the row's sum only in lane 0."),
     ],
     praise="Half a softmax.",
 )  # fmt: skip

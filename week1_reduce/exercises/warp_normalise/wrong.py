@@ -7,10 +7,10 @@ STEPS = f"        for k in cutlass.range_constexpr(5):\n{SHUFFLE}\n"
 QUOTIENT = "mX[row, n].to(Float32) / total"
 
 WRONG = (
-    Wrong("shuffle down", {"shuffle_sync_bfly": "shuffle_sync_down"}, "in lane 0 alone"),
-    Wrong("copied", {QUOTIENT: "mX[row, n].to(Float32)"}, "nothing is divided"),
-    Wrong("multiplied", {QUOTIENT: "mX[row, n].to(Float32) * total"}, "multiplied by the sum"),
-    Wrong("the mean", {QUOTIENT: f"{QUOTIENT} * Float32(mX.shape[1])"}, "divided by the mean"),
+    Wrong("shuffle down", {"shuffle_sync_bfly": "shuffle_sync_down"}, "only in lane 0"),
+    Wrong("copied", {QUOTIENT: "mX[row, n].to(Float32)"}, "the kernel does not divide"),
+    Wrong("multiplied", {QUOTIENT: "mX[row, n].to(Float32) * total"}, "multiplies each element by the sum"),
+    Wrong("the mean", {QUOTIENT: f"{QUOTIENT} * Float32(mX.shape[1])"}, "divides by the mean"),
     Wrong("every lane reads the row", {
         "range(lane, mX.shape[1], 32):\n            total": "range(mX.shape[1]):\n            total",
         STEPS: ""}, "are allowed"),

@@ -25,24 +25,26 @@ def _wrapped(x):
 EXERCISE = puzzle(
     title="prefix sums of 32",
     task="""
-An array in pieces of 32; `y[i]` is the sum of `x` from the beginning of the piece up to and with
-`x[i]`. Any length, float32 and float16, added up in float32. `warp_prefix(x, y)`.
+Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
+through `x[i]`. float32 and float16; add in float32.
 
 One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane
-i − d. The first d lanes have nobody there and get their own value back.
+i − d. The first d lanes have no such lane and get their own value.
+
+Signature: `warp_prefix(x, y)`.
 """,
     hints=(
-        "After a step with offset 1 a lane has the sum of two elements, its own and the one to the "
-        "left. What offset makes it four?",
-        "`shuffle_sync_up` by 1, 2, 4, 8, 16. What would come out in the first lanes, if they added "
-        "what they get?",
-        "All lanes shuffle, but a lane adds only where its number is at least the offset: the "
-        "predicate stands around the addition, after the shuffle.",
+        "After a step with offset 1 a lane holds the sum of two elements, its own and its left "
+        "neighbour's. Which offset makes it four?",
+        "`shuffle_sync_up` by 1, 2, 4, 8, 16. What would the first lanes hold if they added the value "
+        "that they get?",
+        "All lanes shuffle, but a lane adds only if its number is at least the offset: put the "
+        "predicate around the addition, after the shuffle.",
     ),
     analysis="""
 The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n additions where a loop needs n.
-Lanes add anyway whether their sum is of use or not, so in a warp the additional ones cost nothing.
-Whole blocks and arrays follow in `06_practice`.
+All lanes of a warp execute an addition together, so the additional ones cost nothing. Whole blocks
+and arrays follow in `06_practice`.
 """,
     asked={"work": "one thread per element", "shuffles": 5, "shared_bytes": 0},
     entry="warp_prefix",
@@ -52,13 +54,13 @@ Whole blocks and arrays follow in `06_practice`.
     count=[(100,), (20_000,)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x, "x is copied: no lane adds anything."),
-        looks_like(lambda x, y: _wrapped(x), "a lane without a source gets its own value, and here "
-                   "it is added."),
+        looks_like(lambda x, y: x, "y is a copy of x: no lane adds anything."),
+        looks_like(lambda x, y: _wrapped(x), "a lane without a source gets its own value, and this "
+                   "kernel adds it."),
         looks_like(lambda x, y: _prefix(x) - x, "the element itself is missing from its sum."),
         looks_like(lambda x, y: _pieces(x).sum(1, keepdim=True).expand(-1, 32).reshape(-1)[: len(x)],
-                   "each lane has the sum of its whole piece: that is a butterfly."),
+                   "each lane holds the sum of its whole piece: that is a butterfly."),
         looks_like(lambda x, y: _pieces(x).flip(1).cumsum(1).flip(1).reshape(-1)[: len(x)], "these "
-                   "are sums from the element to the end of its piece: down for up."),
+                   "are sums from the element to the end of its piece: use up, not down."),
     ],
 )  # fmt: skip

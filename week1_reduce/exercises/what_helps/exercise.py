@@ -25,37 +25,35 @@ _HELPS = {
 _WORDS = tuple(BOUNDS.values())
 _AGAINST = {
     "A": {
-        "latency": "its 262,144 blocks are more than enough to wait together.",
-        "device memory": "its bytes take 53 µs at 5.1 TB/s, and it takes 169.",
-        "the launch itself": "a launch takes about 4 µs, and this call takes 169.",
+        "latency": "with 262,144 blocks, many loads wait at the same time.",
+        "device memory": "its bytes take 53 µs at 5.1 TB/s, but the call takes 169.",
+        "the launch itself": "a launch takes about 4 µs, but this call takes 169.",
     },
     "B": {
-        "start of blocks": "it has 16 blocks, and a GPU starts 1,700 in a microsecond.",
-        "device memory": "its bytes take 13 µs at 5.1 TB/s, and it takes 843.",
-        "the launch itself": "a launch takes about 4 µs, and this call takes 843.",
+        "start of blocks": "it has 16 blocks, and a GPU starts 1,700 per microsecond.",
+        "device memory": "its bytes take 13 µs at 5.1 TB/s, but the call takes 843.",
+        "the launch itself": "a launch takes about 4 µs, but this call takes 843.",
     },
     "C": {
-        "start of blocks": "8,192 blocks at 1,700 in a microsecond take 5 µs.",
-        "latency": "if it waited for anything but memory's rate, its bytes would not come at 4.3 "
-        "TB/s.",
-        "the launch itself": "a launch takes about 4 µs, and this call takes 124.",
+        "start of blocks": "8,192 blocks at 1,700 per microsecond take 5 µs.",
+        "latency": "if latency bounded it, its bytes would not arrive at 4.3 TB/s.",
+        "the launch itself": "a launch takes about 4 µs, but this call takes 124.",
     },
     "D": {
         "start of blocks": "16 blocks take a hundredth of a microsecond.",
         "latency": "a warp waits once or twice, and each wait takes less than half a microsecond.",
-        "device memory": "16 kB take no time that could be seen.",
+        "device memory": "16 kB take far less than a microsecond.",
     },
 }
 _SLIPS = {(call, said): why for call, of in _AGAINST.items() for said, why in of.items()}
 _SHORTENS = {
     "more rows per block": "the start of blocks",
     "more bytes in flight": "waiting",
-    "fewer bytes": "the work of device memory",
-    "fewer launches": "what each launch costs",
+    "fewer bytes": "the time in device memory",
+    "fewer launches": "the launches",
 }
 _NO_HELP = {
-    (question, said): f"{said} would shorten {_SHORTENS[said]}, which is not what bounds "
-    f"{question[0]}."
+    (question, said): f"{said} would shorten {_SHORTENS[said]}, which does not bound {question[0]}."
     for question, right in _HELPS.items()
     for said in _SHORTENS
     if said != right
@@ -64,8 +62,8 @@ _NO_HELP = {
 EXERCISE = Exercise(
     title="say what bounds a call, and what would help",
     task="""
-Four sums of rows in float32, each with its time as predicted for an H200. A GPU starts about 1,700
-blocks in a microsecond, its memory moves at most 5.1 MB in that time, and an answer takes 400 ns.
+Here are four sums of rows in float32, each with its predicted time on an H200. Per microsecond a GPU
+starts about 1,700 blocks, and its memory moves at most 5.1 MB. A load takes 400 ns.
 
 | | kernel | rows × columns | blocks | predicted |
 |---|---|---|---|---|
@@ -75,22 +73,22 @@ blocks in a microsecond, its memory moves at most 5.1 MB in that time, and an an
 | D | `unrolled` | 64 × 64 | 16 | 4.3 µs |
 
 What bounds each of them: `"start of blocks"`, `"latency"`, `"device memory"` or `"the launch
-itself"`? And which change would help it most: `"more rows per block"`, `"more bytes in flight"`,
-`"fewer bytes"` (a narrower type) or `"fewer launches"`? Each word is right once.
+itself"`? Which change would help most: `"more rows per block"`, `"more bytes in flight"`,
+`"fewer bytes"` (a narrower type) or `"fewer launches"`? Each answer is right once.
 """,
     hints=(
-        "How long would the bytes of each call take at 5.1 MB per microsecond? One of the four "
-        "calls is near that time.",
-        "Of the others: how long do its blocks take to start? Which call is over before anything "
+        "How long would the bytes of each call take at 5.1 MB per microsecond? One of the four calls is "
+        "close to that time.",
+        "For the others: how long do the blocks take to start? Which call is over before any of its work "
         "could take long?",
-        "The row that is left has few warps and many turns. Section 4 computes how long they take.",
+        "The remaining call has few warps and many turns. Section 4 computes how long these take.",
     ),
     analysis="""
-**A** moves 268 MB, 53 µs, and starts 262,144 blocks, 154 µs: more rows per block, as in
-`eight_lanes`. **B** has 64 warps on the whole GPU, and each waits 2,048 times for 400 ns: more
-bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB, 106 µs: only fewer
-bytes help. **D** has nothing to do, and takes as long as a launch: put its work into another one.
-The same two kernels, and a bound for each shape: a kernel has no bound, a call has one.
+**A** moves 268 MB in 53 µs and starts 262,144 blocks in 154 µs: give each block more rows, as
+`eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 2,048 times 400 ns: put more
+bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only fewer bytes
+help. **D** does almost no work and takes as long as a launch: move its work into another launch. The
+same two kernels have another bound for each shape: a kernel has no bound, a call has one.
 """,
     entry="diagnosis",
     groups=(

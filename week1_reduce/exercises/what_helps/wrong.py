@@ -10,5 +10,5 @@ WRONG = (
           "a warp waits once or twice"),
     Wrong("in flight for all", {'"C helped by": "fewer bytes"':
                                 '"C helped by": "more bytes in flight"'},
-          "would shorten waiting, which is not what bounds C"),
+          "would shorten waiting, which does not bound C"),
 )  # fmt: skip

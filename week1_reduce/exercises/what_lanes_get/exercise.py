@@ -10,42 +10,42 @@ ALL = "sum by butterfly 16, 8, 4, 2, 1: lane 31"
 MASK = "member mask of lanes 0 to 5"
 
 MISCONCEPTIONS = {
-    (DOWN, 12): "down brings values down: lane i gets that of lane i + 8.",
-    (TOP, 38): "there is no lane 38.",
-    (TOP, 6): "lanes are not counted in a circle: there is no lane 38, and what then?",
-    (TOP, 0): "nothing is put in: a lane without a source keeps something. What?",
-    (FLY, 21): "a butterfly is no addition: lane i gets the value of lane i ^ 8, one bit turned over, "
-    "and 13 has that bit.",
-    (UP, -1): "there is no lane -1.",
-    (UP, 31): "lanes are not counted in a circle.",
-    (UP, 3): "up brings values up: lane i gets that of lane i - 2.",
-    (UP, 0): "nothing is put in: a lane without a source keeps something. What?",
-    (LAST, 496): "that is the sum, and lane 0 has it. Which lanes does lane 31 get anything from?",
-    (LAST, 31): "lane 31 has no source in any of the five shuffles, so each gives it its own value, "
-    "and that is added.",
-    (ALL, 992): "that is what down gives. Lane 31 has a partner in each step of a butterfly.",
-    (MASK, 5): "a mask is a bit for each lane, not a number of lanes.",
-    (MASK, 6): "a mask is a bit for each lane, not a number of lanes.",
+    (DOWN, 12): "down moves values down: lane i gets the value of lane i + 8.",
+    (TOP, 38): "no lane 38 exists.",
+    (TOP, 6): "lanes do not wrap around, and no lane 38 exists. Which value does lane 30 get?",
+    (TOP, 0): "the shuffle inserts no zeros. Which value does a lane without a source get?",
+    (FLY, 21): "a butterfly does not add: lane i gets the value of lane i ^ 8. That flips one bit, which "
+    "is set in 13.",
+    (UP, -1): "no lane -1 exists.",
+    (UP, 31): "lanes do not wrap around.",
+    (UP, 3): "up moves values up: lane i gets the value of lane i - 2.",
+    (UP, 0): "the shuffle inserts no zeros. Which value does a lane without a source get?",
+    (LAST, 496): "that is the sum, which only lane 0 holds. Which lanes does lane 31 read from?",
+    (LAST, 31): "lane 31 has no source in any of the five shuffles, so it gets its own value each "
+    "time and adds it.",
+    (ALL, 992): "that is the result of down. In a butterfly lane 31 has a partner in each step.",
+    (MASK, 5): "a mask has one bit per lane; it is not a number of lanes.",
+    (MASK, 6): "a mask has one bit per lane; it is not a number of lanes.",
     (MASK, 31): "lanes 0 to 5 are six lanes.",
-    (MASK, 64): "that is the bit of lane 6 alone.",
+    (MASK, 64): "that is only the bit of lane 6.",
 }  # fmt: skip
 
 EXERCISE = Exercise(
     title="say what a lane gets",
     task="""
-Lane k holds the number k. Which number does the shuffle give to the lane? For the two sums, a warp
-adds what it gets to what it has, five times, and asked for is what the lane holds at the end. The
-mask is a number with a bit for each lane.
+Lane k holds the number k. Which number does the lane get from the shuffle? For the two sums, every
+lane adds the value that it gets, five times: which number does the lane hold at the end? The mask is
+a number with one bit per lane.
 """,
     hints=(
-        "down: from lane i + offset; up: from lane i - offset; butterfly: from lane i ^ offset.",
+        "Lane i reads from lane i + offset (down), i - offset (up) or i ^ offset (butterfly).",
         "A lane whose source does not exist gets its own value.",
-        "Lane 31 gets its own value in each of the five shuffles down, and adds it: 31 is doubled "
-        "how many times?",
+        "In each of the five shuffles down, lane 31 gets its own value and adds it. How many times "
+        "does that double 31?",
     ),
     analysis="""
-After a sum by *down* lane 0 alone has the sum; what the upper lanes hold is of no use, and it is not
-zero. After a butterfly every lane has it, at the same price.
+After a sum by *down* only lane 0 holds the sum; the upper lanes hold useless numbers, not zeros.
+After a butterfly every lane holds the sum, at the same price.
 """,
     entry="gets",
     groups=(
@@ -53,7 +53,7 @@ zero. After a butterfly every lane has it, at the same price.
             {DOWN: 28, TOP: 30, FLY: 5, UP: 1, LAST: 992, ALL: 496, MASK: 63},
             MISCONCEPTIONS,
             name="Lanes",
-            look_at="Which lane does the value come from, and is there such a lane?",
+            look_at="Which lane does the value come from, and does that lane exist?",
         ),
     ),
 )

@@ -6,16 +6,16 @@ WRONG = (
     Wrong(
         "atomic float",
         {
-            '"float32, one atomic_add of a block": "may differ"': '"float32, one atomic_add of a block": "same bits"'
+            '"float32, one atomic_add per block": "may differ"': '"float32, one atomic_add per block": "same bits"'
         },
         "decided again",
     ),
     Wrong(
         "atomic int",
         {
-            '"int32, one atomic_add of a block": "same bits"': '"int32, one atomic_add of a block": "may differ"'
+            '"int32, one atomic_add per block": "same bits"': '"int32, one atomic_add per block": "may differ"'
         },
-        "without rounding",
+        "additions do not round",
     ),
     Wrong(
         "a word of its own",

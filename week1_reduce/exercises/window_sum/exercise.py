@@ -7,19 +7,21 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up windows",
     task="""
-`y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 elements less than `x`. Each element of `x` is
-loaded into shared memory once a block (135 of them), and the windows are added up from there.
-`window_sum(x, y)`, float32, any length from 8 on.
+`y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 elements fewer than `x`. A block loads the 135
+elements that it needs into shared memory, each once, and adds up its windows from there. float32,
+any length from 8.
+
+Signature: `window_sum(x, y)`.
 """,
     hints=(
-        "128 windows reach over 128 + 7 elements: who loads the last seven?",
-        "Not every block is full: what of `x` exists, and what of `y`?",
-        "The threads with `tidx < 7` load a second element, in a line with a predicate of its own; the barrier comes after "
-        "both loads and before any `if` that depends on `y`.",
+        "128 windows span 128 + 7 elements. Which threads load the last seven?",
+        "Not every block is full. Which elements of `x` exist, and which of `y`?",
+        "Threads with `tidx < 7` load a second element, in a line with its own predicate. The "
+        "barrier comes after both loads and before any `if` that depends on `y`.",
     ),
     analysis="""
-Eight reads of shared memory a window. A prefix sum would do with two, `p[i+8] − p[i]`, at the price of rounding:
-differences of large sums lose digits that a short sum keeps.
+Each window reads shared memory eight times. With prefix sums `p`, two reads are enough, `p[i+8] −
+p[i]`, but a difference of large sums loses digits that a short sum keeps.
 """,
     asked={"block": 128, "barriers": 1, "shared_bytes": 540},
     entry="window_sum",
@@ -29,7 +31,7 @@ differences of large sums lose digits that a short sum keeps.
     count=[(100,), (20_000,)],
     legal=lambda n: (n + 7,),
     misconceptions=[
-        looks_like(lambda x, y: x.double().unfold(0, 7, 1).sum(1)[: len(x) - 7], "windows of 7 elements are added up, not of 8."),
+        looks_like(lambda x, y: x.double().unfold(0, 7, 1).sum(1)[: len(x) - 7], "the windows have 7 elements, not 8."),
         looks_like(lambda x, y: x[: len(x) - 7], "y holds x: nothing is added."),
     ],
     given=picture(

@@ -7,7 +7,7 @@ HALO = """    if tidx < 7 and i + 128 < mX.shape[0]:
 """
 
 WRONG = (
-    Wrong("windows of 7", {"range_constexpr(8)": "range_constexpr(7)"}, "windows of 7 elements"),
+    Wrong("windows of 7", {"range_constexpr(8)": "range_constexpr(7)"}, "windows have 7 elements"),
     Wrong("no halo", {HALO: ""}, "Uninitialised shared memory"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong(

@@ -1,0 +1,50 @@
+"""How many blocks a multiprocessor holds at once, and the resource that is full first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_QUARTERS = 4  # each with its own warps and registers
+_REGISTERS = 65536
+_REGISTERS_UNIT = 256  # a warp gets a multiple
+_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA keeps the latter in each block
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What a multiprocessor has room for: warps, blocks, bytes of shared memory.
+
+    Source: CUDA C++ Programming Guide, "Compute Capabilities".
+    """
+
+    warps: int
+    blocks: int
+    shared_bytes: int
+
+    def limits(self, threads: int, registers: int, shared_bytes: int) -> dict[str, int]:
+        """Return for each resource how many blocks it has room for; the least is the answer.
+
+        threads, shared_bytes: of a block; registers: of a thread. The rules are those of NVIDIA's
+        `cuda_occupancy.h`: a warp's registers come from one quarter of the multiprocessor, in units
+        of 256, and a block's shared memory in units of 128 bytes, 1 kB more than it asks for.
+        """
+        warps = -(-threads // 32)
+        of_warp = -(-registers * 32 // _REGISTERS_UNIT) * _REGISTERS_UNIT
+        held = _QUARTERS * (_REGISTERS // _QUARTERS // of_warp)
+        shared = -(-(shared_bytes + _SHARED_RESERVED) // _SHARED_UNIT) * _SHARED_UNIT
+        return {
+            "warps": self.warps // warps,
+            "registers": held // warps,
+            "shared memory": self.shared_bytes // shared,
+            "blocks": self.blocks,
+        }
+
+
+MULTIPROCESSORS = {
+    "sm_80": Multiprocessor(64, 32, 164 << 10),
+    "sm_86": Multiprocessor(48, 16, 100 << 10),
+    "sm_89": Multiprocessor(48, 24, 100 << 10),
+    "sm_90": Multiprocessor(64, 32, 228 << 10),
+    "sm_100": Multiprocessor(64, 32, 228 << 10),
+    "sm_120": Multiprocessor(48, 24, 100 << 10),
+}

@@ -1,0 +1,18 @@
+"""Pictures to play with, each of one idea: shuffles, the online softmax, traffic, bytes in flight,
+a multiprocessor's room.
+
+Plain SVG and one script per idea: nothing is fetched, so the same picture works in JupyterLab, in
+the book and in a file. Without scripts a still picture says the same.
+"""
+
+from forgekit.viz.ideas.flight import bytes_in_flight, pipeline
+from forgekit.viz.ideas.idea import Idea
+from forgekit.viz.ideas.multiprocessor import fill_multiprocessor
+from forgekit.viz.ideas.online import online_softmax
+from forgekit.viz.ideas.traffic import traffic_film
+from forgekit.viz.ideas.warp import shuffle_steps
+
+__all__ = [
+    "Idea", "bytes_in_flight", "fill_multiprocessor", "online_softmax", "pipeline",
+    "shuffle_steps", "traffic_film",
+]  # fmt: skip

@@ -1,0 +1,94 @@
+"""What all pictures to play with share: the still, the script, the words."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from PIL import Image
+
+from forgekit.arguments import checked
+from forgekit.output_files import write_output
+from forgekit.show import Shown
+from forgekit.viz.page import fragment, img_tag, in_script, script
+from forgekit.viz.palette import THEME, WRONG, theme_style, thread_colour, variables
+from forgekit.viz.raster import small_png
+from forgekit.viz.timing.chart import page
+from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Idea(Shown):
+    """A picture that moves an idea; as the last line of a cell it shows itself.
+
+    Attributes:
+        kind: the name of its script. title, note: above and below it. data: what the script gets.
+        words: all that the still picture shows, in words. draw: draws the still on a figure of
+            `height` inches.
+    """
+
+    kind: str
+    title: str
+    note: str
+    data: dict[str, Any]
+    words: str
+    draw: Callable[[Figure], None]
+    height: float = 2.4
+
+    @property
+    def summary(self) -> str:
+        return f"{self.title}\n{self.words}"
+
+    @functools.cached_property
+    def png(self) -> bytes:
+        """The still picture."""
+        with matplotlib.rc_context(STYLE):
+            figure = page(self.title, [self.note], self.height)
+            self.draw(figure)
+            file = io.BytesIO()
+            figure.savefig(file, format="png", dpi=96)
+        drawn = Image.open(file).convert("RGBA")
+        return small_png(Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn))
+
+    @functools.cached_property
+    def html(self) -> str:
+        """One fragment of HTML that fetches nothing; equal pictures give equal text."""
+        given = {**self.data, "title": self.title, "note": self.note, "words": self.words}
+        scripts = "\n".join([
+            script("forgekit.viz", "shared.js"),
+            script(__package__, "idea.js", f"{self.kind}.js"),
+            f"fkIdea(root,{in_script(given)},fk_{self.kind});",
+        ])  # fmt: skip
+        still = f"<style>{_style()}</style>{img_tag(self.png, self.alt, WIDTH * CSS_PIXELS)}"
+        return fragment("fk-idea", still, scripts, label=self.title)
+
+    @checked()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
+        write_output("output file", path, (
+            '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{self.title}</title>\n<style>:root{{color-scheme:light dark}}</style>\n"
+            f"{self.html}\n</html>\n"
+        ))  # fmt: skip
+
+
+def idea_html(idea: Idea) -> str:
+    return idea.html
+
+
+@functools.cache
+def _style() -> str:
+    """The shared style sheet, in the colours of every other picture."""
+    own = {f"lane{k}": (thread_colour(k),) * 2 for k in range(32)}
+    own |= {f"series{k}": (colour, colour) for k, colour in enumerate(SERIES)}
+    own |= {"wrong": (WRONG, WRONG)}
+    text = resources.files(__package__).joinpath("idea.css").read_text("utf-8")
+    return "".join(text.split("\n")) + theme_style("fk-idea", *variables({**THEME, **own}))

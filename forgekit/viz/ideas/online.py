@@ -1,0 +1,68 @@
+"""The online softmax on a few numbers that can be dragged: maximum, sum, factors, and the tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from matplotlib.figure import Figure
+
+from forgekit.arguments import checked
+from forgekit.errors import usage_error
+from forgekit.viz.ideas.idea import Idea
+from forgekit.viz.palette import UNTOUCHED
+from forgekit.viz.timing.style import SERIES
+
+_MOST, _LEAF = 64, 8
+
+
+@checked()
+def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
+    """Show how (m, s), the maximum so far and the sum of exp(x - m), change along a row.
+
+    values: up to 64 finite numbers, such as the first of a row that a kernel gets.
+
+    Raises UsageError for none, more, or one that is not finite.
+    """
+    row = [float(v) for v in values]
+    if not 0 < len(row) <= _MOST or not all(map(math.isfinite, row)):
+        raise usage_error("values", f"{len(row)} numbers", f"1 to {_MOST} finite numbers",
+                          "take a part of a row")  # fmt: skip
+    pairs = [pair for pair, _ in steps(row)]
+    grew = [k for k, (_, factor) in enumerate(steps(row)) if k and factor != 1]
+    words = "\n".join([
+        f"{len(row)} numbers; the maximum grows at {', '.join(map(str, grew)) or 'none of them'}",
+        *(f"number {k}: m grows from {pairs[k - 1][0]:.3g} to {pairs[k][0]:.3g}, and the sum "
+          f"{pairs[k - 1][1]:.4g} is multiplied by {steps(row)[k][1]:.3g}" for k in grew),
+        f"at the end m = {pairs[-1][0]:.4g} and s = {pairs[-1][1]:.5g}",
+    ])  # fmt: skip
+
+    def draw(figure: Figure) -> None:
+        top, bottom = figure.subplots(2, 1, sharex=True)
+        top.plot(row, "o", ms=4, color=SERIES[0], label="x")
+        top.step(range(len(row)), [m for m, _ in pairs], where="post", color=SERIES[4], label="m")
+        bottom.bar(range(len(row)), [s for _, s in pairs], color=SERIES[1], label="s")
+        for k in grew:
+            bottom.plot(k, pairs[k - 1][1], "v", ms=5, color=UNTOUCHED)
+        top.legend(loc="lower right", ncols=2)
+        bottom.set(xlabel="number", ylabel="s")
+
+    return Idea(
+        "online", "The sum is rescaled when the maximum grows",
+        "Computed in float32. Outlined: the sum before it was multiplied by the factor above it.",
+        {"values": row, "leaf": _LEAF}, words, draw, height=3.2,
+    )  # fmt: skip
+
+
+def steps(row: Sequence[float]) -> list[tuple[tuple[float, float], float]]:
+    """After each number the pair (m, s), and the factor that the sum before it was rescaled by."""
+    found: list[tuple[tuple[float, float], float]] = []
+    m, s = -math.inf, 0.0
+    for x in row:
+        larger = max(m, x)
+        factor = math.exp(m - larger)
+        s = s * factor + math.exp(x - larger)
+        m = larger
+        found.append(((m, s), factor))
+    return found

@@ -1,0 +1,73 @@
+"""Two kernels' bytes on their way from memory to a multiprocessor: used ones, and others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from forgekit.arguments import checked
+from forgekit.errors import usage_error
+from forgekit.profiling.profile import Profile
+from forgekit.viz.ideas.idea import Idea
+from forgekit.viz.palette import WRONG
+from forgekit.viz.timing.style import SERIES
+
+_SECTOR = 32
+_FRAMES = 24  # accesses of each kernel in the film
+
+
+@checked()
+def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
+    """Show which bytes warps ask for and which sectors are moved for them, kernels side by side.
+
+    profiles: one or two profiles of `fk.profile`, by name. The film shows the first global
+    accesses of block 0; the counters at its end are those of the whole run.
+
+    Raises UsageError for none, for more than two, or for a kernel without a global access.
+    """
+    if not 1 <= len(profiles) <= 2:
+        raise usage_error(
+            "profiles", f"{len(profiles)}", "one or two", "film fewer kernels at once"
+        )
+    films = {name: _film(name, p) for name, p in profiles.items()}
+    words = "\n".join(
+        f"{name}: {film['moved']:,} bytes moved, {film['used']:,} of them asked for "
+        f"({100 * film['used'] / film['moved']:.0f} %)" for name, film in films.items()
+    )  # fmt: skip
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for y, (name, film) in enumerate(films.items()):
+            axes.barh(y, film["used"], color=SERIES[0])
+            axes.barh(y, film["moved"] - film["used"], left=film["used"], color=WRONG, hatch="//")
+            axes.text(0, y - 0.46, f"{name}: {film['used']:,} bytes used of {film['moved']:,}")
+        axes.set(yticks=[], xlabel="bytes through L2; orange: moved and not asked for")
+        axes.invert_yaxis()
+
+    return Idea(
+        "traffic", "Memory moves sectors of 32 bytes",
+        "Blue: bytes that the warp asked for. Orange: the rest of their sectors. The film has the "
+        f"first {_FRAMES} accesses of block 0; the totals are of the whole run.",
+        {"films": films}, words, draw, height=1.6,
+    )  # fmt: skip
+
+
+def _film(name: str, p: Profile) -> dict[str, Any]:
+    """What a kernel's film shows: of each access its line, and used bytes of each sector."""
+    found = [a for accesses in p.first_accesses.values() for a in accesses if a.element[a.lanes[0]]]
+    if not found:
+        raise usage_error(f"profiles[{name!r}]", "no access to global memory", "a kernel with some",
+                          "profile a call that launches one")  # fmt: skip
+    frames = []
+    for a in sorted(found, key=lambda a: (a.warp, a.index))[:_FRAMES]:
+        touched = (a.address[a.active][:, None] + np.arange(a.width)).ravel()
+        _, used = np.unique(np.unique(touched) // _SECTOR, return_counts=True)
+        line = a.source.text.strip()[:60] if a.source else ""
+        frames.append({"store": "store" in a.kind, "line": line, "used": used.tolist()})
+    kinds = [k for k in ("global_load", "global_store") if p.total[f"{k}_requests"]]
+    both = [(int(p.total[f"{k}_bytes_moved"]), int(p.total[f"{k}_bytes_asked"])) for k in kinds]
+    moved, asked = sum(m for m, _ in both), sum(min(pair) for pair in both)
+    return {"frames": frames, "moved": moved, "used": asked}

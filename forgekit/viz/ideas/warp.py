@@ -1,0 +1,78 @@
+"""Lanes that add up by shuffles, step by step: whose numbers each lane holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from forgekit.arguments import checked
+from forgekit.errors import usage_error
+from forgekit.viz.ideas.idea import Idea
+from forgekit.viz.palette import WRONG, thread_colour
+
+Counts = list[list[list[int]]]  # [step][lane][lane whose number it holds] -> how often
+
+
+@checked()
+def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]]) -> Idea:
+    """Show which lanes' numbers each lane holds after each shuffle and addition.
+
+    sources: for each way to sum, by its name, a list per step of the lanes that the lanes 0, 1, …
+    received from; a run of a kernel that shuffles its own lane number gives it.
+
+    Raises UsageError for a step that does not name as many existing lanes as there are.
+    """
+    lanes = len(next(iter(sources.values()))[0]) if sources else 0
+    for name, steps in sources.items():
+        for step in steps:
+            if len(step) != lanes or not all(0 <= lane < lanes for lane in step):
+                needed = f"{lanes} lanes from 0 to {lanes - 1}"
+                raise usage_error(f"sources[{name!r}]", str(list(step))[:60], needed,
+                                  "shuffle lane_idx() and store what arrives")  # fmt: skip
+    held = {name: counts(steps) for name, steps in sources.items()}
+    words = "\n".join(line for name in held for line in _words(name, held[name]))
+
+    def draw(figure: Figure) -> None:
+        panels = figure.subplots(1, len(held), squeeze=False)[0]
+        for axes, (name, of_steps) in zip(panels, held.items(), strict=True):
+            for step, of_lanes in enumerate(of_steps):
+                for lane, of_lane in enumerate(of_lanes):
+                    twice = max(of_lane) > 1
+                    colour = WRONG if twice else thread_colour(sum(map(bool, of_lane)) - 1)
+                    axes.plot(lane, -step, "X" if twice else "s", ms=4, color=colour, mew=0)
+            axes.set_yticks(range(1 - len(of_steps), 1), [*range(len(of_steps) - 1, -1, -1)])
+            axes.set(title=f"{name}: × has a number twice", xlabel="lane", ylabel="shuffles")
+
+    return Idea(
+        "warp", "Which lanes' numbers a lane holds",
+        "Colour and number of a cell: how many different lanes. A cross: some number is in it "
+        "more than once.",
+        {"sources": {name: [list(map(int, step)) for step in steps]
+                     for name, steps in sources.items()}, "lanes": lanes},
+        words, draw,
+    )  # fmt: skip
+
+
+def counts(steps: Sequence[Sequence[int]]) -> Counts:
+    """How often each lane's sum has each lane's number, before the first step and after each."""
+    lanes = len(steps[0])
+    held = [[[int(k == lane) for k in range(lanes)] for lane in range(lanes)]]
+    for step in steps:
+        last = held[-1]
+        held.append([[mine + got for mine, got in zip(last[lane], last[source], strict=True)]
+                     for lane, source in enumerate(step)])  # fmt: skip
+    return held
+
+
+def _words(name: str, held: Counts) -> list[str]:
+    """`butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none twice`"""
+    lines: list[Any] = []
+    for step, of_lanes in enumerate(held):
+        different = sorted({sum(map(bool, of_lane)) for of_lane in of_lanes})
+        twice = [lane for lane, of_lane in enumerate(of_lanes) if max(of_lane) > 1]
+        many = " to ".join(map(str, dict.fromkeys((different[0], different[-1]))))
+        doubled = f"{len(twice)} lanes hold some number twice or more" if twice else "none twice"
+        lines.append(f"{name}, after {step} shuffles: numbers of {many} lanes per lane; {doubled}")
+    return lines
