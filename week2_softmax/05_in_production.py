@@ -986,6 +986,8 @@ fk.predictions()
 # | fused, mask read | 1 | 3 |
 # | fused, mask computed | 1 | about 1.5 |
 #
+# **The bad number:** 1.5. The best kernel still reads the scores and stores every probability.
+#
 # **In practice** chains are longer (a bias, a cap, dropout), and libraries generate the kernel:
 # PyTorch's FlexAttention takes one Python function for the score and one for the mask, and skips
 # tiles that the mask empties. The generated kernel has the order that you know: elementwise

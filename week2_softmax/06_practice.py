@@ -90,10 +90,10 @@ levels = [[(value, 1.0) for value in row] + [(-math.inf, 0.0)]]
 for k in (1, 2):
     levels.append([merged_pair(levels[-1][lane], levels[-1][lane ^ k]) for lane in range(4)])
 m, s = levels[-1][0]
-panels = {"x": [[(f"{value:.2f}", 8 * n) for n, value in enumerate(row)]]}
+panels = {"x": [[(f"{value:.2f}", n) for n, value in enumerate(row)]]}
 for name, level in zip(("lanes 0 to 3: m, s", "one step", "two steps"), levels, strict=True):
-    panels[name] = [[(f"{m:.2f}, {s:.2f}", 8 * lane) for lane, (m, s) in enumerate(level)]]
-panels["exp(x - m) / s"] = [[(f"{math.exp(v - m) / s:.3f}", 8 * n) for n, v in enumerate(row)]]
+    panels[name] = [[(f"{m:.2f}, {s:.2f}", lane) for lane, (m, s) in enumerate(level)]]
+panels["exp(x - m) / s"] = [[(f"{math.exp(v - m) / s:.3f}", n) for n, v in enumerate(row)]]
 picture("reduce a row, go over it again", panels)
 
 # %% [markdown]
@@ -159,7 +159,7 @@ taken.against(math.ceil(32_000 / 128))
 # ## Softmax and what follows it
 #
 # A model ends with logits, one number for each possible next word. Training turns them into a loss
-# and its gradient. A model that writes turns them into a choice.
+# and its gradient. Generation turns them into a choice.
 
 # %% [markdown] exercise="week2/log_softmax" part="task"
 # ### Exercise 1: take the logarithm of a softmax
@@ -644,8 +644,8 @@ fk.exercise("week2/top_k").grade(top_k)
 # ## Normalise and turn
 #
 # Between the layers of a model the rows are short, a few thousand elements, and many. Only the
-# bytes count: one read, one write. The merge is a sum. New are the care for digits and the other
-# operands that the row meets.
+# bytes count: one read, one write. The merge is a sum. Numerical care is new, and so are the other
+# operands of a row.
 
 # %% [markdown] exercise="week2/rms_norm" part="task"
 # ### Exercise 6: divide rows by their root mean square
@@ -1129,7 +1129,7 @@ attention_picture()
 # A warp handles one key in four steps:
 #
 # 1. Lane j loads components j and j + 32 of $K_i$: neighbours in memory are neighbours in the warp.
-# 2. It multiplies them by its components of q, and the warp adds up. *Every* lane needs the score,
+# 2. It multiplies them by its components of q, and the warp adds the products. *Every* lane needs the score,
 #    because every lane has a part of o.
 # 3. The lane computes the new maximum and two factors, one for the old sums and one for the new
 #    term.

@@ -14,14 +14,14 @@
 # **You will build** one kernel of each week a second time, in the words of NVIDIA's *primitives*.
 # **You will learn** what each line of one vocabulary means in the other, what the compiler makes of
 # both, and when to use which.
-# **You need** the three weeks up to `02_the_row_in_registers`. About 20 minutes, and 30 more for
-# the exercises.
+# **You need** weeks 0 and 1, and week 2 up to `02_the_row_in_registers`. About 20 minutes, and 30
+# more for the exercises.
 #
-# **The bad number: 72.** So many of NVIDIA's 207 example scripts for CuTe DSL (CUTLASS at
-# `7107b05`) use `cutlass.Array`, `cutlass.Vector` or `cutlass.experimental.primitives`, and this
-# course has used none of them. CUTLASS 4.7 introduced them "as experimental"; its changelog calls
-# them "a transitional API until a CUDA Python-like solution is available". Everything below ran
-# with CuTe DSL 4.8.1, and a later version may rename it.
+# **The bad number: 72.** Of NVIDIA's 207 example scripts for CuTe DSL (CUTLASS at `7107b05`), 72
+# use `cutlass.Array`, `cutlass.Vector` or `cutlass.experimental.primitives`. This course has used
+# none of these. CUTLASS 4.7 introduced them "as experimental"; its changelog calls them "a
+# transitional API until a CUDA Python-like solution is available". Everything below ran with CuTe
+# DSL 4.8.1, and a later version may rename it.
 
 # %%
 import operator
@@ -60,7 +60,7 @@ from forgekit.lessons.pictures import picture
 #
 # ## 2. Week 0: a transpose through shared memory
 #
-# In CuTe, with the padding as a layout:
+# The CuTe kernel writes the padding as a layout:
 
 
 # %%
@@ -87,7 +87,7 @@ def transpose_tensors(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# With arrays. The padding is part of the shape, and the last column is never used:
+# The kernel of arrays writes the padding into the shape; no thread uses the last column:
 
 
 # %%
@@ -150,7 +150,7 @@ differ.against(max((PTX["transpose"][0] - PTX["transpose"][1]).values()))
 #
 # ## 3. Week 1: a row sum by vectors and shuffles
 #
-# A warp per row, 16 bytes per lane. In CuTe the layout `((4),(N/4))` numbers the vectors:
+# One warp reads a row, 16 bytes per lane. In CuTe the layout `((4),(N/4))` numbers the vectors:
 
 
 # %%
@@ -224,14 +224,13 @@ fk.compile(rows, x, of_array, of_tensor)(x, of_array, of_tensor)
 fk.check(of_tensor, x)
 shown = {"x": x, "x.load((row, 0), 4)": of_array, "gX[None, 0].load()": of_tensor}
 panels = {
-    name: [[(f"{v:.0f}", 2 * int(v)) for v in row] for row in t.tolist()]
-    for name, t in shown.items()
+    name: [[(f"{v:.0f}", int(v)) for v in row] for row in t.tolist()] for name, t in shown.items()
 }
 picture("rows of a transposed matrix, one per thread", panels)
 
 # %% [markdown]
-# > The array loads elements 0 to 3, 1 to 4, …; CuTe's tile follows its layout. No tool can see the
-# > mistake in the array, because every address is inside the tensor. `fk.check` sees the values.
+# > The array loads elements 0 to 3, 1 to 4, …; CuTe's tile follows its layout. The sanitizer cannot
+# > see the mistake, because every address is inside the tensor. `fk.check` sees the wrong values.
 #
 # CuTe DSL 4.8.1 has a second trap. In the slice `x[start:count]`, the second number is a *count*,
 # and `x[row, i:4]` begins at element `row + i` instead of `N * row + i`. Write `x.load((row, i),
@@ -329,7 +328,8 @@ fk.exercise("week2/row_distances").grade(row_distances)
 # %% [markdown]
 # ## 4. Week 2: softmax with the row in registers
 #
-# The last pair: one warp per row, `loads` vectors per lane, missing vectors as −∞.
+# In the last pair one warp reads a row. Each lane holds `loads` vectors, and missing vectors are
+# −∞.
 
 
 # %%

@@ -16,7 +16,7 @@ PICTURE = picture(
         "each warp's part": [["m0 s0 o0", "m1 s1 o1", "m2 s2 o2", "m3 s3 o3"]],
         "the result": [["o"]],
     },
-    lambda text: int(text[1]) % WARPS * 8 if len(text) > 1 else None,
+    lambda text: int(text[1]) % WARPS if len(text) > 1 else None,
 )
 
 

@@ -10,10 +10,10 @@ PICTURE = picture(
     "one head: a colour is a pair",
     {
         "here, half apart": [[f"x{i}" for i in range(8)]],
-        "the other convention, neighbours": [[(f"x{i}", i // 2 * 8) for i in range(8)]],
+        "the other convention, neighbours": [[(f"x{i}", i // 2) for i in range(8)]],
         "angles of the token": [["θ0", "θ1", "θ2", "θ3"]],
     },
-    lambda text: int(text[-1]) % 4 * 8,
+    lambda text: int(text[-1]) % 4,
 )
 
 
