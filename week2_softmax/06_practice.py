@@ -1129,8 +1129,8 @@ attention_picture()
 # A warp handles one key in four steps:
 #
 # 1. Lane j loads components j and j + 32 of $K_i$: neighbours in memory are neighbours in the warp.
-# 2. It multiplies them by its components of q, and the warp adds the products. *Every* lane needs the score,
-#    because every lane has a part of o.
+# 2. It multiplies them by its components of q, and the warp adds the products. *Every* lane needs
+#    the score, because every lane has a part of o.
 # 3. The lane computes the new maximum and two factors, one for the old sums and one for the new
 #    term.
 # 4. It applies both factors to s and o, for which it loads components j and j + 32 of $V_i$.
