@@ -27,7 +27,6 @@ def loads(run: fk.CompiledKernel) -> list[str]:
     return [line.split()[0] for line in run.ptx.splitlines() if "ld.global" in line]
 
 
-# -- w0b ---
 # -- compile, check, count -------------------------------------------------------------------------
 def cost(name: str, run: fk.CompiledKernel, x: torch.Tensor) -> fk.Profile:
     """Check that `run(x, y)` copies x to a y full of NaN, print what one call costs, and return its

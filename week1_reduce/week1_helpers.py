@@ -390,9 +390,6 @@ def little_picture(
         axes.legend(loc="lower right")
 
 
-# -- w1b ---
-
-
 # -- what repeats, and what is timed with memory of its own ---------------------------------------
 def results(run: Any, *args: torch.Tensor) -> set[float]:
     """Return the different values of y[0] that 20 adversarial schedules lead to; y is the last of

@@ -9,143 +9,114 @@
 # ---
 
 # %% [markdown]
-# # Choose a softmax, and put more into it
+# # Choose a softmax, and fuse more into it
 #
-# **You will build** the rule that picks a softmax for a row and a GPU, and two kernels with what
-# usually stands around a softmax inside of them: a scale, a causal mask, a bias.
-# **You will learn** what compilers make of one kernel for three generations of GPUs, how to read
-# the production kernel, where it stands beside its peers, and how many bytes fusion saves.
-# **You need** `00_softmax_without_tears` to `03_rows_that_do_not_fit`. About 35 minutes, and 90
+# **You will build** the rule that picks a softmax for a row and a GPU, and two kernels that also
+# compute what surrounds a softmax: a scale, a causal mask, a bias.
+# **You will learn** how the compiler translates one kernel for three generations of GPUs, how to
+# read the production kernel, how fast it is beside its peers, and how many bytes fusion saves.
+# **You need** `00_softmax_without_tears` to `03_rows_that_do_not_fit`. About 35 minutes, and 105
 # more for the exercises.
 #
-# The week has four softmaxes by now, and each is the right one somewhere: the row waits in
-# registers, in the shared memory of a block, in that of a cluster, or nowhere and is read again. A
-# caller brings any row, and any GPU. **The bad number: three kernels out of four are the wrong
-# one.**
+# You now have four softmaxes. They keep a row in registers, in the shared memory of one block, in
+# the shared memory of a cluster, or nowhere: then they read it again. A caller brings any row and
+# any GPU. **The bad number: 8.** The kernel that is fastest for 4,096 `bfloat16` per row takes
+# 0.615 ms for rows of 131,072 on an H200; the best kernel takes 0.075 ms
+# (`03_rows_that_do_not_fit`).
 
 # %%
-import collections
 import inspect
-import json
 import math
 import operator
-import re
-from pathlib import Path
 
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 import torch
 from cutlass import Float32
+from week2_helpers import (
+    LOG2_E,
+    draw_sm,
+    fusion_picture,
+    peer_rates,
+    peers_picture,
+    production_way,
+    ptx_counts,
+    rule_picture,
+    sector_bytes,
+)
 
 import forgekit as fk
 from forgekit.kernels.rows import RowTile
 from forgekit.kernels.softmax import Softmax
 from forgekit.ops import softmax
-from forgekit.ops.tile_choice import choose_rows
-
-LOG2_E = math.log2(math.e)
 
 # %% [markdown]
-# ## 1. What a row weighs
+# ## 1. How much room a row takes
 #
-# A row has two weights. In registers everything is `float32`, 4 bytes an element. In shared memory
-# it stays what it is, as `cp.async` copies bytes and converts nothing. A multiprocessor of an H200
-# has 64 K registers of 4 bytes; a block can have up to 227 KB of shared memory, and a cluster as
-# many times that as it has blocks, 8 anywhere.
+# In registers every element is `float32`: 4 bytes. In shared memory an element keeps its type,
+# because `cp.async` copies bytes and converts nothing. One multiprocessor (SM) of an H200 has 256
+# KB of registers. One block can have up to 227 KB of shared memory, and a cluster has that much per
+# block. All GPUs with clusters allow 8 blocks per cluster.
 #
-# **Predict:** a row of 32,768 `bfloat16`, kept in registers. How many percent of all registers of a
-# multiprocessor does it take?
+# **Predict:** a kernel keeps a row of 32,768 `bfloat16` in registers. What percentage of an SM's
+# registers does the row take?
 
 # %%
 of_registers = fk.predict("percent of the registers", None)
 
 # %% jupyter={"outputs_hidden": true}
-KB = 1024
-registers, of_block = 256 * KB, 227 * KB
-print("                 registers   shared memory of a block   of a cluster of 8")
-for n in (1024, 4096, 16_384, 32_768, 65_536, 262_144):
-    for name, size in (("bfloat16", 2), ("float32", 4)):
-        shares = (4 * n / registers, size * n / of_block, size * n / of_block / 8)
-        words = (f"{share:.1%}" if share <= 1 else "too long" for share in shares)
-        print(
-            f"{n:9,} {name:9}",
-            *(f"{word:>{w}}" for word, w in zip(words, (9, 15, 21), strict=True)),
-        )
-of_registers.against(100 * 4 * 32_768 / registers)
+of_registers.against(100 * 4 * 32_768 / (256 * 1024))
+alt = "How many rows of float32 fit in 256 KB: 16 of 4,096, 8, 4, 2, and 1 of 65,536 elements."
+with fk.figure("An SM holds 16 rows of 4,096, or one of 65,536", alt, height=1.9) as axes:
+    row = {n: 4 * n / 1024 for n in (4096, 8192, 16_384, 32_768, 65_536)}  # KB
+    rows = {f"{n:,}": (int(256 / kb), kb, kb) for n, kb in row.items()}
+    draw_sm(axes, rows, 256, "KB of registers of one SM")
 
 # %% [markdown]
-# Half of them, for one row. Then there is room for one more row at best, and while its bytes are on
-# their way, little else goes on. So a rule stays well below what would just fit: "too long" is the
-# wrong question, "who else is there?" is the right one.
+# The row takes half of the registers. At best the SM has room for one more row. While the bytes of
+# a row are on their way, the SM needs other rows to work on. A rule therefore stays well below the
+# length that just fits.
 #
-# This is what the rule in production says. It lies in one table, `forgekit/ops/tile_choice.py`,
-# with the reason beside each line, and measures rows in vectors of 16 bytes:
+# The rule in production is one table, `forgekit/ops/tile_choice.py`, with a reason beside each
+# line. `production_way(n, itemsize, clusters)` asks it where a row of n elements waits. The next
+# picture asks it for rows of 128 to a million elements:
 
 # %%
-WAYS = {"registers": "#009E73", "staged": "#56B4E9", "cluster": "#0072B2", "streaming": "#E69F00"}
-
-
-def production(n, itemsize, clusters):
-    """The way that forgekit takes for rows of n elements, whole vectors; and blocks a row."""
-    choice = choose_rows("softmax", 4096, n, itemsize, 16 // itemsize, False, clusters)
-    if choice.kernel in ("registers", "streaming"):
-        return choice.kernel, choice.cluster
-    return ("cluster" if choice.cluster > 1 else "staged"), choice.cluster
-
-
-figure, axes = plt.subplots(figsize=(8, 2.5))
-kinds = [
-    ("float32, sm_80", 4, 1),
-    ("float32, sm_90a", 4, 16),
-    ("bfloat16, sm_80", 2, 1),
-    ("bfloat16, sm_90a", 2, 16),
-]
-lengths = [2 ** (k / 4) for k in range(7 * 4, 20 * 4)]
-for place, (_, itemsize, clusters) in enumerate(kinds):
-    for n in lengths:
-        way, _ = production(int(n) // 8 * 8, itemsize, clusters)
-        axes.barh(place, n * (2**0.25 - 1), left=n, color=WAYS[way], height=0.7)
-axes.set_xscale("log", base=2)
-axes.set_xticks([2**k for k in range(7, 21, 2)], [f"{2**k:,}" for k in range(7, 21, 2)])
-axes.set_yticks(range(4), [name for name, _, _ in kinds])
-axes.set(xlabel="elements of a row", title="Where a row waits (forgekit's rule)")
-patches = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in WAYS.values()]
-axes.legend(patches, WAYS, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.3), frameon=False)
-plt.show()
+print(production_way(1024, 4, clusters=16), production_way(65_536, 4, clusters=16))
+rule_picture()
 
 # %% [markdown]
-# The choice is made from the bytes of a row and from what the GPU has. For `bfloat16` registers end
-# earlier than for `float32`: there the exponentials take twice the row's own bytes, and shared
-# memory does not. Where exactly one way ends and the next begins is measured, and looks like it: a
-# band comes back where a run on an H200 said so.
+# The rule looks at the bytes of a row and at the features of the GPU. For `bfloat16` registers end
+# earlier than for `float32`: in registers the exponentials take twice the row's own bytes, in
+# shared memory they do not. The borders come from runs on an H200. That is why `float32` returns to
+# registers above 4,096 elements.
 
 # %% [markdown] exercise="week2/choose_softmax" part="task"
 # ### Exercise 1: choose where a row waits
 #
-# Write `choose_softmax(n, dtype, arch)`, which returns `(way, blocks)` for rows of n elements on a
-# GPU such as `"sm_90a"`: the first of these that is possible.
+# Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
+# such as `"sm_90a"`: the first of these ways that is possible.
 #
-# 1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of the registers of
-#    a multiprocessor.
-# 2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, as `cp.async` wants them, and takes
+# 1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of an SM's
+#    registers.
+# 2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, which `cp.async` needs, and takes
 #    at most 96 KB in its own type.
-# 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: as before, for the part of a block, and the GPU
-#    has clusters, as all have from sm_90 on.
+# 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
+#    is whole vectors, and each block's part takes at most 96 KB.
 # 4. `"streaming"`, 1 block.
 #
 # 1 KB is 1,024 bytes.
 #
 # <details><summary>Hint 1</summary>
 #
-# A row has two sizes: in registers, where everything is float32, and in shared memory, where it
-# stays what it is. `dtype.itemsize` is the size of an element.
+# A row has two sizes: in registers every element is float32, in shared memory it keeps its type.
+# `dtype.itemsize` is the size of an element in bytes.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Whole vectors are asked of the bytes of a row, and by two of the four ways. What is left to a row
+# Two of the four ways need whole vectors, counted in bytes of the row. Which ways remain for a row
 # without them?
 #
 # </details>
@@ -186,20 +157,20 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 #     return "streaming", 1
 # ```
 #
-# A limit for each place where a row can wait, from the fastest to the slowest, and behind the last
-# a kernel that keeps nothing. What the limits should be is measured: why 64 KB and not 256? Because
-# whoever takes all registers is alone on his multiprocessor, and nobody loads while he computes.
-# forgekit's own rule (`forgekit/ops/tile_choice.py`) has other numbers for each element size, and
-# also chooses the threads; the order is the same.
+# There is one limit for each place where a row can wait, from the fastest place to the slowest. The
+# last kernel keeps nothing and has no limit. The limits are measured: 64 KB and not 256, because a
+# row that takes all registers leaves no room for a second row, and then no loads overlap its
+# arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
+# size and also chooses the threads; the order is the same.
 #
 # </details>
 
 # %% [markdown]
 # ## 2. One kernel, three generations
 #
-# The compiler runs without a GPU, and for any GPU: `arch` says for which. Here is a softmax as
-# short as can be, a warp a row in registers; N is compiled in, and a multiple of 128. It has three
-# parts, and which of them it has is a compile-time constant, which section 5 will need.
+# The compiler needs no GPU, and `arch` names its target. Here is a short softmax: one warp per row,
+# the row in registers, N known at compile time and a multiple of 128. The compile-time tuple
+# `parts` says which of three operators the kernel applies; section 5 uses the other two.
 
 
 # %%
@@ -234,123 +205,111 @@ def chain_kernel(
         gY[None, lane + 32 * k].store(rX[None, k].load())
 
 
-def chain(*parts):
+# %%
+def chain(parts, x, mask, y, arch="sm_90a"):
+    """The kernel with these parts, compiled for matrices such as x, mask and y."""
+
     @cute.jit
     def host(mX: cute.Tensor, mMask: cute.Tensor, scale: Float32, mY: cute.Tensor):
         kernel = chain_kernel(mX, mMask, scale, mY, parts)
         kernel.launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 
-    return host
-
-
-def compiled(host, x, mask, scale, y, arch="sm_90a"):
-    specs = (fk.spec(t, static=[1], align=16) for t in (x, mask, y))
-    sx, smask, sy = specs
-    return fk.compile(host, sx, smask, scale, sy, device="virtual", arch=arch)
+    sx, smask, sy = (fk.spec(t, static=[1], align=16) for t in (x, mask, y))
+    return fk.compile(host, sx, smask, 1.0, sy, device="virtual", arch=arch)
 
 
 x, mask, y = (make(3, 256, device="virtual") for make in (fk.randn, fk.zeros, fk.empty))
 ARCHS = ("sm_80", "sm_90a", "sm_100a")
-runs = {arch: compiled(chain("softmax"), x, mask, 1.0, y, arch) for arch in ARCHS}
+runs = {arch: chain(("softmax",), x, mask, y, arch) for arch in ARCHS}
 for run in runs.values():
     run(x, mask, 1.0, y)
     fk.check(y, x.double().softmax(1))
 
 # %% [markdown]
-# A lane has 8 elements. **Predict:** how many instructions that subtract the maximum from them does
-# the compiler write for sm_80? And how many for sm_100a?
+# A lane has 8 elements. **Predict:** how many instructions does the compiler write to subtract the
+# maximum from them for sm_80, and how many for sm_100a?
 
 # %%
 for_sm_80 = fk.predict("subtractions of a lane, sm_80", None)
 for_sm_100 = fk.predict("subtractions of a lane, sm_100a", None)
 
+# %% [markdown]
+# `ptx_counts(run)` counts how often each instruction appears in the PTX:
+
 # %% jupyter={"outputs_hidden": true}
-INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z]\w*(?:\.[\w:]+)*)\s", re.MULTILINE)
-
-
-def counted(run):
-    """Instruction -> how often it stands in the PTX."""
-    return collections.Counter(INSTRUCTION.findall(run.ptx))
-
-
-counts = {arch: counted(run) for arch, run in runs.items()}
+counts = {arch: ptx_counts(run) for arch, run in runs.items()}
 for arch, prediction in (("sm_80", for_sm_80), ("sm_100a", for_sm_100)):
     prediction.against(sum(n for name, n in counts[arch].items() if name.startswith("sub.f32")))
-names = sorted(set().union(*counts.values()))
 print(f"{'':28}", *(f"{arch:>8}" for arch in ARCHS))
-for name in names:
+for name in sorted(set().union(*counts.values())):
     found = [counts[arch][name] for arch in ARCHS]
     if max(found) > 2:
         print(f"{name:28}", *(f"{n or '–':>8}" for n in found))
 print(f"{'all':28}", *(f"{sum(counts[arch].values()):8}" for arch in ARCHS))
-print(f"{'bytes of machine code':28}", *(f"{runs[arch].code_bytes:8,}" for arch in ARCHS))
 plain = [[line for line in runs[arch].ptx.splitlines() if line.startswith("\t")] for arch in ARCHS]
 print("\nsm_80 and sm_90a have the same instructions:", plain[0] == plain[1])
 for arch in ARCHS[1:]:
-    print(
-        f"{arch}:", next(line.strip() for line in runs[arch].ptx.splitlines() if "max.NaN" in line)
-    )
+    print(f"{arch}:", next(line for line in runs[arch].ptx.splitlines() if "max.NaN" in line))
 
 # %% [markdown]
-# The same Python. For sm_80 and sm_90a it is the same PTX, instruction by instruction. For sm_100a
-# the compiler takes some that these have not: `sub.f32x2` and `mul.f32x2` compute with two numbers
-# in a pair of registers, and `max` takes three. `ex2` stays what it was, one for each element: it
-# is the part of a softmax that does not get cheaper.
+# The Python is the same for all three. The compiler writes the same PTX for sm_80 and sm_90a. For
+# sm_100a it uses instructions that older GPUs lack: `sub.f32x2` and `mul.f32x2` compute with two
+# numbers in a pair of registers, and `max` takes three. `ex2` is still one instruction per element:
+# exponentials do not get cheaper.
 #
-# What Hopper added has to be *asked for*, and so it is in other kernels. Three rows on three
-# generations, by the kernel that `forgekit.ops.softmax` picks for each:
+# A kernel has to *request* the features that Hopper added. `forgekit.ops.softmax` picks these
+# kernels for three row lengths:
 
 
 # %%
 def of_production(n, arch):
-    """The kernel that forgekit.ops.softmax compiles for rows of n float32, and its profile."""
+    """The kernel that forgekit.ops.softmax compiles for rows of n float32; how often it reads x."""
     x = fk.randn(4, n, device="virtual")
     with fk.use_target("virtual", arch=arch):
         fk.cache_clear()
         y = softmax(x)
         (run,) = fk.cache_info()
-        return run, fk.profile(run, x, y), x
+        return run, 32 * fk.profile(run, x, y)["global_load_sectors"] / x.nbytes
 
 
 FEATURES = ("cp.async.cg", "st.async", "mapa", "expect_tx", "f32x2")
 print(f"{'row, float32':>12} {'for':8} {'way':>10} {'× read':>7}", *(f"{f:>12}" for f in FEATURES))
 for n in (1024, 20_480, 65_536):
     for arch in ARCHS:
-        run, profile, x = of_production(n, arch)
-        way, blocks = production(n, 4, 1 if arch == "sm_80" else 16)
-        read = 32 * profile["global_load_sectors"] / x.nbytes
-        there = [sum(c for name, c in counted(run).items() if f in name) for f in FEATURES]
+        run, read = of_production(n, arch)
+        way, blocks = production_way(n, 4, 1 if arch == "sm_80" else 16)
+        there = [sum(c for name, c in ptx_counts(run).items() if f in name) for f in FEATURES]
         print(f"{n:12,} {arch:8} {way:>10} {read:7.2f}", *(f"{c or '–':>12}" for c in there))
 
 # %% [markdown]
-# `st.async` writes into another block's shared memory, at an address that `mapa` computes, and
-# tells an mbarrier there; `expect_tx` is how that barrier was told of the bytes. A cluster asked of
-# sm_80 does not compile; `softmax` therefore streams there, and says so to whoever insists on one.
+# `mapa` computes an address in another block's shared memory. `st.async` writes there and reports
+# the bytes to an mbarrier of that block. `expect_tx` tells the mbarrier how many bytes to expect.
+# sm_80 has no clusters, so `softmax` streams there; `variant="cluster"` raises an error.
 
 # %% [markdown] exercise="week2/which_arch" part="task"
 # ### Exercise 2: say what needs which GPU
 #
-# Eight things that a softmax may do. For which of the three architectures, `"sm_80"`, `"sm_90a"`,
-# `"sm_100a"`, does the compiler do each of them first, in the order of time? The tables above have
-# it all.
+# Here are eight things that a softmax may do. Which is the oldest of the three architectures,
+# `"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does each of them? The tables above
+# contain every answer.
 #
 # <details><summary>Hint 1</summary>
 #
-# For each, find the instruction that does it, then the first column in which it stands.
+# For each thing, find its instruction, then the first column that contains it.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `mbarrier.arrive.expect_tx` tells a barrier of bytes, `st.async` and `mapa` are about another
-# block's shared memory, `x2` is about two numbers at once.
+# `mbarrier.arrive.expect_tx` announces bytes to a barrier, `st.async` and `mapa` access another
+# block's shared memory, and `x2` means two numbers per instruction.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# For the row that is read once, the last table has the bytes; for the maximum of 8 registers, count
-# `max.NaN.f32` in the table of the short kernel, where a lane has 8.
+# For the row that is read once, use the column `× read` of the last table. For the maximum of 8
+# registers, count `max.NaN.f32` of the short kernel, in which a lane has 8.
 #
 # </details>
 
@@ -386,46 +345,46 @@ fk.exercise("week2/which_arch").grade(oldest)
 # }
 # ```
 #
-# Three kinds of difference. sm_90 added *ways* that a kernel has to ask for: clusters, barriers
-# that count bytes. A kernel that asks for none of them compiles to the same PTX for sm_80 and
-# sm_90a. sm_100 added *instructions* that the compiler takes by itself, in the same source: two
-# float32 operations at once, the maximum of three. And which way is taken is a decision of the
-# host, made before anything is compiled.
+# The differences are of three kinds. sm_90 added *ways* that a kernel has to request: clusters,
+# barriers that count bytes. A kernel that requests none of them compiles to the same PTX for sm_80
+# and sm_90a. sm_100 added *instructions* that the compiler uses for the same source: two float32
+# operations per instruction, the maximum of three. The host chooses the way before it compiles
+# anything.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. The production kernel, read aloud
+# A good place for a break.
 #
-# This is the kernel that `forgekit.ops.softmax` runs for rows in registers, as it stands in the
-# library. Read it once and look for what you know; then go on.
+# ## 3. Read the production kernel
+#
+# `forgekit.ops.softmax` runs this kernel for rows in registers. Read it once and look for lines
+# that you know.
 
 # %%
 source = inspect.getsource(Softmax)
 print(source[source.index("    @cute.kernel") :])
 
 # %% [markdown]
-# | lines | what it is | where you wrote it |
+# | lines | purpose | where you wrote it |
 # |---|---|---|
 # | `tile.reduction_buffer(2)` | shared memory for (m, s) of a row's warps | `01_online` |
-# | `row_and_lane`, `valid` | whose row; threads beyond the last store nothing | week 1, `05` |
-# | `whole_vectors` | a row that begins anywhere: its first whole vector | week 1, `05` |
-# | `tiled_copy`, `partition_S` | the TV layout: which vectors are this thread's | `02`, `vectors` |
-# | `tXcX`, `tXpX` | coordinates of these vectors, and which of them exist | `02`, `vectors` |
-# | `fill_tail(…, -inf)` | what is not loaded changes neither maximum nor sum | `02` |
+# | `row_and_lane`, `valid` | which row; threads past the last row store nothing | week 1, `05` |
+# | `whole_vectors`, `load_unaligned` | a row that begins at any element | week 1, `05` |
+# | `tiled_copy`, `partition_S` | the TV layout: which vectors this thread has | `02` |
+# | `tXcX`, `tXpX` | their coordinates, and which of them exist | `02` |
+# | `fill_tail(…, -inf)` | missing elements change neither maximum nor sum | `02` |
 # | `cute.copy(…, pred=tXpX)` | the only read | `02` |
-# | `load_unaligned` | the elements outside whole vectors, one a thread | week 1, `05` |
-# | `warp_reduce(m, fmax)` | a *warp's* maximum; then exponentials relative to it | `02` |
+# | `warp_reduce(m, fmax)` | the *warp's* maximum; exponentials relative to it | `02` |
 # | `reduce_warps` | (m, s) of all warps, merged: one exchange, one barrier | `01`, `02` |
 # | `exp(m - m_row)` | from the warp's maximum to the row's, in one factor | `single_pass` |
 #
-# Three things are worth a second look. Exponentials are computed *before* the exchange, relative to
-# what the warp knows, so nobody waits for a maximum; the correction costs one exponential a thread,
-# and joins the division. `finite_max` turns −∞ into 0 where a warp has no element yet: −∞ − −∞
-# again. And all that depends on the shape is in `tile`, fixed at compile time: its `if`s leave no
-# instruction.
+# Look twice at three things. Each warp computes its exponentials *before* the exchange, so no
+# thread waits for a maximum; the correction costs one exponential per thread. `finite_max` replaces
+# −∞ by 0 where a warp has no element, because −∞ − (−∞) is NaN. The shape is fixed in `tile` at
+# compile time, so the `if`s leave no instructions.
 #
-# How the results of warps come together, in a block or in a cluster:
+# The warps of a block or a cluster exchange their results here:
 
 # %%
 source = inspect.getsource(RowTile)
@@ -433,166 +392,95 @@ start = source.index("    def exchange(")
 print(source[start : source.index("    @", start)])
 
 # %% [markdown]
-# The branch at its end is `03_rows_that_do_not_fit` in six lines: lane k of each warp sends the
-# warp's (m, s) to block k of the cluster, and an mbarrier in every block waits for the bytes of
-# all.
+# The last branch is `03_rows_that_do_not_fit` in six lines. Lane k of each warp sends the warp's
+# (m, s) to block k of the cluster. An mbarrier in each block waits for the bytes of all warps.
 #
 # ## 4. Beside torch, torch.compile and quack
 #
-# `forgekit bench` runs the operators beside their peers on a GPU, checks every result and writes a
-# file. This one was recorded on an H200 and lies in the repository beside the book's pages; where
-# you have the notebooks alone, the cell says so.
+# `forgekit bench` runs the operators beside their peers on a GPU and checks every result. The
+# repository contains a run on an H200, which `peer_rates` reads. A copy of 1 GB is 100 %:
 
 # %%
-measured = Path("../book/measured/softmax_h200.json")
-CONTENDERS = ("torch", "torch.compile", "quack", "forgekit")
-rates = {}
-if measured.exists():
-    told = json.loads(measured.read_text())
-    for row in told["rows"]:
-        if row["op"] == "softmax" and row["dim"] == -1 and row["status"] == "ok":
-            place = (*row["shape"], row["dtype"])
-            rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
-    print(f"NVIDIA H200, {told['date']}, percent of what a copy of 1 GB reaches\n")
-    print(f"{'rows of':>17}  {'':9}", *(f"{name:>13}" for name in CONTENDERS))
-    for (m, n, dtype), r in sorted(rates.items(), key=lambda item: (item[0][2], item[0][1])):
-        print(
-            f"{m:>7} × {n:<7}  {dtype:9}",
-            *(f"{r[c]:13.0f}" if c in r else f"{'–':>13}" for c in CONTENDERS),
-        )
-else:
-    print("book/measured/softmax_h200.json is not here; it is in the repository.")
-
-# %%
-MARKS = dict(zip(CONTENDERS, "o^sD", strict=True))
-figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
-for axes, dtype in zip(panels, ("bfloat16", "float32"), strict=True):
-    large = {p: r for p, r in rates.items() if p[2] == dtype and p[0] * p[1] >= 2**23}
-    for name in CONTENDERS:
-        lengths = [p[1] for p, r in large.items() if name in r]
-        heights = [r[name] for r in large.values() if name in r]
-        axes.plot(lengths, heights, MARKS[name], alpha=0.8, label=name)
-    axes.set_xscale("log", base=2)
-    axes.set(title=dtype, xlabel="elements of a row (8 million or more in all)", ylim=(0, 110))
-    axes.set_xticks([2**k for k in range(10, 19, 2)], [f"{2**k:,}" for k in range(10, 19, 2)])
-    axes.grid(alpha=0.3)
-panels[0].set_ylabel("% of a copy's GB/s")
-figure.tight_layout(rect=(0, 0, 1, 0.9))
-if rates:
-    figure.legend(
-        *panels[0].get_legend_handles_labels(), ncols=4, loc="upper center", frameon=False
-    )
-plt.show()
+rates = peer_rates()
+peers_picture(rates)
 
 # %% [markdown]
-# 100 is a softmax that costs what a copy of x costs: one read, one write, and nothing else shows.
-# Where the calls are small, nobody is near 100: a launch and the latency of the first byte weigh
-# more than the bytes. And where are we behind? Whoever prints a table like this should print that,
-# too:
+# At 100 % a softmax costs no more than a copy of x: one read and one write. The next cell lists the
+# shapes where forgekit loses:
 
 # %%
+CONTENDERS = ("torch", "torch.compile", "quack")
 behind = [
     (r[peer] / r["forgekit"] - 1, peer, place)
     for place, r in rates.items()
-    for peer in CONTENDERS[:3]
+    for peer in CONTENDERS
     if peer in r and "forgekit" in r and r[peer] > 1.01 * r["forgekit"]
 ]
 for more, peer, (m, n, dtype) in sorted(behind, reverse=True):
     print(f"{m:,} × {n:,} {dtype}: {peer} is {more:.0%} faster")
 compared = sum(len(r) - 1 for r in rates.values())
 print(f"{len(behind)} of {compared} comparisons are lost by more than 1 %")
-host = Path("../book/measured/host_h200.json")
-if host.exists():
-    spent = json.loads(host.read_text())["host_us"]["softmax"]
-    print("on the CPU, before the GPU has anything to do, a call takes")
-    print(", ".join(f"{name} {us} µs" for name, us in spent.items()))
 
 # %% [markdown]
-# The last line belongs to a table of speed, too. A call that takes 6 µs on the GPU is limited by
-# the Python before it, whatever the kernel does. CUDA graphs take that away, and fusion takes away
-# whole calls.
+# Both losses are at one small shape. There the launch and the latency of the first byte cost more
+# than the bytes. The call itself costs 7 to 9 µs on the CPU (`book/measured/host_h200.json`). CUDA
+# graphs remove that cost, and fusion removes whole calls.
 #
-# A shape at which one is behind, or hardly ahead, is a place to look: all configurations that come
-# into question, in turn, in one run. A later run did that for 2,048 × 1,024 `bfloat16`, where the
-# table above has quack close behind, with quack's kernel and the rule's old choice among them. Its
-# calls are in CUDA graphs, without what a launch costs the CPU, so differences between kernels show
-# that the table above hides:
-
-# %%
-tried = Path("../book/measured/softmax_rows_h200.json")
-if tried.exists():
-    rows = json.loads(tried.read_text())["rows"]
-    rows = [r for r in rows if (*r["shape"], r["dtype"]) == (2048, 1024, "bfloat16")]
-    for r in sorted((r for r in rows if r["op"] == "softmax"), key=lambda r: r["us"]):
-        numbers = (f"{r[k]:3} {k}" for k in ("threads", "rows", "loads", "registers") if k in r)
-        print(f"{r['us']:5.2f} µs  {r['kernel']:18}", *numbers)
-else:
-    print("book/measured/softmax_rows_h200.json is not here; it is in the repository.")
-
-# %% [markdown]
-# `rows` are those of a block, `loads` the vectors of a thread. A row is 128 vectors, and the old
-# choice gave 8 each to 16 threads. One each to 128 threads takes a seventh less time, with 24
-# registers in place of 80. A rule is a table of such runs.
+# ## 5. Fusion saves bytes
 #
-# ## 5. What fusion saves
+# In attention a model scales the scores, masks them and normalises them. As three operators that is
+# the kernel of section 2 three times, with one part each. **Fusion** makes it one kernel with three
+# parts.
 #
-# A softmax hardly ever comes alone. In attention the scores are scaled, then masked, then
-# normalised, and as three operators that is this kernel three times, with one part each. **Fusion**
-# makes one kernel of them, with three parts.
-#
-# **Predict** for a matrix of 256 × 512 `float32`, half a megabyte, and a mask of the same size and
-# type: how many times the bytes of the matrix do the three move, read and written together? And the
-# fused one?
+# **Predict** for 256 × 512 `float32` and a mask of the same size and type: how many times the bytes
+# of x do the three kernels read and write together? How many does the fused kernel?
 
 # %%
 three_move = fk.predict("× the bytes of x, three operators", None)
 one_moves = fk.predict("× the bytes of x, fused", None)
 
+# %% [markdown]
+# `sector_bytes(run, *args)` profiles a kernel and returns the bytes of all its sectors, loaded and
+# stored:
+
 # %% jupyter={"outputs_hidden": true}
-x, y = fk.randn(256, 512, device="virtual"), fk.empty(256, 512, device="virtual")
-causal = torch.full((256, 512), -math.inf).triu(257)  # row m keeps columns up to m + 256
-mask = fk.zeros(256, 512, device="virtual").copy_(causal)
-
-
-def moved(run, *args):
-    """Run it; bytes of all sectors loaded and stored, in those of x."""
-    run(*args)
-    profile = fk.profile(run, *args)
-    sectors = profile["global_load_sectors"] + profile["global_store_sectors"]
-    return 32 * sectors / x.nbytes
-
-
+x, mask, y = (make(256, 512, device="virtual") for make in (fk.randn, fk.zeros, fk.empty))
+mask.copy_(torch.full((256, 512), -math.inf).triu(257))  # row m keeps columns up to m + 256
 operators = {}
 last = x
 for part in ("scale", "mask", "softmax"):
     out = fk.empty(256, 512, device="virtual")
-    operators[part] = moved(compiled(chain(part), last, mask, 0.125, out), last, mask, 0.125, out)
+    run = chain((part,), last, mask, out)
+    run(last, mask, 0.125, out)
+    operators[part] = sector_bytes(run, last, mask, 0.125, out) / x.nbytes
     last = out
-fused = moved(compiled(chain("scale", "mask", "softmax"), x, mask, 0.125, y), x, mask, 0.125, y)
-fk.check(y, (x.double() * 0.125 + causal).softmax(1))
+whole = chain(("scale", "mask", "softmax"), x, mask, y)
+whole(x, mask, 0.125, y)
+fused = sector_bytes(whole, x, mask, 0.125, y) / x.nbytes
+fk.check(y, (x.double() * 0.125 + mask).softmax(1))
 fk.check(last, y)
 three_move.against(sum(operators.values()))
 one_moves.against(fused)
 print({part: round(times, 2) for part, times in operators.items()}, "fused:", round(fused, 2))
 
 # %% [markdown]
-# Of seven times x three are left, and a launch of three. Nothing was computed differently: scale
-# and mask are two instructions an element, on numbers that are in registers anyway. As memory is
-# all that these kernels wait for, bytes are what fusion saves; `torch.compile` finds this by
-# itself.
+# The fused kernel moves three times x, not seven, in one launch. It computes the same numbers:
+# scale and mask are two instructions per element, on registers. These kernels wait for memory, so
+# fewer bytes take less time. `torch.compile` fuses such chains by itself.
 #
-# How much time is that on an H200? It can be predicted from the counts of a sample of blocks. Here
-# is the scale alone, one of the three operators, on 16,384 rows of 512:
+# forgekit predicts the time on an H200 from the counts of a few blocks. Here is the scale alone,
+# for 16,384 rows of 512:
 
 # %%
 x, y, mask = (fk.empty(16_384, 512, device="virtual") for _ in range(3))
-fk.profile(compiled(chain("scale"), x, mask, 0.125, y), x, mask, 0.125, y, blocks=16).time("H200")
+fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H200")
 
 # %% [markdown] exercise="week2/one_launch_or_bytes" part="task"
 # ### Exercise 3: choose between fewer launches and fewer bytes
 #
-# `softmax(scale · x + bias)` over rows of 512 float32, as three launches, each of which reads a
-# matrix and writes one, or fused. Times are predicted for an H200.
+# `softmax(scale · x + bias)` over 512-element float32 rows runs as three launches, each of which
+# reads one matrix and writes one (A, B), or as one fused launch (C). The times are predicted for an
+# H200.
 #
 # | | launches | rows | moved | exponentials | predicted |
 # |---|---|---|---|---|---|
@@ -600,15 +488,15 @@ fk.profile(compiled(chain("scale"), x, mask, 0.125, y), x, mask, 0.125, y, block
 # | B | 3 | 64 | 0.8 MB | 32,768 | 7.8 µs |
 # | C | 1 | 16,384 | 67 MB | 8,388,608 | 19 µs |
 #
-# Memory moves 5.1 MB in a microsecond. The first launch costs 3.7 µs and each one after it 1 µs.
-# All multiprocessors together compute 4 million exponentials in a microsecond. What bounds each
-# call: `"device memory"`, `"the launch itself"` or `"special functions"`? And which change shortens
-# it most: `"one launch"`, or all matrices in `"bfloat16"`?
+# Memory moves 5.1 MB per microsecond. The first launch costs 3.7 µs and each later one 1 µs. All
+# SMs together compute 4 million exponentials per microsecond. Which of `"device memory"`, `"the
+# launch itself"` and `"special functions"` bounds each call? Which change shortens it most: `"one
+# launch"`, or all matrices in `"bfloat16"`?
 #
 # <details><summary>Hint 1</summary>
 #
-# Compute three quotients for each call: bytes by rate, exponentials by rate, and what its launches
-# cost.
+# Compute three quotients for each call: bytes by rate, exponentials by rate, and the cost of its
+# launches.
 #
 # </details>
 #
@@ -620,8 +508,8 @@ fk.profile(compiled(chain("scale"), x, mask, 0.125, y), x, mask, 0.125, y, block
 #
 # <details><summary>Hint 3</summary>
 #
-# For the change: by what factor does it shorten the longest bound? Three launches move six times
-# the bytes of x, one moves two.
+# By what factor does each change shorten the longest bound? Three launches move six times the bytes
+# of x, one launch moves two.
 #
 # </details>
 
@@ -653,40 +541,40 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # }
 # ```
 #
-# **A**: 201 / 5.1 = 40 µs of memory. One launch moves a third of that, `bfloat16` half. **B** takes
-# as long as its launches: 5.7 µs, and the waiting of three small kernels; fewer bytes change
-# nothing. **C** has 13 µs of memory left, and no second launch to save: there bytes are all that is
-# left to save. Fusing is the better change in both A and B, and for two different reasons.
+# **A** needs 201 / 5.1 = 40 µs of memory. One launch moves a third of its bytes, `bfloat16` half of
+# them. **B** takes as long as its launches: 5.7 µs, and the latency of three small kernels; fewer
+# bytes change nothing. **C** needs 13 µs of memory and has only one launch, so fewer bytes are the
+# only saving. Fusion is the better change for both A and B, for two different reasons.
 #
 # </details>
 
 # %% [markdown] exercise="week2/fuse_three" part="task"
 # ### Exercise 4: halve the time of three launches
 #
-# `y[m, :] = softmax(scale · x[m, :] + bias)`, for rows of 512 float32, with the same bias for all
-# rows. Three launches compute it: scale and bias, exponentials, division; each of them reads a
-# matrix and writes one, 16 bytes a lane in whole sectors. Halve the predicted time on an H200 for
-# 16,384 rows. The **whole interval** has to lie below half of what the given launches take
-# together. Called as `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
+# `y[m, :] = softmax(scale · x[m, :] + bias)` for 512-element float32 rows; all rows have the same
+# bias. Three launches compute it: scale and bias, exponentials, division. Each reads one matrix and
+# writes one, 16 bytes per lane in whole sectors. Halve the predicted time on an H200 for 16,384
+# rows: the **whole interval** has to be below half of the time of the given launches. Signature:
+# `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
 #
 # `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 #
 # <details><summary>Hint 1</summary>
 #
-# How many times the bytes of x do the three launches move, and what is the least?
+# How many times the bytes of x do the three launches move, and what is the minimum?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Where could a row wait between two of the steps, if not in y? A lane has 16 elements.
+# Where could a row wait between two steps, if not in y? A lane has 16 elements.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line `write(rY, mY, row)` of the first two kernels the row leaves the registers, only to
-# come back. `rY` already holds what the next step wants.
+# In the first two kernels `write(rY, mY, row)` sends the row from registers to memory, and the next
+# kernel reads it back. `rY` already holds the input of the next step.
 #
 # </details>
 
@@ -795,22 +683,21 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 #     fused_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)
 # ```
 #
-# Three launches read and write a matrix each: six times the bytes of x. One launch reads x once and
-# writes y once, a third of that. To fuse only two of the three leaves four times the bytes, which
-# is two thirds of the time. The block size hardly matters for what is bound by memory; where a
-# block is one warp, the start of 16,384 blocks takes 10 µs for each launch, which is not what
-# bounds them. (These times are predicted for an H200, not measured.)
+# Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
+# reads x once and writes y once, a third of that. If you fuse only two of the three, four times the
+# bytes of x remain, two thirds of the time. The block size hardly matters for a kernel that is
+# bound by memory. With one warp per block, 16,384 blocks take 10 µs to start in each launch, which
+# is below the bound of memory. (These times are predicted for an H200, not measured.)
 #
 # </details>
 
 # %% [markdown]
-# Two of the three are still to be had. A **causal mask** says for row and column what is kept, and
-# a kernel knows both, so the mask need not be read. And what the mask removes need not be read
-# either.
+# A fused kernel can save still more. A **causal mask** follows from row and column, so the kernel
+# need not read it. Nor does it have to read the elements that the mask removes.
 #
 # > **Looks right and is wrong.** `02_the_row_in_registers` folds log₂ e into one multiplication.
-# > Why not the scale, too: the maximum of x first, then `exp2((x - m) * (scale * LOG2_E))`? One
-# > multiplication less for each element.
+# > Fold in the scale as well: take the maximum of x first, then `exp2((x - m) * (scale * LOG2_E))`.
+# > That saves one multiplication per element.
 
 
 # %%
@@ -837,48 +724,48 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
     print(f"scale {scale:6}: off by {off:.1e} at most, {int(y.isnan().sum())} of 128 are NaN")
 
 # %% [markdown]
-# > Right for every positive scale, and for small negative ones: any number may be subtracted
-# > (`00_softmax_without_tears`). But for a negative scale (a *softmin*, a learnt temperature) the
-# > largest x is the *smallest* scaled score. Subtracting it makes all exponents positive, and one
-# > day they overflow. The maximum has to be that of what is exponentiated.
+# > It is right for every positive scale and for small negative ones, because a softmax may subtract
+# > any number (`00_softmax_without_tears`). With a negative scale (a *softmin*, a learnt
+# > temperature) the largest x is the *smallest* scaled score. After the subtraction all exponents
+# > are positive, and for a large scale they overflow. Take the maximum of the scaled scores.
 #
-# The same mistake with a mask: the maximum of a whole row, and then the mask. Where the largest
-# score is one that is masked, what is kept becomes 0 / 0. The next exercise has both of them
-# waiting.
+# A mask invites the same mistake: the maximum of the whole row, then the mask. If a masked score is
+# far above the others, the kept elements become 0 / 0. The next exercise tests for both.
 
 # %% [markdown] exercise="week2/causal_softmax" part="task"
 # ### Exercise 5: fuse scale and causal mask into the row
 #
-# Row m of `x` are the scores of query m for all keys, and a query sees no later key than itself.
-# With M queries for the last M of N keys, N ≥ M, row m keeps the columns up to m + N − M:
+# Row m of `x` contains the scores of query m for all keys, and a query sees no key after itself.
+# The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m + N − M:
 #
 # `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
 #
-# One read and one write, no mask tensor, the row in registers. N is
-# at most 512. What is beyond the diagonal may be anything, NaN too, and is not to be loaded. The
-# scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloat16.
+# Read each kept element once, write y once, use no mask tensor, and keep the row in registers; N is
+# at most 512. Do not load elements beyond the diagonal: they may be anything, including NaN. The
+# scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softmax(x, scale:
+# Float32, y)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# The mask is a predicate on row and column. What does a register hold that is not loaded, so that
-# it changes neither the maximum nor the sum?
+# The mask is a predicate on row and column. Which value of a register that is not loaded changes
+# neither the maximum nor the sum?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane stands 32 k
-# columns to the right of its first. After the load, everything else is softmax in registers, and
-# the store has a predicate of its own.
+# Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is 32 k
+# columns to the right of its first. The rest is softmax in registers; the store needs its own
+# predicate.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The scale belongs into the line that loads, before the maximum: the largest of `scale * x` is not
-# `scale` times the largest of x where the scale is negative.
+# Apply the scale in the line that loads, before the maximum: for a negative scale, the largest
+# `scale * x` is not `scale` times the largest x.
 #
 # </details>
 
@@ -933,92 +820,71 @@ fk.exercise("week2/causal_softmax").grade(causal_softmax)
 #     causal_softmax_kernel(mX, scale, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Counted for 128 × 128 float32: of 2,048 sectors of `x` 1,088 are read, and each of `y` is written
-# once. Three operators after each other (scale, add a mask of 0 and −∞, softmax) read four matrices
-# and write three. A mask that is a formula of row and column costs a comparison. Flash attention
-# goes one step further: it skips whole tiles beyond the diagonal, and does not write the scores at
-# all.
+# For 128 × 128 float32 the kernel reads 1,088 of the 2,048 sectors of `x` and writes each sector of
+# `y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) read four matrices and
+# write three. A mask that is a formula of row and column costs one comparison per element. Flash
+# attention goes one step further: it skips whole tiles beyond the diagonal and never writes the
+# scores.
 #
 # </details>
 
 # %% [markdown]
-# What it saves, counted with the course's solution, for as many queries as keys:
+# Count what the course's solution saves for as many queries as keys:
 
 # %%
 n = 256
-x, y = fk.randn(n, n, device="virtual"), fk.empty(n, n, device="virtual")
-mask = fk.zeros(n, n, device="virtual").copy_(torch.full((n, n), -math.inf).triu(1))
-bars = {}
-last = x
-for part in ("scale", "mask", "softmax"):
-    out = fk.empty(n, n, device="virtual")
-    bars[f"{part} alone"] = moved(
-        compiled(chain(part), last, mask, 0.125, out), last, mask, 0.125, out
-    )
-    last = out
-whole = compiled(chain("scale", "mask", "softmax"), x, mask, 0.125, y)
-solution = fk.exercise("week2/causal_softmax").reference()
-causal_run = fk.compile(solution, x, 0.125, y, device="virtual")
+x, y, mask = (make(n, n, device="virtual") for make in (fk.randn, fk.empty, fk.zeros))
+mask.copy_(torch.full((n, n), -math.inf).triu(1))
+whole = chain(("scale", "mask", "softmax"), x, mask, y)
+causal_run = fk.compile(
+    fk.exercise("week2/causal_softmax").reference(), x, 0.125, y, device="virtual"
+)
+causal_run(x, 0.125, y)
 totals = {
-    "three operators": sum(bars.values()),
-    "fused, mask read": moved(whole, x, mask, 0.125, y),
-    "fused, mask computed": moved(causal_run, x, 0.125, y),
+    "three operators": sum(operators.values()),
+    "fused, mask read": sector_bytes(whole, x, mask, 0.125, y) / x.nbytes,
+    "fused, mask computed": sector_bytes(causal_run, x, 0.125, y) / x.nbytes,
 }
-fk.check(y, last)
-
-figure, axes = plt.subplots(figsize=(7.5, 1.9))
-left = 0.0
-for (name, times), colour in zip(bars.items(), ("#E69F00", "#D55E00", "#CC79A7"), strict=True):
-    axes.barh(2, times, left=left, color=colour, edgecolor="white")
-    axes.text(left + times / 2, 2, name, ha="center", va="center", fontsize=8)
-    left += times
-for place, name in ((1, "fused, mask read"), (0, "fused, mask computed")):
-    axes.barh(place, totals[name], color="#009E73")
-for place, times in zip((2, 1, 0), totals.values(), strict=True):
-    axes.text(times + 0.05, place, f"{times:.2f} × x", va="center", fontsize=9)
-axes.set_yticks((2, 1, 0), totals)
-axes.set(xlim=(0, 8), xlabel="bytes moved, in bytes of x")
-plt.show()
-print({name: round(times, 2) for name, times in totals.items()})
+fk.check(y, (x.double() * 0.125 + mask).softmax(1))
+fusion_picture(operators, totals)
 
 # %% [markdown]
-# A little more than half of x is read, as a sector that the diagonal cuts through comes as a whole.
-# What is left to save? The write. Whoever needs the probabilities only to multiply them with
-# something does not have to write them: that is flash attention, and `06_practice` ends at its
-# door.
+# The last kernel reads a little more than half of x, because a sector that the diagonal cuts comes
+# whole. It still writes all of y. Flash attention saves that write: it multiplies the probabilities
+# with the values and never stores them. `06_practice` ends there.
 #
-# The second exercise goes to the other end of the lengths: rows so short that a warp is too much
-# for them, and many of them. What stands in front of the softmax there is a bias.
+# The next exercise has the opposite shape: many rows so short that one warp per row is wasteful.
+# The operator before its softmax is a bias.
 
 # %% [markdown] exercise="week2/router_softmax" part="task"
 # ### Exercise 6: serve short rows, with a bias
 #
-# A *router* sends each token to a few of N experts, by the softmax of its N scores plus a bias for
-# each expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most
-# 64, and there are many: four of them share a warp, the row in registers, x read once.
-# `router_softmax(x, b, y)`, all of one type, float32 or float16, computed in float32, x + b too. A
-# bias may be anything: −10⁹ switches an expert off.
+# A *router* sends each token to a few of N experts. It takes the softmax of the token's N scores
+# plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short
+# (N is at most 64) and many, so four rows share a warp. Keep the row in registers and read x once.
+# All tensors are float32 or all float16; compute in float32, including x + b. A bias may have any
+# value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
 #
 # **Asked**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# `tidx // 8` and `tidx % 8` say whose row and which place in it; a lane has every eighth column, 8
-# at most, in a register tensor.
+# `tidx // 8` is the row and `tidx % 8` the place in it. A lane has every eighth column, at most 8,
+# in a register tensor.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes by
-# themselves, all in one shuffle.
+# `cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes reduce
+# separately in the same shuffles.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The four rows of a warp may end within it, and a shuffle wants all lanes: `row < M` belongs to the
-# lines that load and store, and not around the reductions.
+# The last row may end in the middle of a warp, and a shuffle needs all lanes: put `row < M` around
+# the loads and stores, not around the reductions.
 #
 # </details>
 
@@ -1074,56 +940,32 @@ fk.exercise("week2/router_softmax").grade(router_softmax)
 #     router_softmax_kernel(mX, mBias, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# With a warp a row, a router of 8 experts has 24 of 32 lanes idle, and five shuffles where three
-# are enough. The bias is read once a row by instructions, but it is N numbers, which stay in the
-# cache; added by an operator of its own it would cost another reading and writing of all of x.
-# Softmax is the last step of such a chain and not the first: whatever is elementwise before it
-# belongs into its load.
+# With one warp per row, a router of 8 experts has 24 of 32 lanes idle and needs five shuffles where
+# three suffice. The instructions read the bias once per row, but its N numbers stay in the cache. A
+# separate operator for the bias would read and write all of x once more. Softmax is the last step
+# of such a chain: put the elementwise steps before it into its load.
 #
 # </details>
 
 # %% [markdown]
-# ## 6. The same in ncu's words
+# <details><summary>Further: what to look for in ncu</summary>
 #
-# On a GPU you would ask `ncu` (`09_profile_on_a_gpu` of week 0). These are the questions for a
-# softmax, with ncu's names, and what our counters say for the short kernel of section 2:
-
-# %%
-x, y = fk.randn(256, 512, device="virtual"), fk.empty(256, 512, device="virtual")
-mask = fk.zeros(256, 512, device="virtual")
-run = compiled(chain("softmax"), x, mask, 1.0, y)
-p = fk.profile(run, x, mask, 1.0, y)
-loaded, stored = p["global_load_sectors"], p["global_store_sectors"]
-for name, value, remark in (
-    ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", loaded, f"{32 * loaded / x.nbytes:.1f} × x"),
-    ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", stored, f"{32 * stored / x.nbytes:.1f} × x"),
-    ("smsp__inst_executed.sum", p["warp_instructions"], "PTX here, machine code there"),
-    ("launch__registers_per_thread", run.registers, "16 elements a lane"),
-    ("spilled, bytes a thread", run.spill_bytes, "local memory: op_ld, op_st of mem_local"),
-):
-    print(f"{name:48} {value:8,.0f}   {remark}")
-print(f"instructions an element: {32 * p['warp_instructions'] / x.numel():.1f}")
-
-copied = 4233e9  # bytes a second, a copy on the H200 of section 4
-cycle = copied / 132 / 1.98e9  # bytes for one of 132 multiprocessors, at 1.98 GHz
-for name, size in (("bfloat16", 2), ("float32", 4)):
-    elements = cycle / (2 * size)
-    print(f"{name}: {elements:.1f} elements a cycle, {elements / 16:.0%} of XU for one exp2 each")
-
-# %% [markdown]
-# | question | ncu's section | a softmax in order shows |
+# On a GPU you would ask `ncu` (`09_profile_on_a_gpu` of week 0):
+#
+# | question | ncu's section | a good softmax shows |
 # |---|---|---|
 # | how many passes? | *Memory Workload Analysis* | sectors × 32 = x once, y once |
 # | does it spill? | *Source*, local memory | no sectors of `mem_local` |
-# | who else is there? | *Occupancy*, limited by registers | two blocks a multiprocessor, or more |
+# | how many blocks share an SM? | *Occupancy*, limited by registers | two or more |
 # | what do warps wait for? | *Warp State* | *long scoreboard*: loads; then *barrier* |
-# | are the exponentials the limit? | *Compute Workload*, pipe *XU* | far from 100 % |
-# | is memory busy? | *GPU Speed of Light* | near what a copy shows |
+# | do exponentials limit it? | *Compute Workload*, pipe *XU* | far from 100 % |
+# | is memory busy? | *GPU Speed of Light* | nearly as busy as during a copy |
 #
-# The fifth question is a softmax's own. XU is the pipe that computes exp2, 16 of them a cycle in
-# each multiprocessor (CUDA's programming guide has the number). The last two lines say how many
-# elements come in that time, at the speed of a copy. One exponential an element leaves the pipe
-# idle most of the time; four of them, in `bfloat16`, would fill it.
+# XU is the pipe that computes `exp2`: 16 per cycle in each SM, says CUDA's programming guide. At
+# the speed of a copy an H200's SM reads and writes 4 elements of `bfloat16` per cycle, so one
+# exponential per element uses a quarter of the pipe. Four would fill it.
+#
+# </details>
 
 # %%
 fk.predictions()
@@ -1133,10 +975,10 @@ fk.predictions()
 #
 # | way | the row waits in | good until | needs |
 # |---|---|---|---|
-# | registers | registers, as float32 | a quarter of a multiprocessor's | nothing |
-# | staged | shared memory, as it is | two blocks fit | sm_80, whole vectors |
+# | registers | registers, as float32 | a quarter of an SM's | nothing |
+# | staged | shared memory, in its own type | two blocks fit | sm_80, whole vectors |
 # | cluster | shared memory of 2 to 16 blocks | all of them are full | sm_90, whole vectors |
-# | streaming | nowhere, it is read twice | – | nothing |
+# | streaming | nowhere: the kernel reads it twice | – | nothing |
 #
 # | 256 × 256 scores, causal | launches | bytes moved, in bytes of x |
 # |---|---|---|
@@ -1144,14 +986,16 @@ fk.predictions()
 # | fused, mask read | 1 | 3 |
 # | fused, mask computed | 1 | about 1.5 |
 #
-# **In practice** the chain is longer than here (a bias, a cap, dropout), and libraries generate the
-# kernel from a description of it: PyTorch's FlexAttention takes a Python function for the score and
-# one for the mask, and skips whole tiles that the mask empties. What they generate has the order
-# that you know: everything elementwise into the load, then the maximum, then the rest.
+# **The bad number:** 1.5. The best kernel still reads the scores and stores every probability.
 #
-# **Further reading:** `forgekit/ops/tile_choice.py`, where each rule says why · [PTX by
-# architecture][ptx], each instruction with the GPU that it needs · [quack][quack], the same kernels
-# in other hands · [FlexAttention][flex]
+# **In practice** chains are longer (a bias, a cap, dropout), and libraries generate the kernel:
+# PyTorch's FlexAttention takes one Python function for the score and one for the mask, and skips
+# tiles that the mask empties. The generated kernel has the order that you know: elementwise
+# operators in the load, then the maximum, then the rest.
+#
+# **Further reading:** `forgekit/ops/tile_choice.py`, with a reason for each rule · [PTX][ptx], each
+# instruction with the GPU that it needs · [quack][quack], the same kernels by other authors ·
+# [FlexAttention][flex]
 #
 # [ptx]: https://docs.nvidia.com/cuda/parallel-thread-execution/
 # [quack]: https://github.com/Dao-AILab/quack

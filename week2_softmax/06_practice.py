@@ -13,14 +13,17 @@
 #
 # **You will build** ten whole kernels that language models run at every step, from log-softmax to
 # attention, each with its launch.
-# **You will learn** that nearly all of them are one form: reduce a row, then go over it again.
-# **You need** `00_softmax_without_tears` to `04_backward`; no GPU. About 20 minutes, and 240 more
-# for the exercises.
+# **You will learn** that nearly all of them have one form: reduce a row, then go over it again.
+# **You need** `00_softmax_without_tears` to `05_in_production`; no GPU. About 25 minutes, and 260
+# more for the exercises.
 #
-# Each puzzle says what the result is, draws it small and names the call. The rest is yours: index,
-# predicates, blocks, grid, and what happens between threads. The grade looks at values, at every
-# order of threads, and at what is wasted beside our solution. The puzzles can be done in any order;
-# only the last one wants all that the others teach.
+# **The bad number: 1.5.** The fused kernel of `05_in_production` still moves 1.5 times the bytes of
+# its scores, because it reads and stores them. The last kernel of this page moves none of them.
+#
+# Each puzzle defines the result, draws a small case and gives the signature. You write the rest:
+# index, predicates, blocks, grid, and the exchange between threads. The grade tests the values,
+# tries every order of threads, and compares the cost with our solution. Work in any order; only the
+# last puzzle needs the ideas of all others.
 
 # %%
 import functools
@@ -29,9 +32,9 @@ import operator
 
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 import torch
 from cutlass import Float32, Int32
+from week2_helpers import attention_picture, merged_pair
 
 import forgekit as fk
 from forgekit.lessons.pictures import picture
@@ -39,14 +42,15 @@ from forgekit.lessons.pictures import picture
 # %% [markdown]
 # ## One form
 #
-# Go through a row and make a share of each element; merge the shares; go through the row again with
-# what came out. Here it is in plain Python, with lanes and a butterfly as a warp has them. Who
-# chooses `of`, `merge`, `identity` and `then` has a kernel:
+# Go through a row and make a share of each element. Merge the shares. Go through the row again with
+# the merged share. Here is the form in plain Python, with the lanes and the butterfly of a warp.
+# Choose `of`, `merge`, `identity` and `then`, and you have a kernel. `merged_pair` merges two pairs
+# (m, s) as in `01_online`:
 
 
 # %%
 def over_rows(x, *, of, merge, identity, then, lanes=4):
-    """Each row (N): `of` an element, merged over all; `then` of each element and what came out."""
+    """For each row: merge `of` all elements, then apply `then` to each element and the result."""
     y = torch.empty_like(x)
     for row, out in zip(x, y, strict=True):
         shares = [identity] * lanes
@@ -58,21 +62,13 @@ def over_rows(x, *, of, merge, identity, then, lanes=4):
     return y
 
 
-def merged(a, b):
-    """Maximum and sum of exponentials, (m, s), of two parts of a row together."""
-    m = max(a[0], b[0])
-    if m == -math.inf:
-        return a
-    return m, a[1] * math.exp(a[0] - m) + b[1] * math.exp(b[0] - m)
-
-
-softmax = {
+softmax_form = {
     "of": lambda value: (value, 1.0),
-    "merge": merged,
+    "merge": merged_pair,
     "identity": (-math.inf, 0.0),
     "then": lambda value, row: math.exp(value - row[0]) / row[1],
 }
-unit_length = {
+unit_length_form = {
     "of": lambda value: value * value,
     "merge": operator.add,
     "identity": 0.0,
@@ -80,43 +76,39 @@ unit_length = {
 }
 
 x = fk.randn(3, 6, device="virtual")
-fk.check(over_rows(x, **softmax), x.softmax(1))
-fk.check(over_rows(x, **unit_length), x / x.norm(dim=1, keepdim=True))
+fk.check(over_rows(x, **softmax_form), x.softmax(1))
+fk.check(over_rows(x, **unit_length_form), x / x.norm(dim=1, keepdim=True))
 
 # %% [markdown]
-# The same, drawn for a row of three elements and four lanes: a lane without an element holds the
-# identity. After two steps of the butterfly all four have the maximum and the sum, and nothing but
-# these two numbers has gone from lane to lane.
+# The picture shows a row of three elements and four lanes. The lane without an element holds the
+# identity. After two steps of the butterfly all lanes have the maximum and the sum. Lanes exchange
+# only these two numbers.
 
 # %%
 row = [math.log(1), math.log(2), math.log(5)]
 levels = [[(value, 1.0) for value in row] + [(-math.inf, 0.0)]]
 for k in (1, 2):
-    levels.append([merged(levels[-1][lane], levels[-1][lane ^ k]) for lane in range(4)])
+    levels.append([merged_pair(levels[-1][lane], levels[-1][lane ^ k]) for lane in range(4)])
 m, s = levels[-1][0]
-names = ("lanes 0 to 3: m, s", "after a step", "after two steps")
 panels = {"x": [[(f"{value:.2f}", n) for n, value in enumerate(row)]]}
-for name, level in zip(names, levels, strict=True):
+for name, level in zip(("lanes 0 to 3: m, s", "one step", "two steps"), levels, strict=True):
     panels[name] = [[(f"{m:.2f}, {s:.2f}", lane) for lane, (m, s) in enumerate(level)]]
-panels["y = exp(x - m) / s"] = [
-    [(f"{math.exp(value - m) / s:.3f}", n) for n, value in enumerate(row)]
-]
+panels["exp(x - m) / s"] = [[(f"{math.exp(v - m) / s:.3f}", n) for n, v in enumerate(row)]]
 picture("reduce a row, go over it again", panels)
 
 # %% [markdown]
-# So before you write a line of a kernel, answer three questions:
+# Answer three questions before you write a kernel:
 #
-# - How are two shares merged, and what is the **identity**, the share that changes nothing? Is the
-#   merge right for two identities, too?
-# - What does the second pass need of the row: one number, two, or the elements themselves?
-# - Where do the elements stay until then: in memory, to be read again, in shared memory or in
-#   registers?
+# - How do two shares merge, and which share is the **identity**, the one that changes nothing? Does
+#   the merge also work for two identities?
+# - What does the second pass need: one number, two, or the elements themselves?
+# - Where do the elements stay until then: in memory, in shared memory or in registers?
 #
-# > **Looks right and is wrong.** In `merged` the line with `if` looks as if only rows full of −∞
-# > needed it. Leave it out, and with 32 lanes rows of 32, 64 and 96 elements are right.
+# > **Looks right and is wrong.** `merged_pair` subtracts 0 where the maximum is −∞. That looks like
+# > a special case for rows full of −∞. Remove it, and rows of 32, 64 and 96 elements stay right.
 #
-# **Predict:** which is the longest row, of finite numbers, that comes out as NaN without that line,
-# with 32 lanes?
+# **Predict:** with 32 lanes and without that special case, which is the longest row of finite
+# numbers with a NaN in the result?
 
 # %%
 longest = fk.predict("elements of the longest row with NaN", None)
@@ -129,7 +121,7 @@ def careless(a, b):
 
 
 def is_number(columns):
-    y = over_rows(torch.ones(1, columns), **softmax | {"merge": careless}, lanes=32)
+    y = over_rows(torch.ones(1, columns), **softmax_form | {"merge": careless}, lanes=32)
     return not y.isnan().any()
 
 
@@ -138,44 +130,43 @@ longest.against(max(wrong))
 print("NaN in rows of", wrong[0], "to", wrong[-1], "elements")
 
 # %% [markdown]
-# The first step of the butterfly merges neighbours: as soon as the last two lanes are both empty,
-# −∞ − (−∞) is NaN, and by the last step everybody has it. Rows of 31 elements and more are right.
-# There are two ways out: the line with `if`, or the maximum of all lanes first, after which each
-# lane rescales its sum once, relative to a number that is finite. What if a whole warp is empty,
-# though? That is for you to find, in exercise 3.
+# The first step of the butterfly merges neighbours. If the last two lanes are both empty, they
+# compute −∞ − (−∞) = NaN, and the last step gives it to every lane. With 31 elements or more, no
+# two neighbours are empty. There are two remedies: keep the special case, or take the maximum of
+# all lanes first and rescale each sum once, relative to a finite number. In exercise 3 a whole warp
+# is empty; find out which remedy still works.
 #
-# Then the question where the elements stay. A thread has 255 registers at most, for everything.
+# A thread has at most 255 registers for everything.
 #
-# **Predict:** a row of 32,000 logits in float32, as a language model has one for each word, and a
-# block of 128 threads. How many registers a thread does the row take?
+# **Predict:** a language model has 32,000 logits per row, one per word, in float32. A block has 128
+# threads. How many registers per thread does the row take?
 
 # %%
-taken = fk.predict("registers a thread", None)
+taken = fk.predict("registers per thread", None)
 
 # %% jupyter={"outputs_hidden": true}
-print("registers a thread", *(f"{threads:6d} threads" for threads in (32, 128, 1024)))
+print("registers per thread", *(f"{threads:6d} threads" for threads in (32, 128, 1024)))
 for columns in (512, 1024, 4096, 32_000):
     each = [math.ceil(columns / threads) for threads in (32, 128, 1024)]
-    print(f"{columns:9,} elements", *(f"{number:14,}" for number in each))
+    print(f"{columns:11,} elements", *(f"{number:14,}" for number in each))
 taken.against(math.ceil(32_000 / 128))
 
 # %% [markdown]
-# Five would be left for all the rest. Hence two kinds of puzzles: rows of any length are read again
-# where a second pass needs them (exercises 1 and 2), or are needed only once (3 to 5); short rows
-# are read once and stay in registers (6 to 8).
+# That leaves five registers for the rest. The puzzles therefore come in two kinds. Kernels for rows
+# of any length read the row again (exercises 1 and 2) or need it only once (3 to 5). Kernels for
+# short rows read it once and keep it in registers (6 to 8).
 #
 # ## Softmax and what follows it
 #
-# A model ends with logits, a number for each word that might come next. In training they become a
-# loss and its gradient; when a model writes, they become a choice.
+# A model ends with logits, one number for each possible next word. Training turns them into a loss
+# and its gradient. Generation turns them into a choice.
 
 # %% [markdown] exercise="week2/log_softmax" part="task"
 # ### Exercise 1: take the logarithm of a softmax
 #
-# `y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A row is
-# read twice at most. All elements are finite; a row may lie anywhere, around 30,000 or −60,000, and
-# an element may be so far below its row's maximum that its softmax is 0: its logarithm is not −∞.
-# `log_softmax(x, y)`.
+# `y[m, n] = log(softmax(x[m])[n])` in float32, float16 and bfloat16, computed in float32. Read a
+# row at most twice. All elements are finite. A row may be around 30,000 or −60,000. Where an
+# element's softmax rounds to 0, its logarithm is still not −∞. Signature: `log_softmax(x, y)`.
 #
 # **Asked**: one warp per row.
 #
@@ -188,15 +179,15 @@ taken.against(math.ceil(32_000 / 128))
 #
 # <details><summary>Hint 2</summary>
 #
-# Maximum and sum in one pass is the pair (m, s) a lane, and a merge over the warp. The second pass
-# needs no exponential at all.
+# One pass gives each lane a pair (m, s); the warp merges the pairs. The second pass needs no
+# exponential.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Three numbers are added in the line that stores: x, −m, −log s. Which of the two differences has
-# to come first, when x and m are 30,000 and log s is 2?
+# The line that stores adds x, −m and −log s. Which difference comes first if x and m are 30,000 and
+# log s is 2?
 #
 # </details>
 
@@ -250,42 +241,40 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #     log_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Float32 numbers near 30,000 are 0.002 apart, so `m + log s` has lost its digits before it is
-# subtracted from anything; `x − m` is exact for all elements that matter, those near the maximum.
-# Two reads and a write of the row: with the row in registers it is one read.
+# Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses its digits before you subtract
+# it. `x − m` is exact for the elements near the maximum, which matter.
 #
 # </details>
 
 # %% [markdown] exercise="week2/masked_softmax" part="task"
 # ### Exercise 2: leave elements out, at a temperature
 #
-# The softmax of `x / t` over those elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m, n]
-# / t) / Σ exp(x[m, k] / t)` with the sum over all k with `mask[m, k] ≠ 0`. Where the mask is 0, y
-# is 0, whatever x holds there: it may be large, infinite or NaN. A row may lie anywhere, around
-# −100,000 as well. Where the mask is 0 in a whole row, the row is 0 (torch would give NaN). Rows
-# are read twice at most. The host function is `masked_softmax(mX, mMask, t: Float32, mY)`; `mask`
-# is uint8, t > 0, and x and y are float32 or bfloat16, computed in float32.
+# The softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m, n] /
+# t) / Σ exp(x[m, k] / t)`, the sum over all k with `mask[m, k] ≠ 0`. Where the mask is 0, y is 0,
+# even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0 (torch gives NaN).
+# A row may be around −100,000. Read a row at most twice. `mask` is uint8, t > 0; x and y are
+# float32 or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t: Float32, mY)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# A masked element takes part in nothing: neither in the maximum nor in the sum. What do m and s of
-# a lane hold that has seen no element?
+# A masked element counts neither in the maximum nor in the sum. What are m and s of a lane without
+# an element?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# NaN times 0 is NaN: an element is left out by a predicate, not by a factor. And −∞ − −∞ is NaN:
-# where may a difference of two maxima be computed, and where its result used?
+# NaN times 0 is NaN: leave an element out by a predicate, not by a factor. −∞ − −∞ is NaN as well:
+# which lines may compute a difference of two maxima, and which may use it?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Temperature and log₂ e are one factor, computed once before the loops; it is applied in the lines
-# with the exponentials, to the difference from the maximum.
+# Temperature and log₂ e form one factor. Compute it once before the loops. Apply it in the lines
+# with exponentials, to the difference from the maximum.
 #
 # </details>
 
@@ -345,43 +334,41 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 #     masked_softmax_kernel(mX, mMask, t, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Masks are what a softmax in attention nearly always has: padding, causality, documents side by
-# side. One byte of mask an element is a quarter more to read in float32, half more in bfloat16; a
-# causal mask is computed from row and column, and costs none. A low temperature makes the largest
-# element win, a high one makes all equal.
+# Softmax in attention nearly always has a mask: padding, causality, documents side by side. One
+# byte of mask per element adds a quarter to the reads in float32 and half in bfloat16; a causal
+# mask, computed from row and column, adds nothing.
 #
 # </details>
 
 # %% [markdown] exercise="week2/cross_entropy" part="task"
 # ### Exercise 3: compute the loss of a classifier
 #
-# Cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]`, where `lse[m] = log Σ exp(x[m,
-# n])` is wanted, too: the gradient needs it. A row **is read once**, except that x[m, target[m]]
-# may be read again. A target of −100 is to be ignored: the loss is 0, lse as usual. x is float32 or
-# float16, all of it finite, and a row may lie anywhere: around 30,000, or around −60,000. target is
-# int64 as in torch; loss and lse are float32 in both cases, computed in float32. `cross_entropy(x,
-# target, loss, lse)`.
+# The cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ exp(x[m,
+# n])`. Store both; the gradient needs lse. **Read a row once**; only x[m, target[m]] may be read
+# again. A target of −100 is ignored: its loss is 0, lse as usual. x is float32 or float16 and
+# finite; a row may be around 30,000 or −60,000. target is int64; loss and lse are float32, computed
+# in float32. Signature: `cross_entropy(x, target, loss, lse)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# The pair (m, s) of a thread goes through two trees: the lanes of a warp by shuffles, four warps
-# through shared memory.
+# Merge the pairs (m, s) of the threads in two trees: the lanes of a warp by shuffles, the four
+# warps through shared memory.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# With 5 columns three warps have seen nothing: m = −∞, s = 0. What is the rescaling of such a lane,
-# relative to the maximum of its warp?
+# With 5 columns, three warps have no element: m = −∞, s = 0. How does such a lane rescale relative
+# to the maximum of its warp?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# One thread finishes the row. It reads one element again, behind the barrier and behind the
-# question whether there is a target at all; and it adds m − x[target] and log s, in this order.
+# One thread finishes the row. It reads one element again, after the barrier and only if there is a
+# target. It adds m − x[target] and log s, in this order.
 #
 # </details>
 
@@ -450,42 +437,39 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 #     cross_entropy_kernel(mX, mT, mLoss, mLse).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# With 32,000 classes the logits are the largest tensor of a language model's training step; this
-# kernel reads them once and writes eight bytes a row. torch's composition, log_softmax and then a
-# choice, writes a whole matrix in between. lse is kept for the gradient, which needs no reduction
-# then: the next exercise.
+# With 32,000 classes the logits are the largest tensor of a language model's training step. This
+# kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a choice
+# writes a whole matrix in between.
 #
 # </details>
 
 # %% [markdown] exercise="week2/cross_entropy_backward" part="task"
 # ### Exercise 4: compute the gradient of the loss
 #
-# The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`, where `[…]`
-# is 1 if it holds and else 0; g is the gradient that arrives for the row's loss, and all of dx is 0
-# where the target is −100. The softmax comes from `lse`, so nothing is reduced: one read, one
-# write. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64,
-# lse and g float32; computed in float32.
+# The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`. `[…]` is 1
+# if its condition holds, else 0; g is the gradient of the row's loss. Where the target is −100, dx
+# is 0. Compute the softmax from `lse`, so you reduce nothing: one read, one write. x and dx are
+# float32 or float16, target int64, lse and g float32; compute in float32. Signature:
+# `cross_entropy_backward(x, target, lse, g, dx)`.
 #
 # **Asked**: one block per row, 128 threads per block, no barriers, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# exp(x) / Σ exp(x) without a division, and without a number that overflows: where is lse
-# subtracted?
+# Write exp(x) / Σ exp(x) without a division and without overflow: where do you subtract lse?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
 # Each thread decides for its own elements whether n is the target. If one thread corrected
-# dx[target] afterwards: which thread's store would that have to come after?
+# dx[target] afterwards, which thread's store would it have to wait for?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# What belongs to the row is read once, in the line before the loop; a target to ignore makes g 0
-# there.
+# Read the row's numbers once, before the loop. A target to ignore sets g to 0 there.
 #
 # </details>
 
@@ -541,42 +525,40 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 #     cross_entropy_backward_kernel(mX, mT, mLse, mG, mdX).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# Keeping one number a row, lse, turns a reduction and two readings into a map: recompute what is
-# cheap, keep what is small. Attention's gradient does the same. dx may overwrite x here, element by
-# element, by the same thread; so large models never hold two matrices of logits.
+# One number per row, lse, turns a reduction and two reads into a map. Recompute cheap values and
+# keep small ones. dx may overwrite x, because the same thread reads and writes each element; so
+# large models never hold two matrices of logits.
 #
 # </details>
 
 # %% [markdown] exercise="week2/top_k" part="task"
-# ### Exercise 5: find the four largest and where they stand
+# ### Exercise 5: find the four largest and their columns
 #
-# The four largest elements of each row, the largest first, into `v[m, 0…3]`, and their columns into
-# `i[m, 0…3]`. Among equal elements the one with the lower index comes first: the result is the same
-# in every order of lanes. Rows have four elements at least, some of them −∞; there is no NaN. Rows
-# are read once. `top_k(x, v, i)`: x and v float32, i int32.
+# Store the four largest elements of each row in `v[m, 0…3]`, the largest first, and their columns
+# in `i[m, 0…3]`. Among equal elements the lower index comes first, so the order of lanes cannot
+# change the result. Rows have at least four elements; some may be −∞, none is NaN. Read a row once.
+# x and v are float32, i is int32. Signature: `top_k(x, v, i)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A lane keeps four pairs (value, index), in order. What is the identity, the pair that comes after
-# every element, also after one that is −∞?
+# A lane keeps four sorted pairs (value, index). Which pair is the identity: after every element,
+# even after −∞?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A new pair enters the list of four by comparing it with each of them in turn: where it is the
-# better one they change places, and the displaced one goes on to the next. What is left in the end
-# is dropped.
+# Compare a new pair with each of the four in turn. Where it is better, exchange them and go on with
+# the displaced pair. Drop the last one.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the butterfly all eight numbers of the partner have to be there before the first is inserted:
-# the lines with the shuffles come first. The indices take part in the comparison there, for the
-# partner's may be lower.
+# In each step of the butterfly, shuffle all eight numbers of the partner before you insert the
+# first. Compare indices there as well: the partner's may be lower.
 #
 # </details>
 
@@ -649,49 +631,50 @@ fk.exercise("week2/top_k").grade(top_k)
 #     top_k_kernel(mX, mV, mI).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The merge of two lists of four is associative and commutative because no two pairs are equal: the
-# index makes the order total. Five steps of eight shuffles a row; a whole vocabulary is read once.
-# Sampling from the k most likely words is this kernel and a softmax over four numbers. For k beyond
-# a few dozen registers run out, and one sorts or selects by digits (radix select).
+# Merging two lists of four is associative and commutative, because the index makes the order total:
+# no two pairs are equal. Sampling from the k likeliest words is this kernel and a softmax over k
+# numbers. For k above a few dozen, registers run out; sort or select by digits (radix select)
+# instead.
 #
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## Normalise and turn
 #
-# Between the layers of a model stand rows that are short, a few thousand elements, and so many of
-# them that only the bytes count: read once, written once. The merge is the plainest there is, a
-# sum. What is new is the care for digits and for what else the row needs on its way.
+# Between the layers of a model the rows are short, a few thousand elements, and many. Only the
+# bytes count: one read, one write. The merge is a sum. Numerical care is new, and so are the other
+# operands of a row.
 
 # %% [markdown] exercise="week2/rms_norm" part="task"
 # ### Exercise 6: divide rows by their root mean square
 #
-# RMSNorm: `y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) · w[n]`, the normalisation of most
-# language models today, for rows of at most 512 elements in float32, float16 and bfloat16, computed
-# in float32; `x` is read from memory once. `eps` is a number, so the host function
-# is `rms_norm(mX, mW, eps: Float32, mY)`. A row of zeros stays zeros.
+# RMSNorm, the normalisation of most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m,
+# :]² + eps) · w[n]`. Rows have at most 512 elements in float32, float16 or bfloat16; compute in
+# float32 and read `x` once. A row of zeros stays zeros. Signature: `rms_norm(mX, mW, eps: Float32,
+# mY)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# A reduction whose result every lane needs, and a map over the same row: softmax without its
+# It is a reduction that every lane needs, then a map over the same row: softmax without its
 # maximum.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# At most 16 elements a lane: they fit into registers. The loops are `range_constexpr(16)` with a
-# predicate, so that each register has a fixed number.
+# At most 16 elements per lane fit in registers. Loop with `range_constexpr(16)` and a predicate, so
+# that each register has a fixed number.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A register whose element does not exist has to hold 0 before the squares are added. The mean
-# divides by `mX.shape[1]`, and `eps` is added below the root, in the line between the two loops,
-# where `cute.math.rsqrt` is computed once.
+# Registers past the row hold 0 before you add the squares. Divide by `mX.shape[1]`, add `eps` below
+# the root, and compute `cute.math.rsqrt` once, between the two loops.
 #
 # </details>
 
@@ -744,10 +727,9 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 #     rms_norm_kernel(mX, mW, eps, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Counted for 40 rows of 400 in float32: 64,000 bytes of `x` are asked for, as many of `w`, and as
-# many are stored. `w` is 1,600 bytes, the same for all rows, so after the first rows it comes out
-# of a cache: memory sees the row once in each direction. There is no maximum and no `exp2`, and
-# nothing has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0 · ∞ =
+# For 40 rows of 400 in float32, threads request 64,000 bytes of `x`, 64,000 of `w`, and store
+# 64,000. `w` has only 1,600 bytes, the same for all rows, and comes out of a cache after the first
+# rows: memory moves the row once in each direction. Without `eps` a row of zeros becomes 0 · ∞ =
 # NaN.
 #
 # </details>
@@ -755,34 +737,32 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # %% [markdown] exercise="week2/layer_norm" part="task"
 # ### Exercise 7: normalise rows by mean and variance
 #
-# LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and
-# variance (divided by N) of row m, for rows of at most 1,024 elements, in float32 and float16,
-# computed in float32. A row may lie anywhere, such as about 1000 ± 4 or −3000 ± 16, and in some all
-# elements are the same: the mean of the squares less the square of the mean has lost most of its
-# digits. `x` is read once. The host function is `layer_norm(mX, mW, mB, eps: Float32, mY)`;
-# `block_sum` is there to be used twice, but need not be.
+# LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the
+# variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
+# in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
+# equal; there, the mean of the squares less the square of the mean loses most of its digits. You
+# may use `block_sum` twice, but need not. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 2 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
-# The row is in registers, 8 elements a thread: nothing is in the way of going through it twice,
-# first for the mean, then for the squares of the distances from it.
+# The row is in registers, 8 elements per thread. Go through it twice: for the mean, then for the
+# squared distances from it.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Each of the two sums is one of a block, which every thread needs: shuffles, a word a warp, a
-# barrier, and then all threads add four words. Why has the second sum words of its own?
+# Every thread needs both sums of the block: shuffles, one word per warp, a barrier, then all
+# threads add four words.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A register without an element holds 0, and 0 is far from the mean: the predicate stands around the
-# line that squares, too. A barrier more would be needed if the second sum used the words that some
-# warp is still reading.
+# Registers past the row hold 0, which is far from the mean: put the predicate around the line that
+# squares as well. If the second sum used the first sum's words, you would need another barrier.
 #
 # </details>
 
@@ -862,47 +842,42 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 #     layer_norm_kernel(mX, mW, mB, eps, mY).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# With x = 1000 ± 4 the mean of the squares is about 1,000,016. float32 has steps of 1/16 there, and
-# each of the two numbers that are subtracted is off by some steps. Counted for 50 rows of 700: that
-# variance is wrong by up to 2 %, the one of two passes by less than 2 parts in 10 million. Through
-# registers the second pass costs instructions and no bytes. Welford's `(count, mean, m2)` of week 1
-# passes here as well, with one barrier, and is off by at most 3 parts in a million; its divisions
-# and three shuffles for one make it 63,200 instructions where two passes are 50,100.
+# With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16,
+# and both numbers of the difference are off by some steps. For 50 rows of 700 that variance is
+# wrong by up to 2 %, the one of two passes by less than 2 parts in 10 million. Welford's `(count,
+# mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but takes
+# 63,200 instructions instead of 50,100.
 #
 # </details>
 
 # %% [markdown] exercise="week2/rms_norm_residual" part="task"
 # ### Exercise 8: normalise a sum, and keep it
 #
-# Between two layers of a language model stands this: `s = x + r`, which goes on as the next
-# residual, and `y = s / sqrt(mean of s² + eps) · w`, which goes into the next layer. Both are
-# written, each element once, in the type of the inputs; computed in float32. Float32 and float16,
-# rows of at most 512 elements and of whole vectors. A lane keeps its sums of the row in a register
-# tensor of shape `((vec,), 4)`: four vectors, as long as 16 bytes of the input, even where the row
-# has fewer. The host function is `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+# Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
+# sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the inputs' type, float32
+# or float16; compute in float32. Rows have at most 512 elements and are whole vectors. A lane keeps
+# its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even if the
+# row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 #
 # **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# `rms_norm` with a prologue: what a lane keeps in registers is the sum, and it is stored on the
-# way.
+# This is `rms_norm` with a prologue: registers keep the sum, and the kernel stores it on the way.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Cut the rows, and `w`, into vectors with `cute.zipped_divide`; `[None, i]` is vector i, and
-# `.load()` and `.store()` move it. Registers of shape `((vec,), 4)`, with the brackets that vectors
-# have, take one as `[None, k]`.
+# Cut the rows and `w` into vectors with `cute.zipped_divide`; `[None, i]` is vector i, which
+# `.load()` and `.store()` move. `[None, k]` selects vector k of registers of shape `((vec,), 4)`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A vector is converted to float32 in the line that adds, and back in each line that stores; the
-# squares are of the float32 sum. Where the vector does not exist, the registers hold the 0 of a
-# `fill` before the loop.
+# Convert a vector to float32 in the line that adds, and back in the lines that store. Square the
+# float32 sum. Before the loop, `fill` the registers with 0 for missing vectors.
 #
 # </details>
 
@@ -995,49 +970,44 @@ fk.exercise("week2/rms_norm_residual").grade(rms_norm_residual)
 #     rms_norm_residual_kernel(mX, mR, mW, eps, mS, mY).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# Of a row, `x` and `r` are read, `s` and `y` written. An addition and a norm of its own read `s`
-# once more: five rows in place of four, and a launch more. Counted here for 40 rows of 400 in
-# float32: 6,000 sectors loaded (`x`, `r`, and `w` out of a cache) and 4,000 stored. Whether `y` is
-# computed from the float32 sum, as here, or from the sum as it was rounded and stored, is a matter
-# of agreement with what the model was trained with: in float16 an element of `y` differs by a
-# rounding, hardly more.
+# The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s`
+# again: five rows instead of four, in two launches. For 40 rows of 400 in float32 it loads 6,000
+# sectors (`w` out of a cache) and stores 4,000.
 #
 # </details>
 
 # %% [markdown] exercise="week2/rotary" part="task"
 # ### Exercise 9: turn vectors by their position
 #
-# Rotary embedding: a model learns where a token stands from vectors that are turned. `x` has shape
-# (tokens, heads, dim), and component j of a head and component j + dim / 2 are a pair (a, b), which
-# turns by the angle that token and j decide, `cos[t, j]` and `sin[t, j]`:
+# Rotary embedding tells a model a token's position by turning vectors. `x` has shape (tokens,
+# heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by the angle of
+# token and j, given as `cos[t, j]` and `sin[t, j]`:
 #
 #     a' = a · cos − b · sin,   b' = b · cos + a · sin
 #
-# Pairs **half apart**, as in Llama and GPT-NeoX (`rotate_half`); neighbours, 2j and 2j + 1, are the
-# other convention, and a model trained with one is useless with the other. In place: the result
-# overwrites `x`. float32 and float16; the tables, (tokens, dim / 2), are float32,
-# and each of their entries is read once for all heads. `rotary(mX, mCos, mSin)`.
+# Pairs are **half apart**, as in Llama and GPT-NeoX (`rotate_half`). Some models pair neighbours,
+# 2j and 2j + 1; the two conventions do not mix. The result overwrites `x`, float32 or float16. The
+# tables, (tokens, dim / 2), are float32. Read each of their entries once for all heads. Signature:
+# `rotary(mX, mCos, mSin)`.
 #
 # **Asked**: one warp per token.
 #
 # <details><summary>Hint 1</summary>
 #
-# Nothing is reduced here. Which thread should have both elements of a pair, when their place is
-# overwritten?
+# Nothing is reduced. If you overwrite a pair in place, which thread has to hold both elements?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two loops: lanes share the dim / 2 pairs of a head, and each lane goes through all heads with its
-# pair. What stays the same in the inner loop?
+# Use two loops: lanes share the dim / 2 pairs of a head, and each lane goes through all heads.
+# Which values stay the same in the inner loop?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Both elements are in registers before either is stored, in the line that loads; cos and sin are
-# loaded in the outer loop, in the line before the inner one.
+# Load both elements before you store either. Load cos and sin in the outer loop.
 #
 # </details>
 
@@ -1086,46 +1056,43 @@ fk.exercise("week2/rotary").grade(rotary)
 #     rotary_kernel(mX, mCos, mSin).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A pair is four multiplications and two additions for 8 bytes in and 8 bytes out: memory decides.
-# Counted for 21 tokens of 8 heads of 128 in float32: 3,024 sectors loaded, 2,688 of them `x` and
-# 336 the tables; with the tables read for each head it would be 5,376. In place is safe because
-# both elements of a pair belong to one thread, which reads both before it writes either; a thread
-# an element would be a race between warps. Turned by such angles, q · k depends on how far apart
-# two tokens stand, and on nothing else of their places: that is why attention wants it.
+# A pair takes six operations for 8 bytes in and 8 bytes out, so memory is the limit. For 21 tokens
+# of 8 heads of 128 in float32 the kernel loads 3,024 sectors: 2,688 of `x`, 336 of the tables.
+# Working in place is safe, because one thread owns both elements of a pair and reads them before it
+# writes; one thread per element would be a race between warps. Turned by such angles, q · k depends
+# only on the distance between two tokens: attention needs exactly that.
 #
 # </details>
 
 # %% [markdown]
 # ## The summit: attention of one query
 #
-# A language model writes one token, a word or a part of one, at a time. For each, every **head**
-# has one **query** q, a vector of D components, and a list of all tokens so far: L **keys** and L
-# **values**, vectors of D components, too. The query is compared with each key, softmax makes
-# weights of what comes out, and the result is the mean of the values with these weights:
+# A language model writes one token (a word or a part of one) at a time. For each token, every
+# **head** has one **query** q, a vector of D components. It also has a list of all tokens so far: L
+# **keys** and L **values**, vectors of D components. The head compares the query with each key.
+# Softmax turns the L results into weights, and the output is the weighted mean of the values:
 #
 # $$x_i = \text{scale} \cdot q \cdot K_i
 # \qquad o = \frac{\sum_i e^{x_i - m}\, V_i}{\sum_i e^{x_i - m}}$$
 #
-# The $x_i$, the **scores**, are a row, and m is its maximum. This week's row, with two differences:
-# nobody has stored it, since each element has to be computed first, and nobody asks for its
-# softmax, only for a sum with it.
+# The **scores** $x_i$ are this week's row, and m is its maximum. Two things differ. No kernel has
+# stored the row: you compute each element first. And you need a sum weighted with the softmax, not
+# the softmax itself.
 #
-# The textbook needs three steps, each through memory: all scores; their softmax; the mean. But the
-# denominator is s, and s can be had in one pass. Can the numerator? Like s it is a sum of
-# exponentials relative to m, with a vector beside each. When the maximum grows from m to m', each
-# exponential is to be multiplied by $e^{m - m'}$, and the same factor can be taken out of both
-# sums:
+# The textbook takes three steps through memory: all scores, their softmax, the mean. But one pass
+# gives the denominator s, and the numerator is also a sum of exponentials relative to m, each with
+# a vector. When the maximum grows from m to m', both sums take the same factor $e^{m - m'}$:
 #
 # $$s' = s \cdot e^{m - m'} + e^{x - m'} \qquad o' = o \cdot e^{m - m'} + e^{x - m'}\, V$$
 #
-# **(m, s, o) is (m, s) with one more component**, or with D of them. Whatever is done to s is done
-# to o, and the division is done once, at the very end. A single key is the part (x, 1, V), nothing
-# is (−∞, 0, 0), and two parts of the list are merged as in `01_online`. In plain Python:
+# **(m, s, o) is (m, s) with D more components.** Rescale o wherever you rescale s, and divide once,
+# at the end. A single key is the part (x, 1, V), no key is (−∞, 0, 0), and two parts merge as in
+# `01_online`. In plain Python:
 
 
 # %%
 def merged_part(a, b):
-    """(m, s, o) of two parts of a list of keys together: o is a list of D numbers."""
+    """Return (m, s, o) of two parts of a list of keys together; o is a list of D numbers."""
     m = max(a[0], b[0])
     if m == -math.inf:
         return a  # neither part has a key
@@ -1148,111 +1115,69 @@ m, s, o = functools.reduce(merged_part, parts, nothing)
 fk.check(torch.tensor([x / s for x in o]), scores.double().softmax(0) @ values.double())
 
 # %% [markdown]
-# That is the whole algorithm. It also says what has to be where:
+# That is the whole algorithm. The next picture shows where its numbers live:
 
 # %%
-WARPS, DIM = 4, 64
-figure, axes = plt.subplots(figsize=(7.2, 3.9))
-axes.set(xlim=(0, 100), ylim=(-1, 60), title="One head: what stays on chip")
-axes.axis("off")
-hues = plt.get_cmap("Pastel1").colors
-
-
-def box(x, y, width, height, text, color):
-    axes.add_patch(plt.Rectangle((x, y), width, height, facecolor=color, edgecolor="black", lw=0.8))
-    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=8)
-
-
-def arrow(start, end):
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "lw": 0.9, "color": "gray"})
-
-
-shared = WARPS * (1 + 1 + DIM) * 4  # bytes of m, s and o, in float32
-for y, text in (
-    (56.5, "global\nmemory"),
-    (31, "registers\nof a warp"),
-    (17, f"shared memory,\n{shared:,} bytes\nfor any L"),
-    (9.5, "one barrier"),
-):
-    axes.text(0, y, text, fontsize=8, va="center")
-axes.add_patch(plt.Rectangle((19, 6), 80, 36, facecolor="whitesmoke", edgecolor="gray", lw=0.8))
-axes.text(98, 7.6, "on chip: one block", fontsize=8, color="dimgray", ha="right", va="center")
-axes.text(98, 49, "read once, used, forgotten", fontsize=8, ha="right")
-axes.plot([16, 99], [9.5, 9.5], color="black", lw=0.9, ls="--")
-for i in range(16):
-    box(21 + 4.8 * i, 53.5, 4.4, 6, f"K{i}\nV{i}" if i < 15 else "…", hues[i % WARPS])
-for w in range(WARPS):
-    left = 21 + 19.6 * w
-    arrow((23.2 + 4.8 * w, 53.5), (left + 8.5, 36.2))
-    box(left, 25, 17, 11, f"q   m   s   o\nkeys {w}, {w + 4}, …", hues[w])
-    arrow((left + 8.5, 25), (left + 8.5, 20.7))
-    box(left, 13.5, 17, 7, f"m{w}  s{w}  o{w}", hues[w])
-    arrow((left + 8.5, 13.5), (58.5, 3.6))
-box(52.5, -0.5, 12, 4, "o / s", "white")
-axes.text(67, 1.5, f"D = {DIM} numbers, stored once", fontsize=8, va="center")
-plt.show()
+attention_picture()
 
 # %% [markdown]
-# Three places. **Registers:** q, for it is used with every key; m and s, the same in all lanes of
-# a warp; and o, D / 32 components a lane. **Shared memory:** a (m, s, o) of each warp, once, when
-# its keys are used up. **Nowhere:** the scores. A score is born in the five shuffles that end
-# $q \cdot K_i$, makes two factors, and is forgotten; so L may be anything.
+# **Registers** hold q, which every key uses; m and s, the same in all lanes of a warp; and o, D /
+# 32 components per lane. **Shared memory** holds one (m, s, o) per warp, stored once at the end.
+# **No memory** holds the scores: a score comes out of the five shuffles that end $q \cdot K_i$,
+# makes two factors and is not needed again. So L may be anything.
 #
-# What a warp does with one key, line by line:
+# A warp handles one key in four steps:
 #
-# 1. Lane j loads components j and j + 32 of $K_i$: neighbours in memory are neighbours in the
-#    warp.
-# 2. It multiplies them with its own of q, and the warp adds up. *Every* lane needs the score,
-#    since every lane has a part of o.
-# 3. The new maximum, and two factors: one for what was there, one for what comes.
-# 4. s and o take both factors. Lane j loads components j and j + 32 of $V_i$ for that.
+# 1. Lane j loads components j and j + 32 of $K_i$: neighbours in memory are neighbours in the warp.
+# 2. It multiplies them by its components of q, and the warp adds the products. *Every* lane needs
+#    the score, because every lane has a part of o.
+# 3. The lane computes the new maximum and two factors, one for the old sums and one for the new
+#    term.
+# 4. It applies both factors to s and o, for which it loads components j and j + 32 of $V_i$.
 #
-# The exponential is `cute.math.exp2` with log₂ e folded into the scale, as in
-# `02_the_row_in_registers`: q is multiplied by both, once, before the loop.
+# The exponential is `cute.math.exp2`; log₂ e goes into the scale, as in `02_the_row_in_registers`.
+# The kernel multiplies q by both once, before the loop.
 #
-# > **Looks right and is wrong.** At the end the four parts are merged in a tree, 0 with 1 and 2
-# > with 3, without the `if`. Every test passes in which L is 3 or more. With L = 1 or 2, warps 2
-# > and 3 have no key, and −∞ − (−∞) is NaN. Take the largest m of all four first: there is a key,
-# > so it is finite.
+# > **Looks right and is wrong.** Merge the four parts at the end in a tree, 0 with 1 and 2 with 3,
+# > without the `if`. Every test with L of 3 or more passes. With L = 1 or 2, warps 2 and 3 have no
+# > key, and −∞ − (−∞) is NaN. Take the largest m of all four first: some warp has a key, so it is
+# > finite.
 
 # %% [markdown] exercise="week2/attention_one_query" part="task"
 # ### Exercise 10: attend with one query
 #
-# When a language model writes its next word, each head has one query of `dim` components, and all
-# keys and values so far: `q` and `o` have the shape (heads, dim), `K` and `V` (heads, L, dim).
+# For its next token, a language model has one query of `dim` components per head, and all keys and
+# values so far: `q` and `o` have shape (heads, dim), `K` and `V` (heads, L, dim).
 #
 #     o = softmax(q · Kᵀ · scale) V
 #
-# One pass over K and V, and no score ever reaches memory. Four warps share a head; warp w has keys
-# w, w + 4, w + 8, …; the warp reads a key together, 32 components with each load. Each warp keeps
-# m, s and its o in registers; the four meet once, in shared memory. L is anything from 1 on,
-# `scale` any number, `dim` is 32 or 64 and known when the kernel is compiled; float32 and float16,
-# computed in float32. The host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim:
-# cutlass.Constexpr, mO)`.
+# Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w, w
+# + 4, w + 8, …, and its lanes read a key together, 32 components per load. Each warp keeps m, s and
+# o in registers; they merge once, in shared memory. L is at least 1, `scale` any number, `dim` 32
+# or 64, known at compile time. Float32 or float16, computed in float32. Signature:
+# `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
 #
 # **Asked**: one block per head, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# Write `online` for a row of scores first. Then let a second thing go with the sum: wherever s is
-# multiplied or added to, o is, with v beside the same factor.
+# First write `online` for a row of scores. Then treat o like s: wherever you multiply s or add to
+# it, do the same to o, with v times the same factor.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Lane j has components j and j + 32 of q, of o, and of each key and value. The product with a key
-# is a sum of a warp, by a butterfly, since every lane needs the score. After the loop lane 0 stores
-# m and s, and all lanes store their o: shared memory of shape (4) and (4, dim).
+# Lane j has components j and j + 32 of q, o, and each key and value. After the loop lane 0 stores m
+# and s, and all lanes store o: shared memory of shape (4) and (4, dim).
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The maximum of the four m comes first, in the line behind the barrier; then each warp's s and o
-# are multiplied by exp2(m of the warp − maximum). A warp without a key has m = −∞ and gets the
-# factor 0 there; two of those merged with each other would be −∞ − (−∞). One division, in the line
-# that stores.
+# After the barrier take the maximum of the four m first; then multiply each warp's s and o by
+# exp2(m of the warp − maximum). A warp without a key has m = −∞ and factor 0; if you merged two
+# such warps first, you would get −∞ − (−∞).
 #
 # </details>
 
@@ -1356,39 +1281,35 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 #     kernel.launch(grid=(mQ.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# Counted for 8 heads of 1,000 keys of 64 in float16: K and V are 2,048,000 bytes, and 2,052,096 are
-# asked for; the rest is q, once for each warp. Shared memory is 1,056 bytes a block, four times (m,
-# s, o), for 1,000 keys as for 2,000, and 43 instructions are executed a key, ten of them for the
-# five shuffles and additions of the score. With 16 bytes a lane (8 lanes have a key, a warp takes
-# four keys at once, and their groups merge (m, s, o) by shuffles in the end) 32,064 load requests
-# become 4,032 and 43 instructions become 22; that passes as well. Scores through memory would be
-# few bytes here, 4 beside the 256 of a key; with one launch more for each step. It is with L
-# queries that they become L² numbers. Where heads are few and L is long, blocks share the keys as
-# warps do here, and merge (m, s, o) once more: *flash decoding*.
+# For 8 heads of 1,000 keys of 64 in float16, K and V are 2,048,000 bytes and threads request
+# 2,052,096; the rest is q, once per warp. Shared memory is 1,056 bytes per block, four times (m, s,
+# o), for any L. A key takes 43 instructions, ten of them for the five shuffles and additions of the
+# score. With 16 bytes per lane (8 lanes per key) 32,064 load requests become 4,032 and 43
+# instructions become 22. One query's scores would add only 4 bytes to the 256 of a key, but L
+# queries have L² of them. Where heads are few and L is long, blocks share the keys as warps do here
+# and merge once more: *flash decoding*.
 #
 # </details>
 
 # %% [markdown]
 # ## From here to flash attention
 #
-# Your kernel is the inner loop of FlashAttention. What is between them is not mathematics:
+# Your kernel is the inner loop of FlashAttention. These steps lie between the two:
 #
-# - **Many queries.** When a prompt is read, all L tokens have a query, and the scores are L × L:
-#   for 32,768 tokens a billion numbers a head, in place of one row. That they never reach
-#   memory is convenient for one query, and what makes it possible for L.
+# - **Many queries.** A model that reads a prompt has a query for each of L tokens, so the scores
+#   are L × L: a billion numbers per head for 32,768 tokens. They must not reach memory.
 # - **Tiles.** One query uses each byte of K and V once: 4 · D operations for 4 · D bytes of
-#   float16. A block with a tile of 64 queries loads a tile of keys and values into shared memory
-#   and uses it 64 times. (m, s) is then a column, one pair for each query, and o a matrix, 64 by D.
-# - **Tensor cores.** Q · Kᵀ of two tiles is a product of matrices, and so is the product of the
-#   exponentials with V. Between them stand the lines that you wrote: the new maximum of each row,
-#   two factors, s and o rescaled. The rows' maxima are shuffles again, of the few lanes that hold
-#   a row.
-# - **Masks.** In a causal mask a query sees no key behind its own place: tiles of keys that lie
-#   wholly behind are never loaded, and in the tile on the diagonal scores become −∞, with what you
-#   know about rows of −∞.
-# - **Few heads, long lists.** When a model writes, there are as many blocks as heads: too few for
-#   a GPU. *Flash decoding* gives parts of the list to different blocks and merges (m, s, o) once
-#   more, in a second launch or by the last block to arrive: `04_few_long_rows` of week 1.
+#   float16. A block with 64 queries loads a tile of keys and values into shared memory and uses it
+#   64 times. (m, s) becomes a column with one pair per query, and o a 64 × D matrix.
+# - **Tensor cores.** Q · Kᵀ of two tiles is a matrix product, and so is the product of the
+#   exponentials with V. Between them are the lines that you wrote: a new maximum per row, two
+#   factors, s and o rescaled. A row's maximum takes shuffles among the few lanes that hold it.
+# - **Masks.** A causal mask removes the keys after a query. The kernel never loads tiles of keys
+#   that the mask removes wholly. In the tile on the diagonal it sets scores to −∞.
+# - **Few heads, long lists.** A model that writes has one block per head, too few for a GPU. *Flash
+#   decoding* gives parts of the list to different blocks and merges (m, s, o) once more, in a
+#   second launch or in the last block to arrive (`04_few_long_rows` of week 1).
+
 # %% [markdown]
 # ## What you can do now
 
@@ -1396,44 +1317,44 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 fk.progress()
 
 # %% [markdown]
-# Your first kernel multiplied each element by 3. Since then you have made layouts carry data to
-# threads, threads bring results together, and a softmax pass over its row only once; you have
-# counted what each step costs before believing a clock, and found the races that no test of values
-# sees. The ten kernels of this page in one table:
+# Your first kernel multiplied each element by 3. Since then you have written layouts that carry
+# data to threads, exchanges that combine their results, and a softmax that reads its row once. You
+# counted each step before you believed a clock, and found races that no test of values sees. The
+# ten kernels of this page:
 #
-# | puzzle | what is merged | identity | what is written | the row is read |
+# | puzzle | merges | identity | writes | reads the row |
 # |---|---|---|---|---|
 # | log-softmax | (m, s) | (−∞, 0) | x − m − log s | twice |
 # | mask and temperature | (m, s) | (−∞, 0) | e^((x − m) / t) / s, or 0 | twice |
 # | cross-entropy | (m, s) | (−∞, 0) | loss and lse | once |
-# | its gradient | nothing, lse is kept | | g · (p − [n = target]) | once |
+# | its gradient | nothing: it uses lse | | g · (p − [n = target]) | once |
 # | the four largest | four pairs | four of (−∞, no index) | four pairs | once |
 # | RMSNorm | Σ x² | 0 | x · w / rms | once |
 # | LayerNorm | Σ x, then Σ (x − mean)² | 0 | (x − mean) · w / σ + b | once |
 # | sum and RMSNorm | Σ (x + r)² | 0 | two rows | once |
-# | rotary embedding | nothing, pairs | | turned pairs | once |
+# | rotary embedding | nothing | | turned pairs | once |
 # | attention of one query | (m, s, o) | (−∞, 0, 0) | o / s | keys, values: once |
 #
-# **In practice** exactly these kernels are written by hand, for no library of separate operators
-# can save what they save: a pass over memory, or a matrix between two launches. They come with
-# vectors of 16 bytes, with clusters for long rows, and with a choice by shape, as you have seen in
-# `05_in_production`.
+# **In practice** engineers write exactly these kernels by hand, because each saves a pass over
+# memory, or a matrix between two launches, that separate operators cannot save. Production versions
+# add 16-byte vectors, clusters for long rows, and a choice by shape, as in `05_in_production`.
 #
-# **Where to go from here.** Tensor cores: CuTe describes what they want by layouts of the kind that
-# you know, for which thread holds which element of a tile is a TV layout again. Begin with the
-# matrix product of one tile, then shared memory, then a pipeline of `cp.async`; then put your last
-# kernel between two of them. And your own kernels: `fk.check`, `fk.sanitize`, `fk.profile` and the
-# pictures take any CuTe DSL kernel, not only those of this course.
+# **Where to go from here.** Tensor cores: CuTe describes their operands by layouts that you know,
+# because a TV layout says which thread holds which element of a tile. Begin with the product of one
+# tile, then use shared memory, then a pipeline of `cp.async`; then put your last kernel between two
+# products. All of it runs on the virtual GPU (`book/what_you_can_do_now.md` has the commands).
+# `fk.check`, `fk.sanitize`, `fk.profile` and the pictures take any CuTe DSL kernel.
 #
-# **Further reading:** [Online normalizer calculation for
-# softmax](https://arxiv.org/abs/1805.02867) (M. Milakov, N. Gimelshein, 2018), (m, s) ·
-# [Self-attention does not need O(n²) memory](https://arxiv.org/abs/2112.05682) (M. Rabe, C. Staats,
-# 2021), (m, s, o) · [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others, 2022)
-# and [FlashAttention-2](https://arxiv.org/abs/2307.08691) (T. Dao, 2023), tiles and their order ·
+# **Further reading:** [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867)
+# (M. Milakov, N. Gimelshein, 2018), (m, s) · [Self-attention does not need O(n²)
+# memory](https://arxiv.org/abs/2112.05682) (M. Rabe, C. Staats, 2021), (m, s, o) ·
+# [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others, 2022) and
+# [FlashAttention-2](https://arxiv.org/abs/2307.08691) (T. Dao, 2023), tiles and their order ·
 # [Flash-Decoding](https://pytorch.org/blog/flash-decoding/) (2023), the list in parts · [Root mean
 # square layer normalization](https://arxiv.org/abs/1910.07467) (B. Zhang, R. Sennrich, 2019) ·
 # [RoFormer](https://arxiv.org/abs/2104.09864) (J. Su and others, 2021), the rotary embedding ·
 # [CuTe DSL examples](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), flash
 # attention and matrix products on tensor cores
 #
-# **Next:** a kernel that you need and nobody has written.
+# **Next:** the same kernels in NVIDIA's other vocabulary
+# ([`07_the_other_vocabulary`](07_the_other_vocabulary.ipynb)).

@@ -4,11 +4,16 @@ A pair (m, s) describes a part of a row: m is the maximum of its elements and s 
 exp(x - m). The pair of no elements is (-inf, 0).
 """
 
+import collections
+import itertools
+import json
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import cutlass
@@ -22,8 +27,18 @@ from matplotlib.patches import Rectangle
 import forgekit as fk
 from forgekit.benching.recorded import Recorded, recorded
 from forgekit.checking.compare import compare
+from forgekit.ops.tile_choice import choose_rows
 from forgekit.profiling.multiprocessor import MULTIPROCESSORS
-from forgekit.viz.palette import NOTE, NOTHING, PAPER, UNTOUCHED, block_colour, mix, offset_colour
+from forgekit.viz.palette import (
+    NOTE,
+    NOTHING,
+    PAPER,
+    UNTOUCHED,
+    WRONG,
+    block_colour,
+    mix,
+    offset_colour,
+)
 from forgekit.viz.timing.style import INK, SERIES, TEXT
 
 LOG2_E = math.log2(math.e)
@@ -558,7 +573,6 @@ def draw_per_thread(axes: Axes, times: Recorded) -> None:
     axes.legend(loc="lower center")
 
 
-# -- w2b ---
 THREADS = 256  # of a block in 03
 CELL_INK = "#17191D"  # text on coloured cells, dark on both pages
 
@@ -944,4 +958,180 @@ def gradient_picture(costs: Mapping[str, Cost]) -> None:
             axes.spines[:].set_visible(False)
 
 
-# -- w2c ---
+INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z]\w*(?:\.[\w:]+)*)\s", re.MULTILINE)
+
+
+def ptx_counts(run):
+    """Instruction -> number of times it appears in the PTX of `run` (not how often it executes)."""
+    return collections.Counter(INSTRUCTION.findall(run.ptx))
+
+
+def production_way(n, itemsize, clusters):
+    """Where forgekit's rule lets a row of n elements wait, and the number of blocks per row.
+
+    itemsize: bytes per element; clusters: the GPU's largest cluster, in blocks (1: none).
+    """
+    choice = choose_rows("softmax", 4096, n, itemsize, 16 // itemsize, False, clusters)
+    if choice.kernel in ("registers", "streaming"):
+        return choice.kernel, choice.cluster
+    return ("cluster" if choice.cluster > 1 else "staged"), choice.cluster
+
+
+WAYS = {  # colour, hatch
+    "registers": (SERIES[1], ""),
+    "staged": (SERIES[3], "///"),
+    "cluster": (SERIES[0], ""),
+    "streaming": (UNTOUCHED, "..."),
+}
+
+
+def rule_picture():
+    """Show where `production_way` lets rows wait: by length, type and GPU."""
+    kinds = {
+        "float32, sm_80": (4, 1),
+        "float32, sm_90a": (4, 16),
+        "bfloat16, sm_80": (2, 1),
+        "bfloat16, sm_90a": (2, 16),
+    }
+    lengths = [int(2 ** (k / 8)) // 8 * 8 for k in range(7 * 8, 20 * 8 + 1)]
+    bands, words = [], []
+    for place, (name, kind) in enumerate(kinds.items()):
+        start, last = 0, production_way(lengths[0], *kind)[0]
+        for k, n in enumerate(lengths):
+            way = production_way(n, *kind)[0]
+            if way != last or k == len(lengths) - 1:
+                bands.append((place, lengths[start], n, last))
+                start, last = k, way
+        mine = [f"{way} to {end:,}" for at, _, end, way in bands if at == place]
+        words.append(f"{name}: {', '.join(mine)}")
+    with fk.figure("The longer the row, the further away it waits", f"{'; '.join(words)}.") as axes:
+        for place, start, end, way in bands:
+            colour, hatch = WAYS[way]
+            axes.barh(place, end - start, left=start, color=colour, hatch=hatch, edgecolor="white")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([2**k for k in range(8, 21, 3)], [f"{2**k:,}" for k in range(8, 21, 3)])
+        axes.minorticks_off()
+        axes.set_yticks(range(4), kinds)
+        axes.set(xlabel="elements per row")
+        axes.invert_yaxis()
+        boxes = [Rectangle((0, 0), 1, 1, fc=c, hatch=h, ec="white") for c, h in WAYS.values()]
+        axes.legend(boxes, WAYS, ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.25))
+
+
+PEERS = {"torch": "o", "torch.compile": "^", "quack": "s", "forgekit": "D"}  # and their markers
+MEASURED = Path("../book/measured/softmax_h200.json")
+
+
+def peer_rates():
+    """(rows, columns, dtype) -> contender -> percent of a copy's speed, recorded on an H200."""
+    rates = {}
+    for row in json.loads(MEASURED.read_text())["rows"] if MEASURED.exists() else ():
+        if row["op"] == "softmax" and row["dim"] == -1 and row["status"] == "ok":
+            place = (*row["shape"], row["dtype"])
+            rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
+    if not rates:
+        print("book/measured/softmax_h200.json is not here; it is in the repository.")
+    return rates
+
+
+def peers_picture(rates):
+    """Show `peer_rates` of matrices with 8 million elements or more, by length of the row."""
+    large = {place: r for place, r in rates.items() if place[0] * place[1] >= 2**23}
+    if not large:
+        return
+    each = {name: [r[name] for r in large.values() if name in r] for name in PEERS}
+    ranges = {name: f"{min(of):.0f} to {max(of):.0f} %" for name, of in each.items()}
+    title = f"forgekit's softmax: {ranges['forgekit']} of the speed of a copy"
+    alt = f"Of a copy's speed reach {', '.join(f'{name} {of}' for name, of in ranges.items())}."
+    with fk.figure(title, alt, panels=2) as panels:
+        for axes, dtype in zip(panels, ("bfloat16", "float32"), strict=True):
+            for (name, marker), colour in zip(
+                PEERS.items(), (UNTOUCHED, SERIES[2], SERIES[4], SERIES[0]), strict=True
+            ):
+                of = [(p[1], r[name]) for p, r in large.items() if p[2] == dtype and name in r]
+                axes.plot(*zip(*of, strict=True), marker, color=colour, alpha=0.85, label=name)
+            axes.set_xscale("log", base=2)
+            axes.set_xticks([2**k for k in range(10, 19, 4)], ["1,024", "16,384", "262,144"])
+            axes.minorticks_off()
+            axes.set(title=dtype, xlabel="elements per row", ylim=(0, 110))
+        panels[0].set_ylabel("% of a copy's GB/s")
+        panels[0].legend(ncols=4, loc="upper left", bbox_to_anchor=(0, -0.25))
+
+
+def fusion_picture(parts, totals):
+    """Show bytes moved, in those of x. parts: operator -> bytes of it; totals: kernel -> bytes."""
+    words = ", ".join(f"{name} {times:.2f}" for name, times in totals.items())
+    alt = (
+        f"Bytes moved, in bytes of x: {words}. Orange: whatever is above 2, one read and one write."
+    )
+    with fk.figure("Fusion saves bytes", alt, height=1.5) as axes:
+        for y, times in enumerate(totals.values()):
+            axes.barh(y, min(times, 2), color=NOTE)
+            if times > 2:
+                axes.barh(y, times - 2, left=2, color=WRONG, hatch="///", edgecolor="white")
+            axes.text(times + 0.08, y, f"{times:.2f}", va="center")
+        edges = list(itertools.accumulate(parts.values()))
+        for edge in edges[:-1]:
+            axes.plot([edge, edge], [-0.4, 0.4], color="white", lw=2)
+        axes.set_yticks(range(len(totals)), totals)
+        axes.set(xlim=(0, 7.8), xlabel="bytes moved / bytes of x (orange, hatched: above 2)")
+        axes.invert_yaxis()
+
+
+def attention_picture(warps=4, dim=64):
+    """Show what the warps of a block keep on chip for attention of one query."""
+    shared = warps * (1 + 1 + dim) * 4  # bytes of m, s and o, in float32
+    alt = (
+        f"Keys go to {warps} warps in turn. A warp keeps q, m, s, o in registers and stores m, s "
+        f"and o once, {shared:,} bytes of shared memory; after one barrier the block stores o / s."
+    )
+    with fk.figure("Scores never leave the registers", alt, height=3.3) as axes:
+        axes.set(xlim=(0, 100), ylim=(-1, 61))
+        axes.axis("off")
+
+        def box(x, y, width, height, text, colour="none"):
+            rim = colour if colour != "none" else UNTOUCHED
+            axes.add_patch(Rectangle((x, y), width, height, fc=colour, ec=rim))
+            ink = {} if colour == "none" else {"color": CELL_INK}
+            axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", **ink)
+
+        def arrow(start, end):
+            axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": UNTOUCHED})
+
+        places = ((56, "global\nmemory"), (31, "registers"), (17, f"shared\n{shared:,} B"))
+        for y, text in (*places, (9.5, "barrier")):
+            axes.text(0, y, text, va="center")
+        axes.add_patch(Rectangle((14, 5.5), 86, 36.5, fc="none", ec=UNTOUCHED))
+        axes.text(99, 7.3, "one block", ha="right", va="center")
+        axes.plot([14, 100], [9.5, 9.5], color=UNTOUCHED, ls="--")
+        for i in range(8):
+            last = i == 7
+            box(15 + 10.5 * i, 52, 9.5, 8, "…" if last else f"K{i} V{i}", block_colour(i % warps))
+        for w in range(warps):
+            left, hue = 16 + 21 * w, block_colour(w)
+            arrow((19.75 + 10.5 * w, 52), (left + 9.5, 36.4))
+            box(left, 25, 19, 11, f"warp {w}: q m s o", hue)
+            arrow((left + 9.5, 25), (left + 9.5, 20.7))
+            box(left, 13.5, 19, 7, f"m{w} s{w} o{w}", hue)
+            arrow((left + 9.5, 13.5), (57, 4.2))
+        box(50, -0.5, 14, 4.5, "o / s")
+        axes.text(66, 1.5, f"{dim} numbers, stored once", va="center")
+
+
+def vocabulary_picture(ptx):
+    """Show kernel -> the PTX counts of its two forms, of tensors and of arrays, as bars."""
+    sums = {name: [sum(c.values()) for c in counts] for name, counts in ptx.items()}
+    words = ", ".join(f"{name} {a} and {b}" for name, (a, b) in sums.items())
+    with fk.figure("Both vocabularies, one program", f"PTX instructions: {words}.") as axes:
+        for form, (label, colour, hatch) in enumerate(
+            (("tensors", SERIES[0], ""), ("arrays", SERIES[3], "///"))
+        ):
+            for k, both in enumerate(sums.values()):
+                y = k + 0.4 * form - 0.2
+                style = {"color": colour, "hatch": hatch, "edgecolor": "white"}
+                axes.barh(y, both[form], 0.36, label=label if not k else None, **style)
+                axes.text(both[form] + 2, y, str(both[form]), va="center")
+        axes.set_yticks(range(len(sums)), sums)
+        axes.set(xlabel="instructions in the PTX")
+        axes.legend(ncols=2, loc="upper left", bbox_to_anchor=(0, -0.2))
+        axes.invert_yaxis()

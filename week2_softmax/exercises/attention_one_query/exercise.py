@@ -13,7 +13,7 @@ PICTURE = picture(
     "one head: a colour is a warp",
     {
         "keys and values": [[f"K{i} V{i}" for i in range(9)]],
-        "what each warp brings": [["m0 s0 o0", "m1 s1 o1", "m2 s2 o2", "m3 s3 o3"]],
+        "each warp's part": [["m0 s0 o0", "m1 s1 o1", "m2 s2 o2", "m3 s3 o3"]],
         "the result": [["o"]],
     },
     lambda text: int(text[1]) % WARPS if len(text) > 1 else None,
@@ -97,37 +97,35 @@ def _empty_warp(e):
 EXERCISE = puzzle(
     title="attend with one query",
     task="""
-When a language model writes its next word, each head has one query of `dim` components, and all
-keys and values so far: `q` and `o` have the shape (heads, dim), `K` and `V` (heads, L, dim).
+For its next token, a language model has one query of `dim` components per head, and all keys and
+values so far: `q` and `o` have shape (heads, dim), `K` and `V` (heads, L, dim).
 
     o = softmax(q · Kᵀ · scale) V
 
-One pass over K and V, and no score ever reaches memory. Four warps share a head; warp w has keys
-w, w + 4, w + 8, …; the warp reads a key together, 32 components with each load. Each warp keeps m, s
-and its o in registers; the four meet once, in shared memory. L is anything
-from 1 on, `scale` any number, `dim` is 32 or 64 and known when the kernel is compiled; float32 and
-float16, computed in float32. The host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w, w
++ 4, w + 8, …, and its lanes read a key together, 32 components per load. Each warp keeps m, s and
+o in registers; they merge once, in shared memory. L is at least 1, `scale` any number, `dim` 32
+or 64, known at compile time. Float32 or float16, computed in float32. Signature:
+`attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
 """,
     hints=(
-        "Write `online` for a row of scores first. Then let a second thing go with the sum: wherever s "
-        "is multiplied or added to, o is, with v beside the same factor.",
-        "Lane j has components j and j + 32 of q, of o, and of each key and value. The product with "
-        "a key is a sum of a warp, by a butterfly, since every lane needs the score. After the loop "
-        "lane 0 stores m and s, and all lanes store their o: shared memory of shape (4) and (4, dim).",
-        "The maximum of the four m comes first, in the line behind the barrier; then each warp's s and "
-        "o are multiplied by exp2(m of the warp − maximum). A warp without a key has m = −∞ and gets "
-        "the factor 0 there; two of those merged with each other would be −∞ − (−∞). One division, in the "
-        "line that stores.",
+        "First write `online` for a row of scores. Then treat o like s: wherever you multiply "
+        "s or add to it, do the same to o, with v times the same factor.",
+        "Lane j has components j and j + 32 of q, o, and each key and value. After the loop "
+        "lane 0 stores m and s, and all lanes store o: shared memory of shape (4) and (4, "
+        "dim).",
+        "After the barrier take the maximum of the four m first; then multiply each warp's s "
+        "and o by exp2(m of the warp − maximum). A warp without a key has m = −∞ and factor 0; "
+        "if you merged two such warps first, you would get −∞ − (−∞).",
     ),
     analysis="""
-Counted for 8 heads of 1,000 keys of 64 in float16: K and V are 2,048,000 bytes, and 2,052,096 are asked
-for; the rest is q, once for each warp. Shared memory is 1,056 bytes a block, four times (m, s, o), for
-1,000 keys as for 2,000, and 43 instructions are executed a key, ten of them for the five shuffles and
-additions of the score. With 16 bytes a lane (8 lanes have a key, a warp takes four keys at once, and
-their groups merge (m, s, o) by shuffles in the end) 32,064 load requests become 4,032 and 43
-instructions become 22; that passes as well. Scores through memory would be few bytes here, 4 beside the 256 of a key; with
-one launch more for each step. It is with L queries that they become L² numbers. Where heads are few
-and L is long, blocks share the keys as warps do here, and merge (m, s, o) once more: *flash decoding*.
+For 8 heads of 1,000 keys of 64 in float16, K and V are 2,048,000 bytes and threads request
+2,052,096; the rest is q, once per warp. Shared memory is 1,056 bytes per block, four times (m, s,
+o), for any L. A key takes 43 instructions, ten of them for the five shuffles and additions of the
+score. With 16 bytes per lane (8 lanes per key) 32,064 load requests become 4,032 and 43
+instructions become 22. One query's scores would add only 4 bytes to the 256 of a key, but L
+queries have L² of them. Where heads are few and L is long, blocks share the keys as warps do here
+and merge once more: *flash decoding*.
 """,
     asked={"work": "one block per head", "block": 128, "barriers": 1},
     entry="attention_one_query",
@@ -161,7 +159,7 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1.0), "the scores are not "
                    "multiplied by scale."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale * math.log(2)), "it is 2 to "
-                   "the score, and not e to it: log2(e) is missing."),
+                   "the score, not e to it: log2(e) is missing."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale, divide=False), "it is not "
                    "divided by the sum of the exponentials."),
         looks_like(lambda q, k, v, scale, dim, o: v.double().mean(1), "o is the mean of the values: all "
@@ -171,10 +169,10 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k[:, : k.shape[1] // 4 * 4], v[:, :
                    k.shape[1] // 4 * 4], scale), "the last L % 4 keys are missing."),
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: 0), "it is as if no "
-                   "maximum was subtracted: exp overflows, or all are 0."),
+                   "maximum was subtracted: exp overflows, or all exponentials are 0."),
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: x.amax(
                    1, keepdim=True).clamp(min=0)), "it is as if the maximum begins at 0: where all scores "
-                   "are far below, every exponential is 0."),
+                   "are far below 0, every exponential is 0."),
         Misconception("NaN, where some of the four warps have no key: theirs is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],

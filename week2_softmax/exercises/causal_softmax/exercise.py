@@ -65,29 +65,31 @@ def _maximum_of_all(x, scale, y):
 EXERCISE = puzzle(
     title="fuse scale and causal mask into the row",
     task="""
-Row m of `x` are the scores of query m for all keys, and a query sees no later key than itself. With M
-queries for the last M of N keys, N ≥ M, row m keeps the columns up to m + N − M:
+Row m of `x` contains the scores of query m for all keys, and a query sees no key after itself.
+The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m + N − M:
 
 `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
 
-One read and one write, no mask tensor, the row in registers. N is
-at most 512. What is beyond the diagonal may be anything, NaN too, and is not to be loaded. The
-scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloat16.
+Read each kept element once, write y once, use no mask tensor, and keep the row in registers; N is
+at most 512. Do not load elements beyond the diagonal: they may be anything, including NaN. The
+scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softmax(x, scale:
+Float32, y)`.
 """,
     hints=(
-        "The mask is a predicate on row and column. What does a register hold that is not loaded, so "
-        "that it changes neither the maximum nor the sum?",
-        "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane stands "
-        "32 k columns to the right of its first. After the load, everything else is softmax in registers, and the store has a "
-        "predicate of its own.",
-        "The scale belongs into the line that loads, before the maximum: the largest of `scale * x` "
-        "is not `scale` times the largest of x where the scale is negative.",
+        "The mask is a predicate on row and column. Which value of a register that is not "
+        "loaded changes neither the maximum nor the sum?",
+        "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane "
+        "is 32 k columns to the right of its first. The rest is softmax in registers; the "
+        "store needs its own predicate.",
+        "Apply the scale in the line that loads, before the maximum: for a negative scale, the "
+        "largest `scale * x` is not `scale` times the largest x.",
     ),
     analysis="""
-Counted for 128 × 128 float32: of 2,048 sectors of `x` 1,088 are read, and each of `y` is written
-once. Three operators after each other (scale, add a mask of 0 and −∞, softmax) read four matrices
-and write three. A mask that is a formula of row and column costs a comparison. Flash attention goes
-one step further: it skips whole tiles beyond the diagonal, and does not write the scores at all.
+For 128 × 128 float32 the kernel reads 1,088 of the 2,048 sectors of `x` and writes each sector of
+`y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) read four matrices and
+write three. A mask that is a formula of row and column costs one comparison per element. Flash
+attention goes one step further: it skips whole tiles beyond the diagonal and never writes the
+scores.
 """,
     asked={"work": "one warp per row"},
     entry="causal_softmax",
@@ -99,11 +101,11 @@ one step further: it skips whole tiles beyond the diagonal, and does not write t
     legal=lambda m, n: (min(m, n), min(512, max(m, n))),
     misconceptions=[
         looks_like(_nothing_masked, "nothing is masked: this is the softmax of the whole row."),
-        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. What "
-                   "does not count is to be selected away, or not read; adding −∞ is not enough."),
-        looks_like(_masked_after, "what lies beyond the diagonal is 0 in the end, but it has been in the sum."),
-        looks_like(_maximum_of_all, "the maximum is taken over the whole row: where what is masked is larger, everything "
-                   "that is kept becomes smaller than float32 can say."),
+        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Select "
+                   "such elements away or do not read them; adding −∞ is not enough."),
+        looks_like(_masked_after, "elements beyond the diagonal are 0 in the end, but they were in the sum."),
+        looks_like(_maximum_of_all, "the maximum is taken over the whole row: where a masked element is larger, the exponentials "
+                   "of all kept elements round to 0."),
         looks_like(_maximum_before_scale, "the maximum is taken before the scale. Where the scale is negative, scale times "
                    "the largest x is the smallest, and the exponentials overflow."),
         looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, -1)), "the diagonal itself is masked: a query sees its own key."),
@@ -120,5 +122,5 @@ one step further: it skips whole tiles beyond the diagonal, and does not write t
         {"x": [[("log 1", 0), ("log 3", 0), "9"], [("log 1", 0), ("log 1", 0), ("log 2", 0)]],
          "y": [[("0.25", 0), ("0.75", 0), "0"], [("0.25", 0), ("0.25", 0), ("0.5", 0)]]},
     ),
-    praise="Three operators in one reading.",
+    praise="Three operators, one read.",
 )  # fmt: skip

@@ -12,7 +12,7 @@ WRONG = (
     Wrong("a mask added", {f"{KEPT}\n                rX[k] = {LOAD}": f"""if col < N:
                 rX[k] = {LOAD} + (Float32(0.0) if col <= row + N - M else -Float32.inf)"""}, "adding −∞ is not enough"),
     Wrong("masked at the end", {KEPT: "if col < N:", STORE: """value = rX[k] if col <= row + N - M else Float32(0.0)
-                mY[row, col] = value.to(mY.element_type)"""}, "it has been in the sum"),
+                mY[row, col] = value.to(mY.element_type)"""}, "they were in the sum"),
     Wrong("masked after the maximum", {
         KEPT: "if col < N:",
         "        e = cute": """        for k in cutlass.range_constexpr(16):

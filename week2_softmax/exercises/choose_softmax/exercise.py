@@ -16,11 +16,11 @@ WHOLE = "rows that are not whole vectors of 16 bytes cannot be copied asynchrono
 CASES = (
     ((1000, F32, "sm_80"), "4,000 bytes are far below 64 KB."),
     ((16_200, F32, "sm_90a"), "64 KB are 65,536 bytes, and this row has 64,800."),
-    ((16_384, F32, "sm_90a"), "64 KB exactly are still allowed."),
-    ((16_000, F16, "sm_90a"), "16,000 float32 in registers are 62.5 KB."),
-    ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row 80 KB."),
-    ((24_576, F32, "sm_80"), "96 KB exactly are still allowed, and asynchronous copies are there from sm_80 on."),
-    ((49_152, BF16, "sm_100a"), "in shared memory an element has its own type: 2 bytes each are 96 KB."),
+    ((16_384, F32, "sm_90a"), "64 KB exactly are allowed."),
+    ((16_000, F16, "sm_90a"), "16,000 float32 in registers take 62.5 KB."),
+    ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row takes 80 KB."),
+    ((24_576, F32, "sm_80"), "96 KB exactly are allowed, and sm_80 has asynchronous copies."),
+    ((49_152, BF16, "sm_100a"), "in shared memory an element has its own type: at 2 bytes each, this row takes 96 KB."),
     ((16_385, F32, "sm_90a"), WHOLE),
     ((20_484, F16, "sm_90a"), WHOLE + " 16 bytes are 8 elements of float16."),
     ((65_536, BF16, "sm_90a"), "128 KB are two parts of 64 KB."),
@@ -70,33 +70,33 @@ def _rule_kept(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="choose where a row waits",
     task="""
-Write `choose_softmax(n, dtype, arch)`, which returns `(way, blocks)` for rows of n elements on a GPU
-such as `"sm_90a"`: the first of these that is possible.
+Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
+such as `"sm_90a"`: the first of these ways that is possible.
 
-1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of the registers of
-   a multiprocessor.
-2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, as `cp.async` wants them, and takes
+1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of an SM's
+   registers.
+2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, which `cp.async` needs, and takes
    at most 96 KB in its own type.
-3. `"cluster"`, the fewest of 2, 4 and 8 blocks: as before, for the part of a block, and the GPU
-   has clusters, as all have from sm_90 on.
+3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
+   is whole vectors, and each block's part takes at most 96 KB.
 4. `"streaming"`, 1 block.
 
 1 KB is 1,024 bytes.
 """,
     hints=(
-        "A row has two sizes: in registers, where everything is float32, and in shared memory, where "
-        "it stays what it is. `dtype.itemsize` is the size of an element.",
-        "Whole vectors are asked of the bytes of a row, and by two of the four ways. What is left to "
-        "a row without them?",
-        "The line that asks for clusters needs the *number* in `arch`: 100 is more than 90, but the "
-        "string 'sm_100a' sorts before 'sm_90a'.",
+        "A row has two sizes: in registers every element is float32, in shared memory it keeps "
+        "its type. `dtype.itemsize` is the size of an element in bytes.",
+        "Two of the four ways need whole vectors, counted in bytes of the row. Which ways "
+        "remain for a row without them?",
+        "The line that asks for clusters needs the *number* in `arch`: 100 is more than 90, "
+        "but the string 'sm_100a' sorts before 'sm_90a'.",
     ),
     analysis="""
-A limit for each place where a row can wait, from the fastest to the slowest, and behind the last a
-kernel that keeps nothing. What the limits should be is measured: why 64 KB and not 256? Because
-whoever takes all registers is alone on his multiprocessor, and nobody loads while he computes.
-forgekit's own rule (`forgekit/ops/tile_choice.py`) has other numbers for each element size, and
-also chooses the threads; the order is the same.
+There is one limit for each place where a row can wait, from the fastest place to the slowest. The
+last kernel keeps nothing and has no limit. The limits are measured: 64 KB and not 256, because a
+row that takes all registers leaves no room for a second row, and then no loads overlap its
+arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
+size and also chooses the threads; the order is the same.
 """,
     entry="choose_softmax",
     groups=(Group("The rule", _rule_kept),),

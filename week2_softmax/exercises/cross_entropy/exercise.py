@@ -95,24 +95,24 @@ def _nan_of_empty_warps(x, target, *outputs):
 EXERCISE = puzzle(
     title="compute the loss of a classifier",
     task="""
-Cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]`, where `lse[m] = log Σ exp(x[m, n])` is wanted, too: the
-gradient needs it. A row **is read once**, except that x[m, target[m]]
-may be read again. A target of −100 is to be ignored: the loss is 0, lse as usual. x is float32 or float16, all
-of it finite, and a row may lie anywhere: around 30,000, or around −60,000. target is int64 as in torch; loss and lse are
-float32 in both cases, computed in float32. `cross_entropy(x, target, loss, lse)`.
+The cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ exp(x[m,
+n])`. Store both; the gradient needs lse. **Read a row once**; only x[m, target[m]] may be read
+again. A target of −100 is ignored: its loss is 0, lse as usual. x is float32 or float16 and
+finite; a row may be around 30,000 or −60,000. target is int64; loss and lse are float32, computed
+in float32. Signature: `cross_entropy(x, target, loss, lse)`.
 """,
     hints=(
-        "The pair (m, s) of a thread goes through two trees: the lanes of a warp by shuffles, four warps through shared "
-        "memory.",
-        "With 5 columns three warps have seen nothing: m = −∞, s = 0. What is the rescaling of such a lane, "
-        "relative to the maximum of its warp?",
-        "One thread finishes the row. It reads one element again, behind the barrier and behind the question whether "
-        "there is a target at all; and it adds m − x[target] and log s, in this order.",
+        "Merge the pairs (m, s) of the threads in two trees: the lanes of a warp by shuffles, "
+        "the four warps through shared memory.",
+        "With 5 columns, three warps have no element: m = −∞, s = 0. How does such a lane "
+        "rescale relative to the maximum of its warp?",
+        "One thread finishes the row. It reads one element again, after the barrier and only "
+        "if there is a target. It adds m − x[target] and log s, in this order.",
     ),
     analysis="""
-With 32,000 classes the logits are the largest tensor of a language model's training step; this kernel reads them once and
-writes eight bytes a row. torch's composition, log_softmax and then a choice, writes a whole matrix in between. lse is
-kept for the gradient, which needs no reduction then: the next exercise.
+With 32,000 classes the logits are the largest tensor of a language model's training step. This
+kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a choice
+writes a whole matrix in between.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 1},
     entry="cross_entropy",
@@ -122,7 +122,7 @@ kept for the gradient, which needs no reduction then: the next exercise.
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        Misconception("the column that is read is −100, a target to be ignored.", lambda e: e.error.overrun.tensor == "mX"
+        Misconception("the kernel reads column −100, a target to be ignored.", lambda e: e.error.overrun.tensor == "mX"
                       and (e.error.overrun.numbers % e.case.args[0].shape[1] == IGNORED % e.case.args[0].shape[1]).all()),
         looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),
@@ -132,7 +132,7 @@ kept for the gradient, which needs no reduction then: the next exercise.
         looks_like(_with(not_in_merge), "the sums of the threads are added as they are, each relative to a maximum of its "
                    "own."),
         looks_like(_with(not_in_loop), "a thread's sum keeps terms relative to an older maximum: whenever the maximum "
-                   "grows, what has been added up so far has to be rescaled."),
+                   "grows, rescale the sum so far."),
         looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is taken for that of the row: relative to it the exponentials of "
                    "another warp overflow."),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
@@ -143,7 +143,7 @@ kept for the gradient, which needs no reduction then: the next exercise.
                    "What can x[target] be subtracted from before log s is added?"),
     ],
     given=picture(
-        "two rows of logits and what comes of them",
+        "two rows of logits and their losses",
         {"exp x": [["1", ("2", 0), "5"], ["5", "2", "1"]], "target": [[("1", 0)], ["-100"]],
          "lse": [["log 8"], ["log 8"]], "loss": [[("log 8 - log 2", 0)], ["0"]]},
     ),

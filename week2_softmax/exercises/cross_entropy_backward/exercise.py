@@ -38,21 +38,23 @@ def _lse_of_row_0(x, target, lse, g, dx):
 EXERCISE = puzzle(
     title="compute the gradient of the loss",
     task="""
-The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`, where `[…]` is 1 if it
-holds and else 0; g is the gradient that arrives for the row's loss, and all of dx is 0 where the target is −100. The
-softmax comes from `lse`, so nothing is reduced: one read, one write. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32;
-computed in float32.
+The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`. `[…]` is 1
+if its condition holds, else 0; g is the gradient of the row's loss. Where the target is −100, dx
+is 0. Compute the softmax from `lse`, so you reduce nothing: one read, one write. x and dx are
+float32 or float16, target int64, lse and g float32; compute in float32. Signature:
+`cross_entropy_backward(x, target, lse, g, dx)`.
 """,
     hints=(
-        "exp(x) / Σ exp(x) without a division, and without a number that overflows: where is lse subtracted?",
-        "Each thread decides for its own elements whether n is the target. If one thread corrected dx[target] "
-        "afterwards: which thread's store would that have to come after?",
-        "What belongs to the row is read once, in the line before the loop; a target to ignore makes g 0 there.",
+        "Write exp(x) / Σ exp(x) without a division and without overflow: where do you "
+        "subtract lse?",
+        "Each thread decides for its own elements whether n is the target. If one thread "
+        "corrected dx[target] afterwards, which thread's store would it have to wait for?",
+        "Read the row's numbers once, before the loop. A target to ignore sets g to 0 there.",
     ),
     analysis="""
-Keeping one number a row, lse, turns a reduction and two readings into a map: recompute what is cheap, keep what is small.
-Attention's gradient does the same. dx may overwrite x here, element by element, by the same thread; so large models never
-hold two matrices of logits.
+One number per row, lse, turns a reduction and two reads into a map. Recompute cheap values and
+keep small ones. dx may overwrite x, because the same thread reads and writes each element; so
+large models never hold two matrices of logits.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 0, "shared_bytes": 0},
     entry="cross_entropy_backward",
@@ -64,10 +66,10 @@ hold two matrices of logits.
     misconceptions=[
         looks_like(lambda *args: _gradient(*args[:4], chosen=0.0), "this is g · softmax: nothing is subtracted at the target."),
         looks_like(lambda *args: -_gradient(*args[:4]), "the sign is turned round."),
-        looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of all "
-                   "others, less nothing: it has to be 0."),
+        looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of a row "
+                   "without a target: it has to be 0."),
         looks_like(_lse_of_row_0, "all rows are computed with the lse of row 0."),
-        looks_like(_overflowing, "what is computed is a quotient of two exponentials, not a difference of exponents: exp(89) is infinite in float32, "
+        looks_like(_overflowing, "the kernel computes a quotient of two exponentials, not a difference of exponents: exp(89) is infinite in float32, "
                    "and ∞ / ∞ is NaN."),
         looks_like(lambda x, target, lse, g, dx: _gradient(x, target, lse, g * 0 + 1), "g has no effect: this is the gradient of "
                    "the sum of all losses."),

@@ -40,26 +40,26 @@ def _softmax(change: Any) -> Any:
 EXERCISE = Exercise(
     title="halve the time of three launches",
     task="""
-`y[m, :] = softmax(scale · x[m, :] + bias)`, for rows of 512 float32, with the same bias for all
-rows. Three launches compute it: scale and bias, exponentials, division; each of them reads a
-matrix and writes one, 16 bytes a lane in whole sectors. Halve the predicted time on an H200 for
-16,384 rows. The **whole interval** has to lie below half of what the given launches take together.
-Called as `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
+`y[m, :] = softmax(scale · x[m, :] + bias)` for 512-element float32 rows; all rows have the same
+bias. Three launches compute it: scale and bias, exponentials, division. Each reads one matrix and
+writes one, 16 bytes per lane in whole sectors. Halve the predicted time on an H200 for 16,384
+rows: the **whole interval** has to be below half of the time of the given launches. Signature:
+`fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
 
 `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 """,
     hints=(
-        "How many times the bytes of x do the three launches move, and what is the least?",
-        "Where could a row wait between two of the steps, if not in y? A lane has 16 elements.",
-        "In the line `write(rY, mY, row)` of the first two kernels the row leaves the registers, "
-        "only to come back. `rY` already holds what the next step wants.",
+        "How many times the bytes of x do the three launches move, and what is the minimum?",
+        "Where could a row wait between two steps, if not in y? A lane has 16 elements.",
+        "In the first two kernels `write(rY, mY, row)` sends the row from registers to memory, "
+        "and the next kernel reads it back. `rY` already holds the input of the next step.",
     ),
     analysis="""
-Three launches read and write a matrix each: six times the bytes of x. One launch reads x once and
-writes y once, a third of that. To fuse only two of the three leaves four times the bytes, which is
-two thirds of the time. The block size hardly matters for what is bound by memory; where a block is
-one warp, the start of 16,384 blocks takes 10 µs for each launch, which is not what bounds them.
-(These times are predicted for an H200, not measured.)
+Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
+reads x once and writes y once, a third of that. If you fuse only two of the three, four times the
+bytes of x remain, two thirds of the time. The block size hardly matters for a kernel that is
+bound by memory. With one warp per block, 16,384 blocks take 10 µs to start in each launch, which
+is below the bound of memory. (These times are predicted for an H200, not measured.)
 """,
     entry="fuse_three",
     groups=(
@@ -80,16 +80,16 @@ one warp, the start of 16,384 blocks takes 10 µs for each launch, which is not 
             misconceptions=[
                 counted(
                     lambda p: len(p.launches) == 3,
-                    "there still are three launches, and each reads a matrix and writes one.",
+                    "there are three launches, and each reads one matrix and writes one.",
                 ),
                 counted(
                     lambda p: len(p.launches) == 2,
-                    "two launches still move four times the bytes of x. One more step can stay in "
+                    "two launches move four times the bytes of x. One more step can stay in "
                     "registers.",
                 ),
                 counted(
                     lambda p: p.global_load_bytes_asked > 3 * 16384 * 512 * 4,
-                    "it is one launch, and x is read more than once.",
+                    "it is one launch, but it reads x more than once.",
                 ),
             ],
         ),

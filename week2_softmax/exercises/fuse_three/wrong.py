@@ -34,7 +34,7 @@ WRONG = (
     Wrong("only larger blocks", {"@cute.jit\ndef fuse_three(": _DIVIDED + _BIASED,
                                  _FUSED: "        x = rY.load()\n", "rY.store(e * (1.0 / s))":
                                  "rY.store(e)", _LAUNCH: _FIRST + _SECOND + _LAST},
-          "there still are three launches"),
+          "there are three launches"),
     Wrong("two of three fused", {"@cute.jit\ndef fuse_three(": _BIASED,
                                  _FUSED: "        x = rY.load()\n", _LAUNCH: _FIRST + _SECOND},
           "One more step can stay in registers"),

@@ -19,7 +19,7 @@ def _inputs(draw, m, n):
 
 def _norm(x, w, b, eps, *, of=None, more=0.0, centre=True):
     """In float64. of: what the sum of the squares is divided by; more: registers without an
-    element that are in it, as 0 - mean; centre: whether the mean is subtracted in the end."""
+    element that are in it, as 0 - mean; centre: subtract the mean in the end."""
     x, w, b = x.double(), w.double(), b.double()
     mean = x.mean(1, keepdim=True)
     squares = (x - mean).square().sum(1, keepdim=True) + more * mean.square()
@@ -47,29 +47,27 @@ def _scaled(e):
 EXERCISE = puzzle(
     title="normalise rows by mean and variance",
     task="""
-LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and variance
-(divided by N) of row m, for rows of at most 1,024 elements, in float32 and float16, computed in
-float32. A row may lie anywhere, such as about 1000 ± 4 or −3000 ± 16, and in some all elements are the
-same: the mean of the squares less the square of the mean has lost most of its digits. `x` is read once. The host
-function is `layer_norm(mX, mW, mB, eps: Float32, mY)`; `block_sum` is there to be used twice, but
-need not be.
+LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the
+variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
+in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
+equal; there, the mean of the squares less the square of the mean loses most of its digits. You
+may use `block_sum` twice, but need not. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 """,
     hints=(
-        "The row is in registers, 8 elements a thread: nothing is in the way of going through it "
-        "twice, first for the mean, then for the squares of the distances from it.",
-        "Each of the two sums is one of a block, which every thread needs: shuffles, a word a warp, "
-        "a barrier, and then all threads add four words. Why has the second sum words of its own?",
-        "A register without an element holds 0, and 0 is far from the mean: the predicate stands "
-        "around the line that squares, too. A barrier more would be needed if the second sum used "
-        "the words that some warp is still reading.",
+        "The row is in registers, 8 elements per thread. Go through it twice: for the mean, "
+        "then for the squared distances from it.",
+        "Every thread needs both sums of the block: shuffles, one word per warp, a barrier, "
+        "then all threads add four words.",
+        "Registers past the row hold 0, which is far from the mean: put the predicate around "
+        "the line that squares as well. If the second sum used the first sum's words, you "
+        "would need another barrier.",
     ),
     analysis="""
-With x = 1000 ± 4 the mean of the squares is about 1,000,016. float32 has steps of 1/16 there, and
-each of the two numbers that are subtracted is off by some steps. Counted for 50 rows of 700: that
-variance is wrong by up to 2 %, the one of two passes by less than 2 parts in 10 million. Through
-registers the second pass costs instructions and no bytes. Welford's `(count, mean, m2)` of week 1
-passes here as well, with one barrier, and is off by at most 3 parts in a million; its divisions and
-three shuffles for one make it 63,200 instructions where two passes are 50,100.
+With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16,
+and both numbers of the difference are off by some steps. For 50 rows of 700 that variance is
+wrong by up to 2 %, the one of two passes by less than 2 parts in 10 million. Welford's `(count,
+mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but takes
+63,200 instructions instead of 50,100.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 2},
     entry="layer_norm",
@@ -84,7 +82,7 @@ three shuffles for one make it 63,200 instructions where two passes are 50,100.
         looks_like(lambda x, w, b, eps, y: _norm(x, w, 0 * b, eps), "the bias is not added."),
         looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b, eps), "the weight is not multiplied."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, centre=False), "the mean is not subtracted from "
-                   "what is stored."),
+                   "the stored value."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, of=x.shape[1] - 1), "the sum of the squares is "
                    "divided by N - 1."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, of=1), "the sum of the squares is not divided "
@@ -92,12 +90,12 @@ three shuffles for one make it 63,200 instructions where two passes are 50,100.
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, more=1024 - x.shape[1]), "registers without an "
                    "element are in the variance: each adds the square of 0 - mean."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, EPS), "it is as if eps were 0.00001: it is an "
-                   "argument, and another number here."),
+                   "argument with another value here."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "it is as if eps were 0: where all "
                    "elements of a row are equal, 0 would be divided by 0."),
-        looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, and it "
+        looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "
                    "belongs below it."),
-        Misconception("the mean is right, and the variance is not: each row is x - mean with a wrong factor, or "
+        Misconception("the mean is right, but the variance is not: each row is x - mean with a wrong factor, or "
              "NaN. Where the mean of the squares is a million or more float32 has steps of 1/16 or more: a "
              "difference of two such numbers has few right digits.", _scaled),
     ],

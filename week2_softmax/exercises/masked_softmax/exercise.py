@@ -94,33 +94,32 @@ def _with(sums):
 
 
 OF_ALL = (
-    "the maximum is that of all elements, also of those left out: one of them may be NaN or ∞, or so much "
+    "the maximum is that of all elements, also of the masked ones: one of them may be NaN or ∞, or so much "
     "larger that every exponential is 0."
 )
 
 EXERCISE = puzzle(
     title="leave elements out, at a temperature",
     task="""
-The softmax of `x / t` over those elements of a row whose `mask` is not 0:
-`y[m, n] = exp(x[m, n] / t) / Σ exp(x[m, k] / t)` with the sum over all k with `mask[m, k] ≠ 0`. Where the mask is
-0, y is 0, whatever x holds there: it may be large, infinite or NaN. A row may lie anywhere, around −100,000 as well. Where
-the mask is 0 in a whole row, the row is 0 (torch would give NaN). Rows are read twice at most. The host function is
-`masked_softmax(mX, mMask, t: Float32, mY)`; `mask` is uint8, t > 0, and x and y are float32 or bfloat16, computed
-in float32.
+The softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m, n] /
+t) / Σ exp(x[m, k] / t)`, the sum over all k with `mask[m, k] ≠ 0`. Where the mask is 0, y is 0,
+even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0 (torch gives NaN).
+A row may be around −100,000. Read a row at most twice. `mask` is uint8, t > 0; x and y are
+float32 or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t: Float32, mY)`.
 """,
     hints=(
-        "A masked element takes part in nothing: neither in the maximum nor in the sum. What do m and s of a lane hold "
-        "that has seen no element?",
-        "NaN times 0 is NaN: an element is left out by a predicate, not by a factor. And −∞ − −∞ is NaN: where "
-        "may a difference of two maxima be computed, and where its result used?",
-        "Temperature and log₂ e are one factor, computed once before the loops; it is applied in the lines with "
-        "the exponentials, to the difference from the maximum.",
+        "A masked element counts neither in the maximum nor in the sum. What are m and s of a "
+        "lane without an element?",
+        "NaN times 0 is NaN: leave an element out by a predicate, not by a factor. −∞ − −∞ is "
+        "NaN as well: which lines may compute a difference of two maxima, and which may use "
+        "it?",
+        "Temperature and log₂ e form one factor. Compute it once before the loops. Apply it in "
+        "the lines with exponentials, to the difference from the maximum.",
     ),
     analysis="""
-Masks are what a softmax in attention nearly always has: padding, causality, documents side by side. One byte of
-mask an element is a quarter more to read in float32, half more in bfloat16; a causal mask is computed
-from row and column, and costs none. A low temperature makes the largest element win, a high one makes all
-equal.
+Softmax in attention nearly always has a mask: padding, causality, documents side by side. One
+byte of mask per element adds a quarter to the reads in float32 and half in bfloat16; a causal
+mask, computed from row and column, adds nothing.
 """,
     asked={"work": "one warp per row"},
     entry="masked_softmax",
@@ -130,30 +129,30 @@ equal.
     count=[(5, 100), (103, 300)],
     dtypes=("float32", "bfloat16"),
     misconceptions=[
-        looks_like(_mask_after, "the elements left out are set to 0 at the end, but they have been in the maximum or the sum."),
+        looks_like(_mask_after, "the masked elements are set to 0 at the end, but they have been in the maximum or the sum."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0), "the temperature has no effect: this is the softmax of x."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0 / t), "x is multiplied by the temperature, not divided."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, t * 1.4426950408889634), "exp2(x) is 2 to the power of x, so "
                    "log₂ e is missing in front."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask == 0, t), "the mask is taken the other way round."),
-        looks_like(lambda x, mask, t, y: _softmax(x.masked_fill(mask == 0, 0), mask >= 0, t) * (mask != 0), "the elements left out "
+        looks_like(lambda x, mask, t, y: _softmax(x.masked_fill(mask == 0, 0), mask >= 0, t) * (mask != 0), "the masked elements "
                    "count as 0 in the sum: exp(0) is not 0."),
-        looks_like(lambda x, mask, t, y: _softmax(x, mask == 1, t), "only elements with a mask of 1 take part: each whose "
-                   "mask is not 0 has to."),
-        looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: an element is left out by a predicate, not by a factor."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask == 1, t), "only elements with a mask of 1 take part: include every element whose "
+                   "mask is not 0."),
+        looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: leave an element out by a predicate, not by a factor."),
         looks_like(_relative_to(_of_all), OF_ALL),
         looks_like(_of_all_online, OF_ALL),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
         looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, gives exactly this: in a row "
                    "far from 0 its digits are gone. Subtract first, and multiply the difference."),
-        looks_like(_no_number, "a lane whose first element is left out computes −∞ − −∞, which is NaN, and so is the sum "
-                   "of its row."),
+        looks_like(_no_number, "a lane whose first element is masked computes −∞ − −∞ = NaN, which makes the sum "
+                   "of its row NaN."),
         looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its "
                    "own."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum "
-                   "grows, what has been added up so far has to be rescaled."),
+                   "grows, rescale the sum so far."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, t).masked_fill((mask == 0).all(1, True), torch.nan),
-                   "rows without any element are NaN, the others are right: what is divided by what there?"),
+                   "rows without any element are NaN, the others are right: what does the kernel divide there?"),
     ],
     given=picture(
         "temperature 1; the second row has no element",

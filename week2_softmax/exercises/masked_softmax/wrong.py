@@ -41,7 +41,7 @@ WRONG = (
                 value = -Float32.inf
                 if mMask[row, n] != 0:
                     value = mX[row, n].to(Float32)
-"""}, "whose first element is left out"),
+"""}, "whose first element is masked"),
     Wrong("uniform where all are masked", {LAST: """            y = 1.0 / Float32(mX.shape[1]) if m_row == -Float32.inf else Float32(0.0)
             if mMask[row, n] != 0:
                 e = """}, "all mismatches lie in row 3"),
@@ -49,7 +49,7 @@ WRONG = (
     Wrong("temperature multiplied", {SCALE: "scale = math.log2(math.e) * t"}, "not divided"),
     Wrong("base 2", {SCALE: "scale = 1.0 / t"}, "2 to the power of x"),
     Wrong("mask is 1", {TAKES_PART: TAKES_PART.replace("!= 0", "== 1"), LAST: LAST.replace("!= 0", "== 1")}, "a mask of 1 take part"),
-    Wrong("maximum of all", {ONLINE: OF_ALL}, "also of those left out"),
+    Wrong("maximum of all", {ONLINE: OF_ALL}, "also of the masked ones"),
     Wrong("scaled before the maximum", {ONLINE: ONLINE.replace("value = mX[row, n].to(Float32)", "value = mX[row, n].to(Float32) * scale")
           .replace(") * scale, fast", "), fast"), MERGE: MERGE.replace(" * scale", ""),
           EXP: "cute.math.exp2(mX[row, n].to(Float32) * scale - m_row, fastmath=True)"}, "Subtract first"),

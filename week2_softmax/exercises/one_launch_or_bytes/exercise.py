@@ -18,22 +18,22 @@ _NO = {
     ("A", "the launch itself"): "three launches cost 6 µs, and the call takes 57.",
     ("A", "special functions"): "8.4 million exponentials take 2 µs.",
     ("B", "device memory"): f"it moves {_MOVED['B']}.",
-    ("B", "special functions"): "32,768 exponentials take no time that could be seen.",
+    ("B", "special functions"): "32,768 exponentials take less than 0.01 µs.",
     ("C", "the launch itself"): "one launch costs 4 µs, and the call takes 19.",
     ("C", "special functions"): "8.4 million exponentials take 2 µs.",
 }
 _WORSE = {
-    ("change of A", "bfloat16"): "bfloat16 halves the bytes; one launch in place of three leaves a "
-    "third of them.",
-    ("change of B", "bfloat16"): f"B moves {_MOVED['B']}: to halve them changes nothing.",
+    ("change of A", "bfloat16"): "bfloat16 halves the bytes; one launch leaves a third of them.",
+    ("change of B", "bfloat16"): f"B moves {_MOVED['B']}: halving them changes nothing.",
     ("change of C", "one launch"): "C is one launch already.",
 }
 
 EXERCISE = Exercise(
     title="choose between fewer launches and fewer bytes",
     task="""
-`softmax(scale · x + bias)` over rows of 512 float32, as three launches, each of which reads a
-matrix and writes one, or fused. Times are predicted for an H200.
+`softmax(scale · x + bias)` over 512-element float32 rows runs as three launches, each of which
+reads one matrix and writes one (A, B), or as one fused launch (C). The times are predicted for an
+H200.
 
 | | launches | rows | moved | exponentials | predicted |
 |---|---|---|---|---|---|
@@ -41,23 +41,23 @@ matrix and writes one, or fused. Times are predicted for an H200.
 | B | 3 | 64 | 0.8 MB | 32,768 | 7.8 µs |
 | C | 1 | 16,384 | 67 MB | 8,388,608 | 19 µs |
 
-Memory moves 5.1 MB in a microsecond. The first launch costs 3.7 µs and each one after it 1 µs. All
-multiprocessors together compute 4 million exponentials in a microsecond. What bounds each call:
-`"device memory"`, `"the launch itself"` or `"special functions"`? And which change shortens it
-most: `"one launch"`, or all matrices in `"bfloat16"`?
+Memory moves 5.1 MB per microsecond. The first launch costs 3.7 µs and each later one 1 µs. All
+SMs together compute 4 million exponentials per microsecond. Which of `"device memory"`, `"the
+launch itself"` and `"special functions"` bounds each call? Which change shortens it most: `"one
+launch"`, or all matrices in `"bfloat16"`?
 """,
     hints=(
-        "Compute three quotients for each call: bytes by rate, exponentials by rate, and what its "
-        "launches cost.",
+        "Compute three quotients for each call: bytes by rate, exponentials by rate, and the "
+        "cost of its launches.",
         "The launches of A and B cost the same. What else does B do?",
-        "For the change: by what factor does it shorten the longest bound? Three launches move six "
-        "times the bytes of x, one moves two.",
+        "By what factor does each change shorten the longest bound? Three launches move six "
+        "times the bytes of x, one launch moves two.",
     ),
     analysis="""
-**A**: 201 / 5.1 = 40 µs of memory. One launch moves a third of that, `bfloat16` half. **B** takes
-as long as its launches: 5.7 µs, and the waiting of three small kernels; fewer bytes change nothing.
-**C** has 13 µs of memory left, and no second launch to save: there bytes are all that is left to
-save. Fusing is the better change in both A and B, and for two different reasons.
+**A** needs 201 / 5.1 = 40 µs of memory. One launch moves a third of its bytes, `bfloat16` half of
+them. **B** takes as long as its launches: 5.7 µs, and the latency of three small kernels; fewer
+bytes change nothing. **C** needs 13 µs of memory and has only one launch, so fewer bytes are the
+only saving. Fusion is the better change for both A and B, for two different reasons.
 """,
     entry="diagnosis",
     groups=(

@@ -38,25 +38,24 @@ def _overflown(x, w, eps):
 EXERCISE = puzzle(
     title="divide rows by their root mean square",
     task="""
-RMSNorm: `y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) · w[n]`, the normalisation of most
-language models today, for rows of at most 512 elements in float32, float16 and bfloat16, computed
-in float32; `x` is read from memory once. `eps` is a number, so the host function
-is `rms_norm(mX, mW, eps: Float32, mY)`. A row of zeros stays zeros.
+RMSNorm, the normalisation of most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m,
+:]² + eps) · w[n]`. Rows have at most 512 elements in float32, float16 or bfloat16; compute in
+float32 and read `x` once. A row of zeros stays zeros. Signature: `rms_norm(mX, mW, eps: Float32,
+mY)`.
 """,
     hints=(
-        "A reduction whose result every lane needs, and a map over the same row: softmax without "
-        "its maximum.",
-        "At most 16 elements a lane: they fit into registers. The loops are `range_constexpr(16)` "
-        "with a predicate, so that each register has a fixed number.",
-        "A register whose element does not exist has to hold 0 before the squares are added. The "
-        "mean divides by `mX.shape[1]`, and `eps` is added below the root, in the line between the "
-        "two loops, where `cute.math.rsqrt` is computed once.",
+        "It is a reduction that every lane needs, then a map over the same row: softmax "
+        "without its maximum.",
+        "At most 16 elements per lane fit in registers. Loop with `range_constexpr(16)` and a "
+        "predicate, so that each register has a fixed number.",
+        "Registers past the row hold 0 before you add the squares. Divide by `mX.shape[1]`, "
+        "add `eps` below the root, and compute `cute.math.rsqrt` once, between the two loops.",
     ),
     analysis="""
-Counted for 40 rows of 400 in float32: 64,000 bytes of `x` are asked for, as many of `w`, and as
-many are stored. `w` is 1,600 bytes, the same for all rows, so after the first rows it comes out of
-a cache: memory sees the row once in each direction. There is no maximum and no `exp2`, and nothing
-has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0 · ∞ = NaN.
+For 40 rows of 400 in float32, threads request 64,000 bytes of `x`, 64,000 of `w`, and store
+64,000. `w` has only 1,600 bytes, the same for all rows, and comes out of a cache after the first
+rows: memory moves the row once in each direction. Without `eps` a row of zeros becomes 0 · ∞ =
+NaN.
 """,
     asked={"work": "one warp per row"},
     entry="rms_norm",
@@ -68,24 +67,24 @@ has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1), eps), "the weight is not multiplied."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "it is as if eps were 0.00001: it is an argument, "
-                   "and another number here."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "it is as if eps were 0.00001: it is an argument "
+                   "with another value here."),
         looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "it is as if eps were 0: a row of zeros "
                    "would be divided by 0."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=1), "each row is divided by the root of "
                    "the sum of its squares: the mean is missing."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, root=False), "each row is divided by the mean "
                    "square: the root is missing."),
-        looks_like(lambda x, w, eps, y: _eps_outside(x, w, eps), "eps is added to the root, and it belongs "
+        looks_like(lambda x, w, eps, y: _eps_outside(x, w, eps), "eps is added to the root, but it belongs "
                    "below it."),
         looks_like(lambda x, w, eps, y: _norm(x, w.repeat_interleave(32)[: len(w)], eps), "x[m, n] is "
-                   "multiplied by w[n // 32], and not by w[n]."),
+                   "multiplied by w[n // 32], not by w[n]."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=512), "the sum of the squares is divided by "
-                   "512, which is how many registers a warp has for the row."),
+                   "512, the number of registers that a warp has for the row."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, more=512 - x.shape[1]), "it is as if the registers "
                    "hold 1 for elements that do not exist: each adds 1 to the sum of the squares."),
         looks_like(lambda x, w, eps, y: _overflown(x, w, eps), "0 in float16 where a row has a 300: the "
-                   "square of 300 is 90,000, and the largest float16 is 65,504. The rest is divided by ∞."),
+                   "square of 300 is 90,000, and the largest float16 is 65,504. The row is divided by ∞."),
         looks_like(lambda x, w, eps, y: _centred(x, w, eps), "the mean is subtracted: that is LayerNorm."),
     ],
     praise="The normalisation of a language model, in one pass.",

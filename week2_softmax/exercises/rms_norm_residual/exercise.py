@@ -10,7 +10,7 @@ from forgekit.lessons.puzzle import puzzle
 EPS = 1e-5
 READ = [("read x", 0), ("read r", 1), ("write s", 2)]
 PICTURE = picture(
-    "what a row asks of memory",
+    "memory accesses per row",
     {
         "one kernel": [[*READ, ("write y", 3)]],
         "an addition, then a norm": [[*READ, ("read s", 4), ("write y", 3)]],
@@ -61,29 +61,26 @@ def _second(alternative, says, **rtol):
 EXERCISE = puzzle(
     title="normalise a sum, and keep it",
     task="""
-Between two layers of a language model stands this: `s = x + r`, which goes on as the next residual,
-and `y = s / sqrt(mean of s² + eps) · w`, which goes into the next layer. Both are written, each element
-once, in the type of the inputs; computed in float32. Float32 and float16, rows of at most 512
-elements and of whole vectors. A lane keeps its
-sums of the row in a register tensor of shape `((vec,), 4)`: four vectors, as long as 16 bytes of the
-input, even where the row has fewer. The host function is `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
+sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the inputs' type, float32
+or float16; compute in float32. Rows have at most 512 elements and are whole vectors. A lane keeps
+its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even if the
+row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 """,
     hints=(
-        "`rms_norm` with a prologue: what a lane keeps in registers is the sum, and it is stored on the way.",
-        "Cut the rows, and `w`, into vectors with `cute.zipped_divide`; `[None, i]` is vector i, and "
-        "`.load()` and `.store()` move it. Registers of shape `((vec,), 4)`, with the brackets that "
-        "vectors have, take one as `[None, k]`.",
-        "A vector is converted to float32 in the line that adds, and back in each line that stores; "
-        "the squares are of the float32 sum. Where the vector does not exist, the registers hold the 0 "
-        "of a `fill` before the loop.",
+        "This is `rms_norm` with a prologue: registers keep the sum, and the kernel stores it "
+        "on the way.",
+        "Cut the rows and `w` into vectors with `cute.zipped_divide`; `[None, i]` is vector i, "
+        "which `.load()` and `.store()` move. `[None, k]` selects vector k of registers of "
+        "shape `((vec,), 4)`.",
+        "Convert a vector to float32 in the line that adds, and back in the lines that store. "
+        "Square the float32 sum. Before the loop, `fill` the registers with 0 for missing "
+        "vectors.",
     ),
     analysis="""
-Of a row, `x` and `r` are read, `s` and `y` written. An addition and a norm of its own read `s` once
-more: five rows in place of four, and a launch more. Counted here for 40 rows of 400 in float32: 6,000
-sectors loaded (`x`, `r`, and `w` out of a cache) and 4,000 stored. Whether `y` is computed from the
-float32 sum, as here, or from the sum as it was rounded and stored, is a matter of agreement with what
-the model was trained with: in float16 an
-element of `y` differs by a rounding, hardly more.
+The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s`
+again: five rows instead of four, in two launches. For 40 rows of 400 in float32 it loads 6,000
+sectors (`w` out of a cache) and stores 4,000.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="rms_norm_residual",
@@ -100,24 +97,24 @@ element of `y` differs by a rounding, hardly more.
         looks_like(lambda x, r, *_: x, "the first output is x: the residual is not added."),
         looks_like(lambda x, r, *_: x.double() - r.double(), "the residual is subtracted."),
         looks_like(lambda x, r, w, eps, *_: _norm(x.double() + r.double(), w, eps), "the first output is the "
-                   "normalised row: the next residual is the sum as it is."),
+                   "normalised row: the next residual is the sum itself."),
         _second(lambda x, r, w, eps: _norm(x, w, eps), "y is the norm of x without the residual."),
         _second(lambda x, r, w, eps: x.double() + r.double(), "the second output is the sum: it is not "
                 "normalised."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the weight is not "
                 "multiplied."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "it is as if eps were 0.00001: "
-                "it is an argument, and another number here."),
+                "it is an argument with another value here."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "it is as if eps were 0: a row "
                 "whose sums are all 0 would be divided by 0."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, of=512), "the sum of the squares is "
-                "divided by 512, which is how many registers a warp has for the row."),
+                "divided by 512, the number of registers that a warp has for the row."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, more=512 - x.shape[1]), "it is as if "
                 "registers without an element hold 1: each adds 1 to the sum of the squares."),
         _second(_alone, "each lane divides by the squares of its own vectors: those of the other "
                 "lanes are missing."),
-        _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from the sum as it is "
-                "stored, rounded: the sum in float32 is at hand."),
+        _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from the sum after it is "
+                "rounded for the store: use the sum in float32."),
         _second(_overflown, "0 in float16 where a row has 200 + 200: the "
                 "square of 400 is 160,000, and the largest float16 is 65,504.", rtol=5e-3),
     ],

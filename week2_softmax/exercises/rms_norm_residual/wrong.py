@@ -15,17 +15,17 @@ WRONG = (
           "y is the norm of x without the residual"),
     Wrong("sum not stored", {f"                {STORE_S}\n": ""}, "mS: 16 of 16 elements"),
     Wrong("sum stored normalised", {f"                {STORE_S}\n": "", Y: f"""{Y}
-                gS[None, i].store(y.to(mS.element_type))"""}, "the next residual is the sum as it is"),
+                gS[None, i].store(y.to(mS.element_type))"""}, "the next residual is the sum itself"),
     Wrong("not normalised", {Y: "y = rS[None, k].load()"}, "it is not normalised"),
     Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "the weight is not multiplied"),
     Wrong("no eps", {" + eps": ""}, "as if eps were 0"),
     Wrong("eps written in", {" + eps": " + 1e-5"}, "as if eps were 0.00001"),
-    Wrong("mean of the registers", {"Float32(mX.shape[1])": "512.0"}, "which is how many registers"),
+    Wrong("mean of the registers", {"Float32(mX.shape[1])": "512.0"}, "the number of registers that a warp has"),
     Wrong("registers begin at 1", {"rS.fill(0.0)": "rS.fill(1.0)"}, "each adds 1 to the sum"),
     Wrong("squares in the input's type", {TOTAL: "h = s.to(mX.element_type)\n        total = (h * h).to("
           "Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)"}, "the square of 400 is 160,000"),
     Wrong("sum read again", {Y: Y.replace("rS[None, k].load()", "gS[None, i].load().to(Float32)")},
-          "y is computed from the sum as it is"),
+          "y is computed from the sum after it is"),
     Wrong("shuffle forgotten", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
           "those of the other lanes are missing"),
 )  # fmt: skip

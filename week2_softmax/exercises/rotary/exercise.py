@@ -26,7 +26,7 @@ def _inputs(draw, tokens, heads, dim):
 
 
 def _rotated(x, cos, sin, *, sign=1, both=True):
-    """In float64. sign: -1 turns back; both: whether the second half turns, too."""
+    """In float64. sign: -1 turns back; both: turn the second half as well."""
     a, b = x.double().chunk(2, dim=2)
     cos, sin = cos.double()[:, None], sin.double()[:, None] * sign
     return torch.cat([a * cos - b * sin, b * cos + a * sin if both else b], 2)
@@ -54,32 +54,30 @@ def _first_pairs(x, cos, sin):
 EXERCISE = puzzle(
     title="turn vectors by their position",
     task="""
-Rotary embedding: a model learns where a token stands from vectors that are turned. `x` has shape
-(tokens, heads, dim), and component j of a head and component j + dim / 2 are a pair (a, b), which turns by the angle that
-token and j decide, `cos[t, j]` and `sin[t, j]`:
+Rotary embedding tells a model a token's position by turning vectors. `x` has shape (tokens,
+heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by the angle of
+token and j, given as `cos[t, j]` and `sin[t, j]`:
 
     a' = a · cos − b · sin,   b' = b · cos + a · sin
 
-Pairs **half apart**, as in Llama and GPT-NeoX (`rotate_half`); neighbours, 2j and 2j + 1, are the
-other convention, and a model trained with one is useless with the other. In place: the result
-overwrites `x`. float32 and float16; the tables, (tokens, dim / 2), are float32,
-and each of their entries is read once for all heads. `rotary(mX, mCos, mSin)`.
+Pairs are **half apart**, as in Llama and GPT-NeoX (`rotate_half`). Some models pair neighbours,
+2j and 2j + 1; the two conventions do not mix. The result overwrites `x`, float32 or float16. The
+tables, (tokens, dim / 2), are float32. Read each of their entries once for all heads. Signature:
+`rotary(mX, mCos, mSin)`.
 """,
     hints=(
-        "Nothing is reduced here. Which thread should have both elements of a pair, when their place "
-        "is overwritten?",
-        "Two loops: lanes share the dim / 2 pairs of a head, and each lane goes through all heads "
-        "with its pair. What stays the same in the inner loop?",
-        "Both elements are in registers before either is stored, in the line that loads; cos and sin "
-        "are loaded in the outer loop, in the line before the inner one.",
+        "Nothing is reduced. If you overwrite a pair in place, which thread has to hold both "
+        "elements?",
+        "Use two loops: lanes share the dim / 2 pairs of a head, and each lane goes through "
+        "all heads. Which values stay the same in the inner loop?",
+        "Load both elements before you store either. Load cos and sin in the outer loop.",
     ),
     analysis="""
-A pair is four multiplications and two additions for 8 bytes in and 8 bytes out: memory decides.
-Counted for 21 tokens of 8 heads of 128 in float32: 3,024 sectors loaded, 2,688 of them `x` and 336
-the tables; with the tables read for each head it would be 5,376. In place is safe because both
-elements of a pair belong to one thread, which reads both before it writes either; a thread an
-element would be a race between warps. Turned by such angles, q · k depends on how far apart two
-tokens stand, and on nothing else of their places: that is why attention wants it.
+A pair takes six operations for 8 bytes in and 8 bytes out, so memory is the limit. For 21 tokens
+of 8 heads of 128 in float32 the kernel loads 3,024 sectors: 2,688 of `x`, 336 of the tables.
+Working in place is safe, because one thread owns both elements of a pair and reads them before it
+writes; one thread per element would be a race between warps. Turned by such angles, q · k depends
+only on the distance between two tokens: attention needs exactly that.
 """,
     asked={"work": "one warp per token"},
     entry="rotary",
@@ -106,9 +104,9 @@ tokens stand, and on nothing else of their places: that is why attention wants i
                    "only head 0 has turned."),
         looks_like(lambda x, cos, sin: _first_pairs(x, cos, sin), "only the first 32 pairs of each head "
                    "have turned: a warp has 32 lanes, and a head may have more pairs."),
-        found("global-race", "what one thread writes, another reads or writes as well: a pair belongs to "
+        found("global-race", "one thread writes an element that another reads or writes: a pair belongs to "
               "one thread alone."),
-        looks_like(lambda x, cos, sin: x, "nothing has turned: x is as it was."),
+        looks_like(lambda x, cos, sin: x, "nothing has turned: x is unchanged."),
     ],
     praise="Every head has turned.",
 )  # fmt: skip

@@ -69,24 +69,25 @@ def _filled_with_0(x, bias, y):
 EXERCISE = puzzle(
     title="serve short rows, with a bias",
     task="""
-A *router* sends each token to a few of N experts, by the softmax of its N scores plus a bias for each
-expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most 64, and there are many:
-four of them share a warp, the row in registers, x read once. `router_softmax(x, b, y)`, all of one type, float32 or float16,
-computed in float32, x + b too. A bias may be anything: −10⁹ switches an expert off.
+A *router* sends each token to a few of N experts. It takes the softmax of the token's N scores
+plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short
+(N is at most 64) and many, so four rows share a warp. Keep the row in registers and read x once.
+All tensors are float32 or all float16; compute in float32, including x + b. A bias may have any
+value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
 """,
     hints=(
-        "`tidx // 8` and `tidx % 8` say whose row and which place in it; a lane has every eighth column, 8 at "
-        "most, in a register tensor.",
-        "`cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes by "
-        "themselves, all in one shuffle.",
-        "The four rows of a warp may end within it, and a shuffle wants all lanes: `row < M` belongs to the "
-        "lines that load and store, and not around the reductions.",
+        "`tidx // 8` is the row and `tidx % 8` the place in it. A lane has every eighth "
+        "column, at most 8, in a register tensor.",
+        "`cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 "
+        "lanes reduce separately in the same shuffles.",
+        "The last row may end in the middle of a warp, and a shuffle needs all lanes: put `row "
+        "< M` around the loads and stores, not around the reductions.",
     ),
     analysis="""
-With a warp a row, a router of 8 experts has 24 of 32 lanes idle, and five shuffles where three are enough. The
-bias is read once a row by instructions, but it is N numbers, which stay in the cache; added by an operator of
-its own it would cost another reading and writing of all of x. Softmax is the last step of such a chain and
-not the first: whatever is elementwise before it belongs into its load.
+With one warp per row, a router of 8 experts has 24 of 32 lanes idle and needs five shuffles where
+three suffice. The instructions read the bias once per row, but its N numbers stay in the cache. A
+separate operator for the bias would read and write all of x once more. Softmax is the last step
+of such a chain: put the elementwise steps before it into its load.
 """,
     asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="router_softmax",
@@ -105,14 +106,14 @@ not the first: whatever is elementwise before it belongs into its load.
                    "x, so log₂ e is missing."),
         looks_like(_maximum_before_bias, "the maximum is taken before the bias: where the expert with the largest x is switched "
                    "off by its bias, every exponential is 0."),
-        looks_like(_of_warps("m"), "what is subtracted is the largest of four rows, those of a warp: in rows much below it every "
+        looks_like(_of_warps("m"), "the kernel subtracts the largest of four rows, those of a warp: in rows far below it every "
                    "exponential is 0."),
-        looks_like(_of_warps("s"), "what is divided by is the sum of four rows, those of a warp."),
-        looks_like(_by_lanes, "the columns of each lane, every eighth, are a softmax of their own: the eight lanes of a row "
-                   "have not been brought together."),
+        looks_like(_of_warps("s"), "the kernel divides by the sum of four rows, those of a warp."),
+        looks_like(_by_lanes, "each lane computes a softmax of its own columns: the eight lanes of a row "
+                   "do not exchange their results."),
         looks_like(_filled_with_0, "places without an element count as 0 in the sum: exp(0) is not 0."),
         looks_like(lambda x, bias, y: (_scores(x, bias).exp().float() / _scores(x, bias).exp().float()
-                                       .sum(1, keepdim=True)).double(), "exponentials overflow: nothing is subtracted from them."),
+                                       .sum(1, keepdim=True)).double(), "exponentials overflow: nothing is subtracted from the scores."),
     ],
     given=picture(
         "two rows of three scores; the bias makes the last expert likelier",

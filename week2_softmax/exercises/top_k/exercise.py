@@ -55,26 +55,26 @@ def _no_element(e):
 
 
 EXERCISE = puzzle(
-    title="find the four largest and where they stand",
+    title="find the four largest and their columns",
     task="""
-The four largest elements of each row, the largest first, into `v[m, 0…3]`, and their columns into `i[m, 0…3]`. Among equal
-elements the one with the lower index comes first: the result is the same in every order of lanes. Rows have four
-elements at least, some of them −∞; there is no NaN. Rows are read once.
-`top_k(x, v, i)`: x and v float32, i int32.
+Store the four largest elements of each row in `v[m, 0…3]`, the largest first, and their columns
+in `i[m, 0…3]`. Among equal elements the lower index comes first, so the order of lanes cannot
+change the result. Rows have at least four elements; some may be −∞, none is NaN. Read a row once.
+x and v are float32, i is int32. Signature: `top_k(x, v, i)`.
 """,
     hints=(
-        "A lane keeps four pairs (value, index), in order. What is the identity, the pair that comes after every "
-        "element, also after one that is −∞?",
-        "A new pair enters the list of four by comparing it with each of them in turn: where it is the better one "
-        "they change places, and the displaced one goes on to the next. What is left in the end is dropped.",
-        "In the butterfly all eight numbers of the partner have to be there before the first is inserted: the "
-        "lines with the shuffles come first. The indices take part in the comparison there, for the partner's may be lower.",
+        "A lane keeps four sorted pairs (value, index). Which pair is the identity: after "
+        "every element, even after −∞?",
+        "Compare a new pair with each of the four in turn. Where it is better, exchange them "
+        "and go on with the displaced pair. Drop the last one.",
+        "In each step of the butterfly, shuffle all eight numbers of the partner before you "
+        "insert the first. Compare indices there as well: the partner's may be lower.",
     ),
     analysis="""
-The merge of two lists of four is associative and commutative because no two pairs are equal: the index makes the order total.
-Five steps of eight shuffles a row; a whole vocabulary is read once. Sampling from the k most likely words is this
-kernel and a softmax over four numbers. For k beyond a few dozen registers run out, and one sorts or selects by digits (radix
-select).
+Merging two lists of four is associative and commutative, because the index makes the order total:
+no two pairs are equal. Sampling from the k likeliest words is this kernel and a softmax over k
+numbers. For k above a few dozen, registers run out; sort or select by digits (radix select)
+instead.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="top_k",
@@ -87,15 +87,15 @@ select).
     misconceptions=[
         looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "these are the smallest."),
         looks_like(lambda x, *outputs: _top(x)[0].flip(1), "these are the right four, the smallest first."),
-        looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest stands in all four places: "
-                   "what it displaces has to move on."),
-        Misconception("all values are right, and each index stands at its value: but among equal elements another one than "
-             "the first is taken, or one twice.", _other_of_equals),
-        Misconception("all values are right, and where they are −∞ a wrong index is 0: what a list is filled with counts as "
-             "element 0, and has to come after every element.", _filled_with_0),
-        Misconception("all values are right. Where they are −∞ an index is that of no element: what a list is filled with has to come "
+        looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest is in all four places: "
+                   "a displaced pair has to move on."),
+        Misconception("all values are right, and each index belongs to its value: but among equal elements the kernel takes another than "
+             "the first, or the same one twice.", _other_of_equals),
+        Misconception("all values are right, and where they are −∞ a wrong index is 0: the pair that fills a list counts as "
+             "element 0, but has to come after every element.", _filled_with_0),
+        Misconception("all values are right. Where they are −∞ an index is that of no element: the pair that fills a list has to come "
              "after every element, by its index where the values are equal.", _no_element),
-        looks_like(_of_lanes, "each lane brings only its largest element: one lane may have all four."),
+        looks_like(_of_lanes, "each lane contributes only its largest element: one lane may have all four."),
     ],
     given=picture(
         "two nines, the lower index first",

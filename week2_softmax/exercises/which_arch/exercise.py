@@ -16,34 +16,35 @@ RIGHT = {
     "exp2 is one instruction": "sm_80",
 }
 LANES, STAGED, ONCE, BYTES, OTHERS, MAXIMUM, SUBTRACT, EXP2 = RIGHT
-SHUFFLES = "`shfl.sync.bfly` stands in all three columns of the first table."
-COPIES = "`cp.async` has a number in the rows of 20,480, from the first architecture on."
+SHUFFLES = "`shfl.sync.bfly` is in all three columns of the first table."
+COPIES = "for 20,480 elements `cp.async` has a count from the first architecture on."
 STREAMS = "the kernel for sm_80 loads 2 sectors where 1 would do: it reads the row twice."
-LATER = "it stands in two of the three columns."
+LATER = "it is in two of the three columns."
 THREE = "there are 7 `max.NaN.f32` for sm_80 and for sm_90a."
 TWO = "there are 8 `sub.f32` for sm_80 and for sm_90a."
-ONE = "`ex2.approx` stands in all three columns, once an element."
+ONE = "`ex2.approx` is in all three columns, once per element."
 
 EXERCISE = Exercise(
     title="say what needs which GPU",
     task="""
-Eight things that a softmax may do. For which of the three architectures, `"sm_80"`, `"sm_90a"`,
-`"sm_100a"`, does the compiler do each of them first, in the order of time? The tables above have it
-all.
+Here are eight things that a softmax may do. Which is the oldest of the three architectures,
+`"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does each of them? The tables above
+contain every answer.
 """,
     hints=(
-        "For each, find the instruction that does it, then the first column in which it stands.",
-        "`mbarrier.arrive.expect_tx` tells a barrier of bytes, `st.async` and `mapa` are about another "
-        "block's shared memory, `x2` is about two numbers at once.",
-        "For the row that is read once, the last table has the bytes; for the maximum of 8 registers, "
-        "count `max.NaN.f32` in the table of the short kernel, where a lane has 8.",
+        "For each thing, find its instruction, then the first column that contains it.",
+        "`mbarrier.arrive.expect_tx` announces bytes to a barrier, `st.async` and `mapa` "
+        "access another block's shared memory, and `x2` means two numbers per instruction.",
+        "For the row that is read once, use the column `× read` of the last table. For the "
+        "maximum of 8 registers, count `max.NaN.f32` of the short kernel, in which a lane has "
+        "8.",
     ),
     analysis="""
-Three kinds of difference. sm_90 added *ways* that a kernel has to ask for: clusters, barriers that
-count bytes. A kernel that asks for none of them compiles to the same PTX for sm_80 and sm_90a.
-sm_100 added *instructions* that the compiler takes by itself, in the same source: two float32
-operations at once, the maximum of three. And which way is taken is a decision of the host, made
-before anything is compiled.
+The differences are of three kinds. sm_90 added *ways* that a kernel has to request: clusters,
+barriers that count bytes. A kernel that requests none of them compiles to the same PTX for sm_80
+and sm_90a. sm_100 added *instructions* that the compiler uses for the same source: two float32
+operations per instruction, the maximum of three. The host chooses the way before it compiles
+anything.
 """,
     entry="oldest",
     groups=(
@@ -57,7 +58,7 @@ before anything is compiled.
                 (STAGED, "sm_100a"): COPIES,
                 (ONCE, "sm_80"): STREAMS,
                 (ONCE, "sm_100a"): LATER,
-                (BYTES, "sm_80"): "`cp.async` there is waited for by its groups; no barrier knows of it.",
+                (BYTES, "sm_80"): "sm_80 waits for groups of `cp.async`; its barriers count no bytes.",
                 (BYTES, "sm_100a"): LATER,
                 (OTHERS, "sm_80"): "sm_80 has no clusters: a block sees its own shared memory only.",
                 (OTHERS, "sm_100a"): LATER,
@@ -69,8 +70,8 @@ before anything is compiled.
                 (EXP2, "sm_100a"): ONE,
             },
             name="Eight things",
-            look_at="The tables of this section, column by column.",
+            look_at="Read the tables of this section column by column.",
         ),
     ),
-    praise="Ways to ask for, and instructions that come by themselves.",
+    praise="Ways to request, and instructions that the compiler picks.",
 )  # fmt: skip

@@ -1,0 +1,55 @@
+"""Puzzle week2/add_transposed: a kernel of arrays, written again with a layout."""
+
+from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EXERCISE = puzzle(
+    title="rewrite a kernel with a layout",
+    task="""
+This kernel for arrays computes `y = x + zᵀ` for float32 of any shape, x (M, N) and z (N, M):
+
+    tile = cutlass.Array(Float32, (32, 33), space=cutlass.AddressSpace.smem)
+    for k in cutlass.range_constexpr(0, 32, 8):
+        row, col = bx * 32 + ty + k, by * 32 + tx
+        if row < N and col < M:
+            tile[ty + k, tx] = z[row, col]
+    prims.barrier_cta_sync(0)
+    for k in cutlass.range_constexpr(0, 32, 8):
+        row, col = by * 32 + ty + k, bx * 32 + tx
+        if row < M and col < N:
+            y[row, col] = x[row, col] + tile[tx, ty + k]
+
+Its padded tile takes 4,224 bytes. Write it for `cute.Tensor`, with its launch, and swizzle the
+tile instead of padding it. Signature: `add_transposed(mX, mZ, mY)`.
+""",
+    hints=(
+        "Only the line that allocates the tile changes its meaning. Which layout maps (row, column) to 32 "
+        "different banks along rows and along columns?",
+        "Offset 32 · row + column has the column in bits 0 to 4 and the row in bits 5 to 9. A swizzle "
+        "combines the two groups of bits by XOR.",
+        "`cute.make_composed_layout(swizzle, 0, layout)` is a layout for `allocate_tensor`, in the line "
+        "that replaces `cutlass.Array`; the loops keep their indices.",
+    ),
+    analysis="""
+The swizzle is one line, because the layout carries it: `sZ[ty + k, tx]` and `sZ[tx, ty + k]` do not
+change. With an array you would write the XOR into both index expressions. Use CuTe where the
+mapping from coordinates to addresses is the difficult part.
+""",
+    asked={"block": 256, "barriers": 1, "shared_bytes": 4096, "bank_conflicts": 0},
+    entry="add_transposed",
+    inputs=lambda draw, m, n: (draw(m, n), draw(n, m)),
+    result=lambda x, z: x + z.T,
+    sizes=[(3, 5), (1, 1), (2, 40), (33, 31), (64, 40), (70, 1), (40, 70)],
+    count=[(32, 32), (160, 128)],
+    exact=True,
+    misconceptions=[
+        looks_like(lambda x, z, y: z.T, "y is the transpose of z: x is missing."),
+        looks_like(lambda x, z, y: x, "y is x: z is missing."),
+        looks_like(lambda x, z, y: x - z.T, "z is subtracted."),
+        found("shared-race", "one thread reads an element of the tile that another thread stores, with no "
+              "barrier between the two."),
+        found("uninitialised-shared", "a thread reads an element of the tile that no thread has stored: "
+              "check the order of its two indices."),
+    ],
+    praise="One line for the layout, none for the addresses.",
+)  # fmt: skip

@@ -1,0 +1,86 @@
+"""Puzzle week2/row_distances: a kernel of tensors and layouts, written again with arrays."""
+
+import re
+
+import torch
+
+from forgekit.lessons.gates import GateError, Group, found, looks_like
+from forgekit.lessons.gates.submission import file_text
+from forgekit.lessons.puzzle import puzzle
+
+
+def _of_lanes(lanes):
+    """The sum over the vectors of so many lanes."""
+
+    def result(x, z, y):
+        mine = torch.arange(x.shape[1]) % 128 < 4 * lanes
+        return (x.double() - z.double())[:, mine].square().sum(1)
+
+    return result
+
+
+def _arrays(submission):
+    """Read from the text: in the PTX a kernel of arrays looks like one of tensors."""
+    text = file_text(submission.value)
+    if text and not re.search(r"@cute\.kerneldef\w+\(\w+:cutlass\.Array", text):
+        raise GateError(
+            "No kernel in this cell or file takes arrays.",
+            "annotate the kernel's parameters as `cutlass.Array`; the host passes its tensors.",
+        )
+    return "cutlass.Array"
+
+
+EXERCISE = puzzle(
+    title="rewrite a kernel with arrays",
+    task="""
+This CuTe kernel computes `y[m] = Σ (x[m, n] − z[m, n])²` for float32 rows of whole 16-byte vectors:
+
+    gX, gZ = (cute.zipped_divide(mT[row, None], (4,)) for mT in (mX, mZ))  # ((4),(N/4))
+    total = Float32(0.0)
+    for i in range(lane, cute.size(gX, mode=[1]), 32):
+        d = gX[None, i].load() - gZ[None, i].load()
+        total += (d * d).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    total = cute.arch.warp_reduction(total, operator.add)
+
+Write it, with its launch, as a kernel whose parameters are `cutlass.Array`. You may merge the
+lanes in either vocabulary. Signature: `row_distances(mX, mZ, mY)`.
+""",
+    hints=(
+        "Vector i of the CuTe kernel begins at column 4 · i. Which columns does lane 5 load, and how "
+        "far apart are they?",
+        "`x.load((row, i), 4)` is a vector of 4 elements. Vectors subtract and multiply element by "
+        "element, and `.reduce(\"add\")` gives their sum.",
+        "`prims.shfl_sync(0xFFFFFFFF, total, offset, 0x1F, prims.Shfl.BFLY)` belongs in a loop over "
+        "the offsets 16, 8, 4, 2, 1; one lane stores after it.",
+    ),
+    analysis="""
+The loop now counts elements instead of vectors: column 4 · lane, then every 128th. The CuTe kernel
+states this once, in the layout `((4),(N/4))`; here each load states it. For another vector width
+you change one tile there and every address here.
+""",
+    asked={"work": "one warp per row", "load_bytes": 16},
+    entry="row_distances",
+    inputs=lambda draw, m, n: (draw.fractions(m, n), draw.fractions(m, n)),
+    result=lambda x, z: (x - z).square().sum(1),
+    sizes=[(2, 4), (3, 8), (1, 512), (5, 132), (7, 1000), (33, 136), (4, 260)],
+    count=[(5, 64), (70, 1000)],
+    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    promise={0: {1: 4}, 1: {1: 4}},
+    misconceptions=[
+        found("misaligned", "a vector begins at an address that is no multiple of 16 bytes. "
+              "`x.load((row, i), 4)` begins at column i of the row; check i, and that both indices are "
+              "in one tuple."),
+        looks_like(_of_lanes(1), "the result is the sum of lane 0: the lanes do not exchange theirs."),
+        looks_like(_of_lanes(16), "the result is the sum of half of the lanes: the offset 16 is missing."),
+        looks_like(lambda x, z, y: (x.double() - z.double()).sum(1), "the differences are added, not "
+                   "their squares."),
+        looks_like(lambda x, z, y: (x.double() + z.double()).square().sum(1), "z is added to x, not "
+                   "subtracted."),
+        looks_like(lambda x, z, y: (x.double() - z.double()).square().sum(1).sqrt(), "this is the root of "
+                   "the sum."),
+        looks_like(lambda x, z, y: (x.double() - z.double())[:, :128].square().sum(1), "each lane loads "
+                   "one vector: columns from 128 on are missing."),
+    ],
+    more=lambda make: (Group("Arrays", _arrays),),
+    praise="The same loads, without a layout.",
+)  # fmt: skip

@@ -1,0 +1,31 @@
+"""Wrong solutions of week2/row_distances."""
+
+from forgekit.lessons.wrong import Wrong
+
+LOADS = "d = x.load((row, i), 4) - z.load((row, i), 4)  # (4) from (row, i)"
+SUM = 'total += (d * d).reduce("add")'
+LOOP = "for i in range(4 * lane, N, 128):"
+OFFSETS = "for offset in (16, 8, 4, 2, 1):"
+SHUFFLE = "            total += prims.shfl_sync(0xFFFFFFFF, total, offset, 0x1F, prims.Shfl.BFLY)\n"
+CUTE = """        gX, gZ = (cute.zipped_divide(mT[row, None], (4,)) for mT in (x, z))
+        for i in range(lane, cute.size(gX, mode=[1]), 32):
+            d = gX[None, i].load() - gZ[None, i].load()
+            total += (d * d).reduce(cute.ReductionOp.ADD, 0.0, 0)
+"""
+
+WRONG = (
+    Wrong("a slice of a row", {LOADS: "d = x[row, i:4] - z[row, i:4]"}, "both indices are in one tuple"),
+    Wrong("no shuffles", {f"        {OFFSETS}\n{SHUFFLE}": ""}, "the result is the sum of lane 0"),
+    Wrong("four shuffles", {OFFSETS: "for offset in (8, 4, 2, 1):"}, "the offset 16 is missing"),
+    Wrong("no squares", {SUM: "total += d.reduce(\"add\")"}, "not their squares"),
+    Wrong("z added", {"(row, i), 4) - z": "(row, i), 4) + z"}, "z is added to x"),
+    Wrong("the root", {"y[row] = total": "y[row] = cute.math.sqrt(total)"}, "this is the root"),
+    Wrong("one vector per lane", {LOOP: "for i in range(4 * lane, cutlass.min(N, 128), 128):"},
+          "each lane loads one vector"),
+    Wrong("one element per load", {LOOP: "for i in range(lane, N, 32):",
+          LOADS: "d = x[row, i] - z[row, i]", SUM: "total += d * d"}, "asks for 16 bytes per load"),
+    Wrong("a kernel of tensors", {"x: cutlass.Array, z: cutlass.Array, y: cutlass.Array":
+          "x: cute.Tensor, z: cute.Tensor, y: cute.Tensor",
+          f"        {LOOP}\n            {LOADS}\n            {SUM}\n": CUTE}, "takes arrays"),
+    Wrong("no predicate", {"if row < M:": "if row >= 0:"}, "Out of bounds"),
+)  # fmt: skip
