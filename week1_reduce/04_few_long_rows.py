@@ -416,6 +416,7 @@ print("different results:", len(results(run_two, x, part, y)))
 #
 # </details>
 
+
 # %% exercise="week1/two_launch_max" part="skeleton"
 # FILL ME IN (roughly 10 lines)
 @cute.kernel
@@ -767,6 +768,7 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # the line after its store.
 #
 # </details>
+
 
 # %% exercise="week1/last_block_mean" part="skeleton"
 # FILL ME IN (roughly 10 lines)
