@@ -22,7 +22,7 @@ def butterfly_kernel(mX: cute.Tensor, mY: cute.Tensor):
     held = mX[lane]
     mY[0, lane] = held
     for k in cutlass.range_constexpr(STEPS):
-        held += cute.arch.shuffle_sync_bfly(held, offset=1 << k)
+        held += cute.arch.shuffle_sync_bfly(held, offset=(LANES // 2) >> k)
         mY[k + 1, lane] = held
 
 
@@ -61,7 +61,7 @@ def shuffles() -> str:
             cells.append(f'<rect fill="{to_hex(colour)}" x="{x}" y="{y}" width="{CELL}" '
                          f'height="{CELL}" rx="2.5"/>')  # fmt: skip
             if k:  # from the lane itself, and from the one whose numbers it did not have
-                other = lane ^ 1 << (k - 1)
+                other = lane ^ (LANES // 2) >> (k - 1)
                 assert lanes == held[k - 1][lane] | held[k - 1][other]
                 for source in (lane, other):
                     lines.append(

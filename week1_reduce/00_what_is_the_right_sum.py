@@ -74,7 +74,7 @@ different.against(len(set(sums)) > 50)
 # %% [markdown]
 # All of them are honest sums of the same numbers. `math.fsum` adds without rounding and rounds once
 # at the end; only its result deserves to be called *the* sum in `float32`. A test that demands
-# exactly these bits would fail right kernels. A test that allows anything would pass wrong kernels.
+# exactly these bits would fail correct kernels. A test that allows anything would pass wrong ones.
 # How far off may an honest sum be?
 #
 # ## 2. How far off
@@ -98,7 +98,7 @@ for name, way in (("one by one", one_by_one), ("pairwise", pairwise_sum)):
 error_picture(lengths, errors)
 
 # %% [markdown]
-# The bound is far away. The error of the sum one by one grows about like a random walk; the
+# The bound is far away. The error of the sum one by one grows roughly like a random walk; the
 # pairwise sum stays below one unit. This is good news. On a GPU many threads add short pieces, and
 # a tree adds their results. Such a sum is usually *more* exact than the loop.
 
@@ -369,8 +369,8 @@ by_rows
 fk.coalescing(run_row, x, y, kind="load")
 
 # %% [markdown]
-# A copy was cured by exchanging rows and columns. Here that gives another operator, the sum of each
-# *column*, with the same arithmetic. Write it:
+# For a copy the cure was to exchange rows and columns. Here that gives another operator, the sum of
+# each *column*, with the same arithmetic. Write it:
 
 # %% [markdown] exercise="week1/column_sum" part="task"
 # ### Exercise 3: add up the columns
@@ -585,5 +585,5 @@ steps = {"thread_a_row": thread_a_row}
 # arithmetic](https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldberg.html) (D. Goldberg) ·
 # *Accuracy and Stability of Numerical Algorithms* (N. Higham), chapter 4, is about sums.
 #
-# **Next:** a whole block reads each row, in the order that the hardware likes
+# **Next:** a whole block reads each row, in the order that suits the hardware
 # ([`01_a_block_a_row`](01_a_block_a_row.ipynb)).

@@ -14,8 +14,8 @@
 # **You will build** row sums in which a block of threads shares a row: partial sums, and four trees
 # in shared memory that combine them.
 # **You will learn** what divergence costs and how to count it, why a tree can have bank conflicts
-# and how to avoid them, which barriers you may not omit, and which cost every tree in shared memory
-# keeps.
+# and how to avoid them, which barriers you may not omit, and which cost remains in every tree in
+# shared memory.
 # **You need** `00_what_is_the_right_sum`. About 40 minutes, and 55 more for the exercises.
 #
 # **The bad number: 32 sectors per load.** With one thread per row, neighbouring threads are a row
@@ -55,7 +55,7 @@ print(partial_sums, sum(partial_sums) == sum(row))
 # A thread cannot read another thread's variable, so each thread stores its partial sum in one word
 # of shared memory. This notebook adds the words in several ways, so the kernel has a parameter
 # `tree`: a function that the compiler calls and inlines (`cutlass.Constexpr` declares a
-# compile-time value). The first one is no tree yet. Thread 0 adds all words one by one.
+# compile-time value). The first one is not yet a tree. Thread 0 adds all words one by one.
 
 
 # %%
@@ -235,8 +235,8 @@ fk.banks(run_strided, fk.randn(1, 1000), fk.empty(1), line=line, kind="load", in
 # %% [markdown]
 # The lanes are busy now; **the bad number is the wavefronts**. In round one both words arrive in
 # one 8-byte access, at its minimum cost. In round two four lanes address each bank, and in round
-# three, which the picture shows, eight. Later rounds have no more conflicts only because fewer
-# lanes are left.
+# three, which the picture shows, eight. Later rounds have fewer active lanes, so the conflicts do
+# not grow.
 #
 # ## 4. Neighbouring threads, neighbouring words
 #

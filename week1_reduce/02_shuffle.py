@@ -30,6 +30,7 @@ from cutlass import Float32, Int32
 from week1_helpers import bars_picture, check_sums, cost, holdings, holdings_picture, recorded_part
 
 import forgekit as fk
+from forgekit.viz.ideas import shuffle_steps
 
 # %% [markdown]
 # ## 1. Lanes read each other's registers
@@ -95,10 +96,20 @@ holdings_picture(butterfly, "Butterfly: each step doubles what every lane holds"
 holdings_picture(down, "Down: only lane 0 ends with every number once")
 
 # %% [markdown]
-# The pictures come from the runs. After the offset that stands below a square, row i shows whose
-# numbers lane i has added. With down, a lane near the upper end has no source, gets its own value,
-# and adds that a second time (orange). This is harmless as long as you use only lane 0. A butterfly
-# gives every lane the sum, at the same price.
+# The pictures come from the runs. Row i of a square shows whose numbers lane i has added after the
+# step named below the square. With down, a lane near the upper end has no source, gets its own
+# value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
+# butterfly gives every lane the sum, at the same price.
+#
+# Step through both sums here, and point at a lane to see whose numbers it holds:
+
+# %%
+offsets, all_lanes = (16, 8, 4, 2, 1), range(32)
+from_lanes = {
+    "butterfly": [[lane ^ k for lane in all_lanes] for k in offsets],
+    "down": [[lane + k if lane + k < 32 else lane for lane in all_lanes] for k in offsets],
+}
+shuffle_steps(from_lanes)
 
 # %% [markdown] exercise="week1/what_lanes_get" part="task"
 # ### Exercise 1: say what a lane gets
@@ -177,7 +188,7 @@ def warp_sum(value):
 
 # %% [markdown]
 # `cute.arch.warp_reduction(value, operator.add)` does the same for any operator, and
-# `threads_in_group=8` limits it to groups of 8 lanes. First write that one yourself:
+# `threads_in_group=8` limits it to groups of 8 lanes. First write the sum for groups of 8 yourself:
 
 # %% [markdown] exercise="week1/groups_of_8" part="task"
 # ### Exercise 2: sums of eight

@@ -44,6 +44,7 @@ from week1_helpers import (
 )
 
 import forgekit as fk
+from forgekit.viz.ideas import bytes_in_flight
 
 # %% [markdown]
 # ## 1. Instructions per byte
@@ -699,8 +700,8 @@ loads_picture(turns)
 # %% [markdown]
 # A turn takes 400 to 450 ns, nearly all of it waiting: the **latency** of this GPU's memory, loop
 # included. The time hardly depends on the bytes, 512 or 2,048 per turn. It also does not depend on
-# how a lane requests 512 bytes, as one vector or as four elements. Only the bytes *in flight*
-# count.
+# how a warp requests 512 bytes, as one vector per lane or as four elements. Only the bytes *in
+# flight* count.
 #
 # `warp_a_row` is not in the picture. Its PTX has one load of 128 bytes per turn and 8,192 turns; at
 # 400 ns each that would take 3.3 ms. The recorded 0.830 ms is a quarter. The step from PTX to
@@ -770,8 +771,8 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 #
 # **Little's law** again: bytes in flight = rate × latency. A sum mostly reads, so its rate is the
 # whole 4.8 TB/s. A multiprocessor holds as many warps as threads, blocks and registers allow, its
-# **occupancy**, and each warp has its loads in flight. The picture adds recorded rates in `float32`
-# to the line:
+# **occupancy**, and each warp has its loads in flight. The first picture adds recorded rates in
+# `float32` to the line. In the second you can change loads, warps and latency:
 
 # %% jupyter={"outputs_hidden": true}
 latency_ns = turns["vectors"][2]
@@ -785,6 +786,8 @@ for name, size in (("warp_a_row", 4), ("elements_unrolled", 16), ("vectors", 16)
     print(f"{name:>18}: {100 * occupancy:.0f} % occupancy, {in_flight / 1000:5.1f} kB in", end=" ")
     print(f"flight per multiprocessor, {in_flight / needed:.1f} times the need")
 little_picture(points, latency_ns, 4800)
+per_sm = {n: (size / 132, rate) for n, (size, rate) in points.items() if "vectors" in n}
+bytes_in_flight(per_sm, latency_ns=latency_ns, ceiling_gbps=times.ceiling_gbps)
 
 # %% [markdown]
 # Registers limit none of these kernels. (The first row follows the PTX; four loads per turn make it
@@ -861,6 +864,7 @@ fk.profile(run_vectors, x, y, blocks=32).time("H200")
 # with its own predicate; two are not enough.
 #
 # </details>
+
 
 # %% exercise="week1/row_energy" part="skeleton"
 # FILL ME IN (roughly 24 lines)

@@ -1,4 +1,4 @@
-"""What exercises of `03_bytes_in_flight` share: sums of what some lanes of a warp have of a row."""
+"""Sums of some lanes' part of a row, shared by exercises of `03_bytes_in_flight`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ __all__ = ["of_lanes"]
 
 
 def of_lanes(x: torch.Tensor, lanes: int, vec: int) -> torch.Tensor:
-    """Sums of rows over the vectors of the first lanes, where 32 of them take turns."""
+    """Return the row sums of the vectors that the first `lanes` of a warp's 32 lanes load."""
     columns = torch.arange(x.shape[1])
     return (x.double() * (columns // vec % 32 < lanes)).sum(1)

@@ -17,6 +17,6 @@ WRONG = (
     Wrong("vectors rounded up", {"if i < n // vec:": "if i < cute.ceil_div(n, vec):"},
           "12 bytes past its end"),
     Wrong("every lane stores", {"if lane == 0 and": "if lane >= 0 and"}, "stored more than once"),
-    Wrong("8 bytes a load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
+    Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),
 )  # fmt: skip

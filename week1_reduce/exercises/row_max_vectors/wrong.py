@@ -19,7 +19,7 @@ WRONG = (
                            "cute.arch.fmin(best, values.reduce(cute.ReductionOp.MIN, ",
                            "(best, cute.arch.fmax)": "(best, cute.arch.fmin)"},
           "this is the smallest"),
-    Wrong("one element a load", {LOOP: SCALAR}, "Bytes per load: 4"),
-    Wrong("8 bytes a load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
+    Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load: 4"),
+    Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),
 )  # fmt: skip

@@ -6,10 +6,10 @@ LOOP = "for i in range(lane, cute.size(gX, mode=[1]), 8):"
 
 WRONG = (
     Wrong("a whole warp", {", threads_in_group=8": ""}, "every element of actual is"),
-    Wrong("one vector a lane, asked", {LOOP: "for i in range(lane, min(8, cute.size(gX, "
+    Wrong("one vector per lane, asked", {LOOP: "for i in range(lane, min(8, cute.size(gX, "
                                              "mode=[1])), 8):"}, "more than eight"),
     Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(0.125)"}, "does not start at 0"),
-    Wrong("a warp a row", {"bidx * 16 + tidx // 8, tidx % 8": "bidx * 4 + tidx // 32, tidx % 32",
+    Wrong("one warp per row", {"bidx * 16 + tidx // 8, tidx % 8": "bidx * 4 + tidx // 32, tidx % 32",
                            "size(gX, mode=[1]), 8)": "size(gX, mode=[1]), 32)",
                            ", threads_in_group=8": "", "(mX.shape[0], 16)": "(mX.shape[0], 4)"},
           "asks for eight lanes per row"),
@@ -18,7 +18,7 @@ WRONG = (
         "float32 the result is wrong"),
     Wrong("read through bfloat16", {
         ".load().to(Float32)": ".load().to(cutlass.BFloat16).to(Float32)"}, "mY: 4 of 4 elements"),
-    Wrong("8 bytes a load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
+    Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),
     Wrong("a sum of 32 lanes", {", threads_in_group=8": ""}, "this is the sum of four rows"),
 )  # fmt: skip

@@ -24,7 +24,7 @@ WRONG = (
     Wrong("128 elements", {LOOP: "range(tidx, cutlass.min(mX.shape[1], 128), 128)"},
           "reads only the first 128 elements"),
     Wrong("no tree", {TREE: ""}, "nothing reaches it from the other threads"),
-    Wrong("two barriers a round",
+    Wrong("two barriers per round",
           {TREE: TREE + "        cute.arch.sync_threads()\n"}, "asks for at most 7 barriers"),
     Wrong("no barrier in float16", {ROUND: ROUND.replace("        cute", "        if cutlass.const_expr("
           "mX.element_type == Float32):\n            cute")}, "float16 the sanitizer objects"),

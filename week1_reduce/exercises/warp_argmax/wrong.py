@@ -32,7 +32,7 @@ WRONG = (
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
             f"    {line}\n" for line in SHUFFLES.splitlines())}, "which takes no part"),
-    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
+    Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
     Wrong("begins with -1e9", {
         "largest, column = -Float32.inf": "largest, column = Float32(-1e9)"}, "got 31, expected 0"),
     Wrong("no rule for ties", {INNER: INNER.replace(" or (value == largest and n < column)", ""), OUTER: OUTER.replace(" or (value == largest and n < column)", "")}, "worst difference: 31 at [1]"),

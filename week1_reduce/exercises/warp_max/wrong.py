@@ -29,7 +29,7 @@ WRONG = (
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
           "reads only the first 32 elements"),
     Wrong("part of a mask", {"offset=16 >> k)": "offset=16 >> k, mask=0xFFFF)"}, "is not in the member mask"),
-    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Blocks: 3 with"),
+    Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Blocks: 3 with"),
     Wrong("1,280 columns", {
         "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 1280), 32)"},
         "With m = 8, n = 1,"),

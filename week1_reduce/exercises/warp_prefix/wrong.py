@@ -11,7 +11,7 @@ DOWN = """        right = cute.arch.shuffle_sync_down(total, offset=1 << k)
 BFLY = "        total += cute.arch.shuffle_sync_bfly(total, offset=1 << k)"
 
 WRONG = (
-    Wrong("everybody adds", {"        if lane >= 1 << k:\n            total": "        total"},
+    Wrong("every lane adds", {"        if lane >= 1 << k:\n            total": "        total"},
           "gets its own value, and this kernel adds it"),
     Wrong("down", {STEP: DOWN}, "use up, not down"),
     Wrong("butterfly", {STEP: BFLY}, "that is a butterfly"),
