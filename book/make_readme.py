@@ -28,7 +28,7 @@ Blocks = Mapping[str, Callable[[], str]]
 
 WEEKS = {  # folder -> its page, title, subjects, and what it builds up to
     "week0_copy_transpose": (
-        "00_start_here.ipynb", "Copy and transpose",
+        "README.md", "Copy and transpose",
         "threads, layouts, coalescing, vectors, shared memory, reading a profile", ["transposes"],
     ),
     "week1_reduce": (

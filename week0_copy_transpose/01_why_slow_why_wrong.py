@@ -8,16 +8,16 @@
 #     name: python3
 # ---
 
+
 # %% [markdown]
 # # See why: slow, or wrong?
 #
-# **You will build** a matrix copy, and a reversal of rows in which threads exchange data; and you
-# fix what turns out to be amiss with them.
+# **You will build** a matrix copy, and a kernel that mirrors rows while its threads exchange data;
+# then you fix what is wrong with them.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
-# banks it uses, and to find a mistake that no comparison of values shows.
-# **You need** `00_start_here`, and no GPU: all of this notebook looks inside the virtual GPU, also
-# where there is a real one. About 30 minutes, and 35 more for the exercises, two of them whole
-# kernels.
+# banks it uses, and to find a mistake that a comparison of values misses.
+# **You need** `00_start_here`, and no GPU: this notebook looks inside the virtual GPU, even where
+# there is a real one. About 35 minutes, and 50 more for the exercises, two of them whole kernels.
 
 # %%
 import cutlass
@@ -26,18 +26,21 @@ import torch
 from cutlass import Float32
 
 import forgekit as fk
+from forgekit.viz.ideas import traffic_film
 
 # %% [markdown]
 # ## 1. Two copies, one result
 #
-# 32 threads that execute the same instruction together are a **warp**; its threads are its
-# **lanes**, 0 to 31. When a warp reads memory,
-# the hardware does not fetch 32 single numbers: it fetches **sectors** of 32 bytes, eight float32
-# each, and every sector that a thread touches is fetched whole.
+# In `00_start_here` each thread read 4 bytes and wrote 4 bytes. The hardware moves more than that.
 #
-# Here is a copy of a matrix with one thread an element. A block may have two dimensions; this one
-# has 32 × 8 threads. They are numbered with the first index fastest, and 32 numbers in a row are a
-# warp: here the 32 threads with one `tidy`. They differ in `tidx`, and `tidx` chooses the **row**:
+# 32 threads that execute the same instruction together are a **warp**; its threads are its
+# **lanes**, 0 to 31. When a warp reads memory, the hardware does not fetch 32 single numbers. It
+# fetches **sectors** of 32 bytes, eight float32 each, and it always fetches a whole sector.
+#
+# This kernel copies a matrix with one thread per element. A block may have two dimensions; this one
+# has 32 × 8 threads. The hardware numbers them with the first index fastest, and 32 consecutive
+# numbers form a warp: here the 32 threads with the same `tidy`. They differ in `tidx`, and `tidx`
+# selects the **row**:
 
 
 # %%
@@ -62,14 +65,14 @@ run_by_rows(x, y)
 fk.check(y, x)
 
 # %% [markdown]
-# All right, then. Is it good? The 32 threads of a warp read 32 × 4 = 128 bytes, which fit in four
-# sectors.
+# The values are right. Is the kernel good? The 32 lanes of a warp read 32 × 4 = 128 bytes, which
+# fit in four sectors.
 #
 # **Predict:** how many sectors does one read of a warp fetch? Rows of `x` have 96 elements; where
-# in memory are the elements that neighbouring threads read? Write your number in place of `None`
-# and run both cells. `fk.predict` keeps it under the name that the number has in a **profile**,
-# which counts what a kernel does, and the next `fk.profile` sets its own beside it. (A **request**
-# is one memory instruction of one warp.)
+# in memory are the elements that neighbouring lanes read? Write your number in place of `None` and
+# run both cells. `fk.predict` stores it under the name that the number has in a **profile**, which
+# counts what a kernel does; the next `fk.profile` adds its own number. (A **request** is one memory
+# instruction of one warp.)
 
 # %%
 fk.predict(global_load_sectors_per_request=None)
@@ -79,18 +82,18 @@ profile = fk.profile(run_by_rows, x, y)
 fk.predictions()
 
 # %% [markdown]
-# The whole profile counts what each line of your Python does. What it counts of memory are the
-# numbers that NVIDIA's profiler, Nsight Compute, reads from a real GPU. `each (ideal)` says how
-# many sectors a request fetched, and how few would have done; below stands your prediction:
+# The whole profile shows the cost of each line of your Python. Its memory counters are those that
+# NVIDIA's profiler, Nsight Compute, reads from a real GPU. `each (ideal)` gives the sectors that a
+# request fetched, and the fewest that would have been enough:
 
 # %%
 profile
 
 # %% [markdown]
-# A row is 384 bytes long, so neighbouring threads are 384 bytes apart: each of the 32 threads pulls
-# in a sector of its own, 32 bytes, and uses 4 of them. The picture shows the first warp's load and
-# store. A row of it is 128 bytes of memory, four sectors; at the right stands how far it lies
-# behind the row above. Orange is what is moved for nothing.
+# A row is 384 bytes long, so the elements of neighbouring lanes are 384 bytes apart. Each of the 32
+# lanes fetches its own sector of 32 bytes and uses 4 of them. The picture shows the first warp's
+# load and store. Each of its rows is 128 bytes of memory, four sectors; the number on the right is
+# the distance from the row above. Wasted bytes are orange.
 
 # %%
 profile.show()
@@ -98,7 +101,7 @@ profile.show()
 # %% [markdown]
 # ## 2. Turn the threads round
 #
-# Let `tidx` choose the **column** instead. Row and column change places, in the kernel and in the
+# Let `tidx` select the **column** instead. Row and column change places in the kernel and in the
 # grid; the result does not change.
 
 
@@ -124,26 +127,27 @@ run_by_columns(x, y)
 fk.check(y, x)
 
 # %%
-better = fk.profile(run_by_columns, x, y)
 fk.coalescing(run_by_columns, x, y, kind="load")
 
+# %% [markdown]
+# Accesses of a warp that fall into few sectors are called **coalesced**. Both copies must move the
+# same bytes at least once. These bytes and the GPU's bandwidth give the shortest possible time. The
+# first copy moves eight times as many:
+
 # %%
+better = fk.profile(run_by_columns, x, y)
 for name, p in (("by rows", profile), ("by columns", better)):
     sectors = p["global_load_sectors"] + p["global_store_sectors"]
     print(f"{name:11s} {sectors:6,} sectors = {32 * sectors:7,} bytes moved")
-
-# %% [markdown]
-# Accesses of a warp that fall into few sectors are called **coalesced**. The bytes that have to
-# move at least once are the same for both copies, and with them the least time that a GPU of a
-# given bandwidth can take; the first copy moves eight times as many.
-
-# %%
 print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.0f} ns on an H200")
+traffic_film({"by rows": profile, "by columns": better})
 
 # %% [markdown]
-# Where did the threads of a warp work? The **footprint** by warp shows it for one line: a warp
-# covers a piece of one row now. (The thin white lines are the edges of blocks; each block has
-# warps 0 to 7.)
+# Play the film: it moves one sector per tick for each kernel, and what the warp did not ask for is
+# orange. `profile.compare(better)` puts the two profiles into one table, line by line.
+#
+# The **footprint** by warp shows where the warps worked for one line: each warp now covers a piece
+# of one row. (Thin white lines separate blocks; each block has warps 0 to 7.)
 
 # %%
 fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]", tensor="mX")
@@ -151,9 +155,9 @@ fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]"
 # %% [markdown] exercise="week0/four_loads" part="task"
 # ### Exercise 1: predict what four loads cost
 #
-# Threads `i = 0 … 255`, float32, `x` begins at a multiple of 256 bytes. How many sectors does the
-# load of the first warp, threads 0 to 31, fetch in each case? The cell after the grade lets you
-# draw them.
+# Threads `i = 0 … 255` load float32 elements of `x`, which begins at a multiple of 256 bytes. How
+# many sectors does the first warp (threads 0 to 31) fetch with each load? After the grade, a cell
+# draws them.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -170,8 +174,8 @@ fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]"
 #
 # <details><summary>Hint 3</summary>
 #
-# Divide the number of the first and of the last element by 8, rounded down: all sectors from the
-# one to the other are touched, unless a step jumps over one.
+# Divide the index of the first and of the last element by 8 and round down: these are the first and
+# the last sector. The warp touches every sector between them, unless its stride skips some.
 #
 # </details>
 
@@ -199,14 +203,14 @@ fk.exercise("week0/four_loads").grade(sectors)
 # }
 # ```
 #
-# Sectors are counted, not lanes and not words. A stride of 2 fetches everything and uses half; a
-# start off the edge costs one sector more, five for four; the order of lanes costs nothing; and
-# what lanes share is fetched once.
+# Count sectors, not lanes or words. A stride of 2 fetches all bytes and uses half of them. A start
+# off a sector boundary costs one extra sector: five instead of four. The order of the lanes costs
+# nothing. Lanes that share a word share its sector.
 #
 # </details>
 
 # %% [markdown]
-# Draw the ones that surprised you: put another index into the kernel and run the cell again.
+# Draw the loads that surprised you: change the index in the kernel and run the cell again.
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -227,27 +231,27 @@ fk.coalescing(run_loads, fk.randn(512), fk.empty(256), kind="load")
 # %% [markdown] exercise="week0/lower_triangle" part="task"
 # ### Exercise 2: keep the lower triangle
 #
-# `y[row, col] = x[row, col]` where `col <= row`, and `0` above the diagonal, for matrices of any
-# size. Write the whole kernel, and its launch, one thread per element in blocks of (32, 8, 1) for
-# example, with no more sectors than it takes, for float32 and float16: `mX.element_type(0)` is a 0
-# of either. `lower_triangle(x, y)` is how it is called.
+# Copy `x` to `y` where `col <= row`, and store `0` above the diagonal, for matrices of any size in
+# float32 and float16. Write the whole kernel and its launch, for example with one thread per
+# element in blocks of (32, 8, 1). Fetch no more sectors than needed. `mX.element_type(0)` is a 0 of
+# the tensor's type. Signature: `lower_triangle(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two predicates are needed, and they are not the same: does this element exist, and is it kept?
+# You need two different predicates: does this element exist, and is it kept?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Every element of `y` is stored, also where `x` does not matter. Which of `tidx` and `tidy` has to
-# be the column, so that a warp writes one row?
+# Every element of `y` is stored, even where `x` does not matter. Which of `tidx` and `tidy` must be
+# the column, so that a warp writes one row?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A variable that gets its value inside an `if` has to have one before it: begin with `value =
+# A variable that is assigned inside an `if` must exist before it: begin with `value =
 # mX.element_type(0)`, and store once, after the `if`.
 #
 # </details>
@@ -291,19 +295,21 @@ fk.exercise("week0/lower_triangle").grade(lower_triangle)
 #     lower_triangle_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Above the diagonal nothing is loaded, so about half of the loads are saved: a predicate can save
-# traffic. It saves whole sectors only: where the diagonal runs through a sector, all of it is
-# fetched.
+# The kernel loads nothing above the diagonal, which saves about half of the loads: a predicate can
+# save traffic. It saves only whole sectors. Where the diagonal crosses a sector, the hardware
+# fetches all of it.
 #
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## 3. Threads that exchange data
 #
 # **Shared memory** is a small, fast memory that the threads of one block share. Here a block of 64
-# threads reverses a row of 64 elements through it: each thread stores one element, then reads the
-# one at the other end, which another thread has stored. An `SmemAllocator` hands shared memory out:
-# here 64 float32 in a row, at an address that is a multiple of 16 bytes.
+# threads mirrors a row of 64 elements: each thread stores one element, then reads the opposite one,
+# which another thread has stored. An `SmemAllocator` allocates the memory: here 64 float32 in a
+# row, at an address that is a multiple of 16 bytes.
 
 
 # %%
@@ -326,7 +332,8 @@ x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
 run_mirror = fk.compile(mirror, x, y, device="virtual")
 
 # %% [markdown]
-# **Predict:** will the values be right? Will the kernel be right? Then run the next three cells.
+# **Predict:** are the values right? Is the kernel right? Then run the next three cells. (One of
+# them raises an error on purpose.)
 
 # %%
 values_right = fk.predict("the values are right", None)  # True or False
@@ -341,25 +348,24 @@ values_right.against(torch.equal(y, x.flip(1)))
 kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 
 # %% [markdown]
-# > **Looks right and is wrong.** Every value is right, and the run has ended with an error. The
-# > **sanitizer**, which watches every run on the virtual GPU, has seen one thread read what another
-# > thread wrote, with nothing between the two that makes one wait for the other: a **race**. That
-# > the values came out right is luck; the virtual GPU happens to let all threads store before any
-# > of them reads. A GPU promises nothing of the kind.
+# > **Looks right and is wrong.** Every value is right, but the run ended with an error. The
+# > **sanitizer**, which watches every run on the virtual GPU, saw one thread read an element that
+# > another thread wrote, while nothing made the reader wait for the writer: a **race**. The values
+# > are right by luck: the virtual GPU happens to let all threads store before any of them reads. A
+# > GPU guarantees no such order.
 #
-# The picture shows the order of one block. Nothing joins the two warps; compare it with the one in
-# the next section. (Pink belongs to the compiler, not to your code: one lane hands an address to
-# the others. Ignore it.)
+# The picture shows the order within one block. Nothing joins the two warps; compare it with the
+# picture in the next section. (Pink belongs to the compiler, not to your code: one lane passes an
+# address to the others. Ignore it.)
 
 # %%
 fk.timeline(run_mirror, x, y)
 
 # %% [markdown]
-# Bad luck can be arranged. `fk.sanitize` reports instead of stopping, and
-# `schedule="adversarial"` runs the kernel again in orders that a GPU might choose as well, the
-# nastiest it can find.
+# You can provoke bad luck. `fk.sanitize` reports instead of stopping, and `schedule="adversarial"`
+# runs the kernel again in the nastiest orders that a GPU might choose.
 #
-# **Predict:** how many of the 256 elements will come out differently in such an order?
+# **Predict:** how many of the 256 elements change in such an order?
 
 # %%
 changed = fk.predict("elements that change", None)
@@ -370,14 +376,14 @@ changed.against(adversarial.differences[0].wrong)
 adversarial
 
 # %% [markdown]
-# In these orders one of the two warps ran to its end before the other began: its 32 reads in each
-# of 4 blocks found nothing stored yet, 128 in all. That is what the second finding says; it is the
-# same mistake, seen from there.
+# In these orders one of the two warps finished before the other began. In each of the 4 blocks its
+# 32 reads found nothing stored yet, 128 in all. The second finding reports the same race from that
+# side.
 #
 # ## 4. The cure: a barrier
 #
-# `cute.arch.sync_threads()` is a **barrier**: it makes every thread of the block wait until all of
-# them have arrived. What was stored before it can be read after it.
+# `cute.arch.sync_threads()` is a **barrier**: every thread of the block waits there until all of
+# them have arrived. After the barrier, each thread can read what others stored before it.
 
 
 # %%
@@ -409,35 +415,36 @@ print(fk.sanitize(run_fixed, x, y, schedule="adversarial"))
 fk.timeline(run_fixed, x, y)
 
 # %% [markdown]
-# `again=` lets the check repeat the run in such orders, too. Use it whenever threads exchange
+# With `again=`, the check repeats the run in such orders as well. Use it whenever threads exchange
 # data.
 
 # %% [markdown] exercise="week0/three_sums" part="task"
 # ### Exercise 3: add three neighbours
 #
-# Rows of 128 elements; `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where what lies outside
-# of the row counts as 0. Each element of `x` is loaded from global memory once, and the neighbours
-# come from shared memory. Write all of it: `three_sums(x, y)`.
+# Rows have 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`; elements
+# outside the row count as 0. Load each element of `x` from global memory once, and read its
+# neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
-# As in `mirror`: store, wait, read. What does a thread read here that others have stored?
+# As in `mirror`: store, wait, read. Which elements does a thread read here that other threads
+# stored?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The first and the last thread of a row have one neighbour less: begin with the thread's own
-# element, and add each neighbour behind a predicate of its own.
+# The first and the last thread of a row lack one neighbour: begin with the thread's own element,
+# and add each neighbour under its own predicate.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# All threads have to come to the barrier: it stands before the first `if`.
+# All threads must reach the barrier, so it comes before the first `if`.
 #
 # </details>
 
@@ -483,8 +490,8 @@ fk.exercise("week0/three_sums").grade(three_sums)
 #     three_sums_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# Without shared memory each element would be loaded three times. A cache would answer two of them,
-# but each is an instruction and a request; the profile counts them.
+# Without shared memory the kernel would load each element three times. A cache would serve two of
+# these loads, but each is still an instruction and a request, which the profile counts.
 #
 # </details>
 
@@ -492,8 +499,9 @@ fk.exercise("week0/three_sums").grade(three_sums)
 # ### Exercise 4: fix a race
 #
 # Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-# the usual order the values are right, and the sanitizer objects. Fix it. (`range_constexpr` is a
-# loop that the compiler writes out.)
+# the usual order the values are right, but there is a race: run `fk.sanitize(fk.compile(rotate, x,
+# y, device="virtual"), x, y)` and read its finding. Then fix the race. (`range_constexpr` is a loop
+# that the compiler unrolls.)
 #
 # <details><summary>Hint 1</summary>
 #
@@ -503,14 +511,14 @@ fk.exercise("week0/three_sums").grade(three_sums)
 #
 # <details><summary>Hint 2</summary>
 #
-# In the second round a thread overwrites an element. Who may not have read it yet?
+# In the second round a thread overwrites an element. Which thread may not have read it yet?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Between the read of one round and the write of the next there has to be a
-# `cute.arch.sync_threads()`, as between write and read.
+# A `cute.arch.sync_threads()` must separate the read of one round from the write of the next, as
+# another separates the write from the read.
 #
 # </details>
 
@@ -523,11 +531,11 @@ def rotate_kernel(mX: cute.Tensor, mY: cute.Tensor):
     smem = cutlass.memory.SmemAllocator()
     sRow = smem.allocate_tensor(Float32, cute.make_layout(64), 16)
     value = mX[bidx, tidx]
+    # FILL ME IN (roughly 6 lines)
     for _ in cutlass.range_constexpr(2):
         sRow[tidx] = value
         cute.arch.sync_threads()
         value = sRow[(tidx + 1) % 64]
-        # FILL ME IN (roughly 1 line)
     mY[bidx, tidx] = value
 
 
@@ -563,25 +571,23 @@ fk.exercise("week0/rotate").grade(rotate)
 #     rotate_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
 # ```
 #
-# A barrier protects in both directions: what is stored must be there before it is read, and must
-# have been read before it is overwritten. A loop that goes through shared memory usually needs two.
-# The very last of the four keeps nothing apart, since no round follows: three are enough, and the
-# loop has the fourth for free. (Two rows of shared memory, used in turn, would be another way to
-# let the slow ones finish reading.)
+# A barrier protects in both directions: a thread must store a value before another reads it, and
+# must read a value before another overwrites it. A loop that goes through shared memory usually
+# needs two barriers. The last of the four orders nothing, because no round follows it. (Two rows of
+# shared memory, used in turn, would also let slow threads finish reading.)
 #
 # </details>
 
 # %% [markdown]
-# ## 5. Banks: shared memory has a shape, too
+# ## 5. Banks: the shape of shared memory
 #
-# Shared memory is divided into 32 **banks**, each 4 bytes wide, taking turns: bytes 0 to 3 lie in
-# bank 0, 4 to 7 in bank 1, … 128 to 131 in bank 0 again. In one go, a **wavefront**, each bank
-# serves one word. A warp whose threads want different words of one bank has to wait for several
+# Shared memory is divided into 32 **banks**, each 4 bytes wide, in turn: bytes 0 to 3 are in bank
+# 0, bytes 4 to 7 in bank 1, … bytes 128 to 131 in bank 0 again. In one **wavefront** each bank
+# serves one word. If the lanes of a warp need different words of one bank, they wait for several
 # wavefronts: a **bank conflict**.
 #
 # This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
-# between two rows of the tile, a **`Constexpr`**: a number that is fixed when the kernel is
-# compiled.
+# between two rows of the tile. It is a **`Constexpr`**, a number fixed when the kernel is compiled.
 #
 # **Predict:** how many wavefronts does the read take with a pitch of 32, and how many with 33?
 
@@ -617,9 +623,9 @@ with_32.against(wavefronts)
 fk.banks(run_tile, x, y, kind="load")
 
 # %% [markdown]
-# Read the picture downwards: one column is one bank, one row one wavefront. All 32 threads want
-# bank 0, because their words are 32 words apart. With one unused word at the end of each row, a
-# column of the tile walks through all the banks:
+# Each column of the picture is a bank, and each row a wavefront. All 32 lanes need bank 0, because
+# their words are 32 words apart. With one unused word at the end of each row, the words of a column
+# fall into all 32 banks:
 
 # %%
 run_padded = fk.compile(transpose_tile, x, y, 33)
@@ -631,40 +637,91 @@ wavefronts = fk.profile(run_padded, x, y)["shared_load_wavefronts_per_request"]
 with_33.against(wavefronts)
 fk.banks(run_padded, x, y, kind="load")
 
-# %% [markdown]
-# What you said in this notebook, and what it was:
+# %% [markdown] exercise="week0/count_wavefronts" part="task"
+# ### Exercise 5: predict what four reads cost
+#
+# The 32 lanes `i` of a warp read float32 elements of `s`, a row in shared memory that begins in
+# bank 0. How many wavefronts does each read take?
+#
+# <details><summary>Hint 1</summary>
+#
+# Word number w is in bank w % 32. Write down the banks of lanes 0, 1, 2, … until a bank repeats.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Count the different words in the bank that holds most of them.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# With a stride of 16 all lanes read from two banks, so half of the lanes share one bank. Lanes that
+# read the same word count once.
+#
+# </details>
 
-# %%
-fk.predictions()
+# %% exercise="week0/count_wavefronts" part="skeleton"
+wavefronts = {
+    # FILL ME IN (roughly 4 lines)
+    "s[2 * i]": None,
+    "s[3 * i]": None,
+    "s[16 * i]": None,
+    "s[i // 4]": None,
+}
+
+# %% exercise="week0/count_wavefronts" part="grade"
+fk.exercise("week0/count_wavefronts").grade(wavefronts)
+
+# %% [markdown] exercise="week0/count_wavefronts" part="solution"
+# <details><summary>Solution of exercise 5</summary>
+#
+# ```python
+# wavefronts = {
+#     "s[2 * i]": 2,
+#     "s[3 * i]": 1,
+#     "s[16 * i]": 16,
+#     "s[i // 4]": 1,
+# }
+# ```
+#
+# A stride of 2 uses 16 banks, each for two words; a stride of 16 uses two banks, each for 16
+# words. An odd stride uses all 32 banks, which is why a pitch of 33 helps. Lanes that read the
+# same word share one wavefront.
+#
+# </details>
 
 # %% [markdown]
 # ## Summary
 #
-# | kernel | result | what the tools said |
+# | kernel | values | what the tools report |
 # |---|---|---|
-# | copy by rows | right | 32 sectors a request, 4 would do |
-# | copy by columns | right | 4 sectors a request |
+# | copy by rows | right | 32 sectors per request, 4 would be enough |
+# | copy by columns | right | 4 sectors per request |
 # | mirror | right, by luck | a race between two lines |
-# | fixed mirror | right | clean, also under adversarial schedules |
-# | tile, pitch 32 | right | 32 wavefronts a read, 1 would do |
-# | tile, pitch 33 | right | 1 wavefront |
+# | fixed mirror | right | clean, even under adversarial schedules |
+# | tile, pitch 32 | right | 32 wavefronts per read, 1 would be enough |
+# | tile, pitch 33 | right | 1 wavefront per read |
 #
-# | question | ask |
+# | question | tool |
 # |---|---|
 # | Which line is slow? | `fk.profile(run, x, y)`, then `.show()` |
+# | Which of two kernels moves less, and where? | `p.compare(q)` of two profiles |
 # | Which bytes does a warp move? | `fk.coalescing(run, x, y, line=…)` |
 # | Which banks does it use? | `fk.banks(run, x, y, line=…)` |
-# | Who touches which element? | `fk.footprint(run, x, y, by="warp")` |
+# | Which thread touches which element? | `fk.footprint(run, x, y, by="warp")` |
 # | In what order? | `fk.timeline(run, x, y)` |
 # | Is it really right? | `fk.check(y, …, again=…)`, `fk.sanitize(run, x, y)` |
 #
-# **In practice** the same numbers come from NVIDIA's tools on a GPU: sectors and wavefronts from
-# Nsight Compute, races from compute-sanitizer. They need a GPU, and the first of them
-# permission to read its counters.
+# **In practice** NVIDIA's tools give the same numbers on a GPU: sectors and wavefronts come from
+# Nsight Compute, races from compute-sanitizer. Both need a GPU, and Nsight Compute needs permission
+# to read its counters.
 #
 # **Further reading:** *What the virtual GPU models*, a page of this course's book
-# (`book/virtual_gpu.md`) · [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
+# (`book/virtual_gpu.md`) · [Nsight Compute's memory
+# tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
-# **Next:** layouts, the functions that say where an element lies
-# ([`03_see_layouts`](03_see_layouts.ipynb)).
+# **Next:** five whole kernels, graded for values, order and waste
+# ([`02_five_kernels`](02_five_kernels.ipynb)).

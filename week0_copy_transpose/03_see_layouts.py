@@ -8,26 +8,22 @@
 #     name: python3
 # ---
 
+
 # %% [markdown]
-# # See layouts: where each element lies, and who moves it
+# # See layouts: where each element lies, and which thread moves it
 #
-# **You will build** a matrix copy in which one layout says which thread moves what, and a transpose
-# in which one layout makes a 32-fold difference.
-# **You will learn** to read `shape:stride`, how CuTe writes down where each element of a matrix
-# lies, to cut a matrix into tiles, to say which thread moves which elements, and to see all of it
-# as pictures.
-# **You need** `00_start_here` and `01_why_slow_why_wrong` (warps, sectors, banks); no GPU. About 40
-# minutes, and 35 more for the exercises, one of them a whole kernel; section 5 is a good place for
-# a break.
-#
-# Where it says **Predict**, write your answer in place of `None` before you run the cell; what it
-# prints is folded away until then. Wrong predictions are kept, too, and no harm is done: section 10
-# shows them all, the first as well as what you said later.
+# **You will build** a matrix copy in which one layout says which thread moves which elements, and a
+# transpose in which one layout makes a 32-fold difference.
+# **You will learn** to read `shape:stride`, CuTe's notation for the position of each element, to
+# cut a matrix into tiles, to assign elements to threads, and to see all of it as pictures.
+# **You need** `00_start_here` and `01_why_slow_why_wrong` (warps, sectors, banks); no GPU. About 45
+# minutes, and 45 more for the exercises, one of them a whole kernel.
 
 # %%
 import cutlass
 import cutlass.cute as cute
 from IPython.display import display
+from week0_helpers import loads
 
 import forgekit as fk
 from forgekit import viz
@@ -36,34 +32,35 @@ from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_div
 # %% [markdown]
 # ## 1. A matrix is a line, and two numbers
 #
-# Memory is a line of numbered places. To put a matrix of 4 rows and 6 columns into it we need a
-# rule that says in which place, at which **offset**, the element of row `i` and column `j` lies.
-# The usual rule has two numbers: so many places for a step down, so many for a step to the right.
-# They are the **strides**.
+# So far you computed each index by hand. In `01_why_slow_why_wrong` one number in such an index,
+# the pitch of a tile, decided between **32 wavefronts** and 1. A layout keeps such numbers in one
+# place.
 #
-# In plain Python that is the first cell below. CuTe calls the pair a **layout** and writes it
-# `shape:stride`, here `(4,6):(6,1)`. Each entry of the **shape** is a **mode**: mode 0 has size 4
-# and stride 6, mode 1 has size 6 and stride 1. A layout holds no data. It is a *function*: a
-# coordinate goes in, an offset comes out.
+# Memory is a line of numbered places. A matrix of 4 rows and 6 columns needs a rule that gives the
+# place, the **offset**, of the element in row `i` and column `j`. The usual rule has two numbers:
+# the number of places for a step down, and the number of places for a step to the right. They are
+# the **strides**.
 #
-# `fk.Layout` is such a layout as a plain Python object, for looking and computing outside kernels.
-# In its picture mode 0 goes down, mode 1 across, and the number in a cell is the offset. (To keep a
-# picture: `viz.draw_layout(X).save("layout.svg")`.)
+# The first lines of the cell apply this rule in plain Python. CuTe calls the pair a **layout** and
+# writes it `shape:stride`, here `(4,6):(6,1)`. Each entry of the **shape** is a **mode**: mode 0
+# has size 4 and stride 6, mode 1 has size 6 and stride 1. A layout holds no data. It is a
+# *function* from coordinates to offsets.
+#
+# `fk.Layout` is such a layout as a plain Python object, for use outside kernels. In its picture
+# mode 0 goes down, mode 1 goes across, and the number in a cell is the offset. The **cosize** is
+# the largest offset plus 1, the number of places that the layout needs.
 
 # %%
 memory = list(range(100, 124))  # 24 places, with a number in each
-shape, stride = (4, 6), (6, 1)
+for i in range(4):
+    print([memory[i * 6 + j * 1] for j in range(6)])
 
-for i in range(shape[0]):
-    print([memory[i * stride[0] + j * stride[1]] for j in range(shape[1])])
-
-# %%
 X = fk.Layout((4, 6), (6, 1))
 print("X =", X, "  X((1, 2)) =", X((1, 2)))
 viz.display_layout(X)
 
 # %% [markdown]
-# **Predict:** at which offset lies the element in row 2, column 3?
+# **Predict:** what is the offset of the element in row 2, column 3?
 
 # %%
 of_2_3 = fk.predict("X((2, 3))", None)
@@ -74,22 +71,15 @@ of_2_3.against(X((2, 3)))
 # %% [markdown]
 # ## 2. Another stride, another order
 #
-# The strides `(6,1)` lay the *rows* side by side: **row-major**, as PyTorch does. `(1,4)` lays the
-# *columns* side by side: **column-major**. Same shape, same coordinates, another order in memory. A
-# layout without strides is column-major, for CuTe's rule is: *the leftmost mode is the fastest*.
+# The strides `(6,1)` store *row* after row: **row-major**, as in PyTorch. The strides `(1,4)` store
+# *column* after column: **column-major**. Shape and coordinates are the same; the order in memory
+# differs. A layout without strides is column-major, because CuTe's rule is: *the leftmost mode is
+# the fastest*.
 #
-# A transpose needs no copy, if another view will do: swap the modes, and row `i`, column `j` is
-# where row `j`, column `i` was. PyTorch's `x.T` does just that.
+# Swapping the modes gives the transpose as a view, without a copy, as PyTorch's `x.T` does.
 #
-# CuTe's own `cute.make_layout` lives inside `@cute.jit` functions, and prints the same (second
-# cell). Python's `print` runs once there, while the function is compiled; fixed sizes are known by
-# then.
-
-# %%
-x = fk.arange(24).reshape(4, 6)
-print("x:  ", fk.Layout.of(x))
-print("x.T:", fk.Layout.of(x.T))
-viz.display_layout(fk.Layout((4, 6)))
+# CuTe's own `cute.make_layout` works inside `@cute.jit` functions and prints the same. Python's
+# `print` runs there once, while the compiler reads the function; fixed sizes are already known.
 
 
 # %%
@@ -101,26 +91,13 @@ def show_layouts():
 
 show_layouts()
 print("forgekit:", X, X((1, 2)), fk.Layout((4, 6)))
+x = fk.arange(24).reshape(4, 6)
+print("x:  ", fk.Layout.of(x), "  x.T:", fk.Layout.of(x.T))
+viz.display_layout(fk.Layout((4, 6)))
 
 # %% [markdown]
-# `viz.display_layout` draws CuTe's own layouts, too, inside such a function. With
-# `backend="cute-viz"` the package of that name draws them. The course does not need it; where it is
-# missing, this cell says how to add it.
-
-
-# %% tags=["nbval-ignore-output"]
-@cute.jit
-def draw_with_cute_viz():
-    viz.display_layout(cute.make_layout((4, 6), stride=(6, 1)), backend="cute-viz")
-
-
-try:
-    draw_with_cute_viz()
-except fk.PlatformError as missing:
-    print(missing)
-
-# %% [markdown]
-# Somebody writes a row-major layout for any size, and tries it on a square. The picture is perfect.
+# The next cell defines a row-major layout for any size and tries it on a square, where the picture
+# is perfect.
 #
 # **Predict:** how many *different* offsets do the 24 elements of a 4 × 6 matrix get?
 
@@ -140,23 +117,23 @@ viz.display_layout(row_major(4, 4))
 viz.display_layout(wrong)
 
 # %% [markdown]
-# > **Looks right and is wrong.** A step down has to skip a whole row, as many elements as there are
-# > *columns*: the stride is `(columns, 1)`. In a square the two are one number, and the mistake
-# > hides. In the second picture it shows: offset 4 is in row 0 *and* at the start of row 1, so a
-# > copy into this layout overwrites elements. Try a layout on a shape whose sizes all differ.
+# > **Looks right and is wrong.** A step down must skip a whole row, as many elements as there are
+# > *columns*: the stride is `(columns, 1)`. In a square, rows and columns are equal, which hides
+# > the mistake. The second picture shows it: offset 4 is in row 0 *and* at the start of row 1, so a
+# > copy into this layout overwrites elements. Test a layout on a shape whose sizes all differ.
 #
 # ## 3. A mode with two strides
 #
-# Now store a 4 × 4 matrix square by square, each of 2 × 2: then neighbours in the matrix, above and
-# below as well, are near each other in memory. Along row 0 the offsets are 0, 1, 4, 5. The steps
-# are 1, 3, 1, and no single stride does that. Two do: 1 for a step *within* a square, 4 for a step
-# *from square to square*. The plain Python below splits `j` into `j % 2`, the place within the
-# square, and `j // 2`, the square; and `i` likewise.
+# Now store a 4 × 4 matrix as squares of 2 × 2, one after the other. Then neighbours in the matrix,
+# in both directions, are close in memory. Along row 0 the offsets are 0, 1, 4, 5. The steps are 1,
+# 3, 1, and no single stride gives that. Two strides do: 1 for a step *within* a square, 4 for a
+# step *from square to square*. The plain Python below splits `j` into `j % 2`, the position in the
+# square, and `j // 2`, the square. It splits `i` in the same way.
 #
-# So the mode of columns becomes a pair, shape `(2,2)`, stride `(1,4)`; the mode of rows is
-# `(2,2):(2,8)`. Layouts with such nested modes are **hierarchical**. A nested mode still is one
-# mode of size 4. You may give it one index, which CuTe splits, *leftmost part first* (3 becomes
-# `(1,1)`, 2 becomes `(0,1)`), or the parts themselves.
+# The mode of columns becomes a pair, shape `(2,2)`, stride `(1,4)`; the mode of rows is
+# `(2,2):(2,8)`. Layouts with such nested modes are **hierarchical**. A nested mode is still a mode
+# of size 4. Give it one index, which CuTe splits *leftmost part first* (3 becomes `(1,1)`, 2
+# becomes `(0,1)`), or give it the parts.
 
 # %%
 for i in range(4):
@@ -169,13 +146,13 @@ viz.display_layout(squares)
 # %% [markdown] exercise="week0/offsets_by_hand" part="task"
 # ### Exercise 1: offsets by hand
 #
-# Take the layout `(3,(2,4)):(2,(1,6))`. Write the offset of each coordinate in place of `None`. The
+# Take the layout `(3,(2,4)):(2,(1,6))`. Replace each `None` with the offset of its coordinate. The
 # last coordinate is a single number: it counts through the *whole* layout, leftmost mode fastest.
 #
 # <details><summary>Hint 1</summary>
 #
-# Multiply each index by its stride and add. Where one index stands for a nested mode, split it
-# first.
+# Multiply each index by its stride and add the products. First split an index that addresses a
+# nested mode.
 #
 # </details>
 #
@@ -187,8 +164,8 @@ viz.display_layout(squares)
 #
 # <details><summary>Hint 3</summary>
 #
-# Linear index 7: mode 0 has size 3, so the row is `7 % 3` and the column `7 // 3`; then split the
-# column.
+# Linear index 7: mode 0 has size 3, so the row is `7 % 3` and the column is `7 // 3`. Then split
+# the column.
 #
 # </details>
 
@@ -221,25 +198,25 @@ fk.exercise("week0/offsets_by_hand").grade(answers)
 # | coordinate | split | offset |
 # |---|---|---|
 # | `(1, 0)` | `(1,(0,0))` | 1·2 = 2 |
-# | `(1, (0, 2))` | as it is | 1·2 + 0·1 + 2·6 = 14 |
+# | `(1, (0, 2))` | already split | 1·2 + 0·1 + 2·6 = 14 |
 # | `(2, 3)` | `(2,(1,1))` | 2·2 + 1·1 + 1·6 = 11 |
 # | `(0, 6)` | `(0,(0,3))` | 0·2 + 0·1 + 3·6 = 18 |
 # | `7` | `(1, 2)`, so `(1,(0,1))` | 1·2 + 0·1 + 1·6 = 8 |
 #
-# To see it: `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
+# To draw it: `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
 #
 # </details>
 
 # %% [markdown]
 # ## 4. Tiles: cut a layout with `zipped_divide`
 #
-# A block of threads works on a **tile** of the matrix. The **tiler** says how large a tile is, and
-# a **zipped divide**, `zipped_divide(layout, tiler)`, cuts a layout into tiles and sorts its modes,
-# `((tile),(rest))`: first what moves *within* a tile, then what moves *from tile to tile*. No
-# element moves; each mode is just split in two, as the modes of the squares were. Here is a 6 × 8
-# matrix in tiles of 2 × 4, and `fk.explain` reads the result aloud, mode by mode. In this picture
-# the tiles stand where they are in the matrix (`flatten_hierarchical=False`): only here it is not
-# mode 0 that goes down and mode 1 across, but rows and columns of the matrix.
+# A block of threads works on a **tile** of the matrix. The **tiler** is the size of a tile. A
+# **zipped divide**, `zipped_divide(layout, tiler)`, cuts a layout into tiles and sorts its modes
+# into `((tile),(rest))`: first the modes that move *within* a tile, then the modes that move *from
+# tile to tile*. No element moves; each mode is split in two, like the modes of the squares. Here is
+# a 6 × 8 matrix in tiles of 2 × 4. `fk.explain` describes the result mode by mode. This picture
+# keeps the tiles where they are in the matrix (`flatten_hierarchical=False`), so its rows and
+# columns are those of the matrix, not modes 0 and 1.
 
 # %%
 M = fk.Layout((6, 8), (8, 1))
@@ -248,12 +225,14 @@ viz.display_layout(tiles, flatten_hierarchical=False)
 fk.explain(tiles)
 
 # %% [markdown]
-# Modes 0.0 and 0.1 walk within a tile, a row down and a column to the right, with the strides of
-# the matrix. Mode 1.0 goes one *tile* down, 2 rows of 8, so 16. Mode 1.1 goes one *tile* to the
-# right, 4 columns.
+# Modes 0.0 and 0.1 move within a tile, a row down and a column to the right, with the strides of
+# the matrix. Mode 1.0 moves one *tile* down: 2 rows of 8 elements, so 16. Mode 1.1 moves one *tile*
+# to the right: 4 columns.
 #
-# To get one tile, fix mode 1 and leave mode 0 open: `None` means "leave open", like `:` in Python.
-# What remains is the tile's own layout; where the tile starts is the offset of its element `(0,0)`.
+# To get one tile, fix mode 1 and leave mode 0 open. `None` means "leave open", like `:` in Python.
+# The result is the tile's own layout, and the tile starts at the offset of its element `(0,0)`. All
+# tiles have the same layout; only their starts differ. Therefore a kernel can be written for *one*
+# tile. Inside a kernel, `cute.zipped_divide(mX, tiler)` does the same with a tensor.
 #
 # **Predict:** at which offset does the tile in tile row 2, tile column 1 start?
 
@@ -264,38 +243,34 @@ start = fk.predict("start of tile (2, 1)", None)
 start.against(tiles(((0, 0), (2, 1))))
 print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 
-# %% [markdown]
-# All tiles have one layout; only their starts differ. That is why a kernel can be written for *one*
-# tile. In a kernel it is the same, on tensors: `cute.zipped_divide(mX, tiler)`.
-
 # %% [markdown] exercise="week0/tiles_to_rows" part="task"
 # ### Exercise 2: a row for each tile
 #
-# `x` is cut into tiles of 2 × 4. Row `t` of `y` is to hold tile `t`, its two rows one after the
-# other: 8 elements. Tiles are counted as CuTe counts them, leftmost mode fastest: tile 1 lies
+# Cut `x` into tiles of 2 × 4. Store tile `t` in row `t` of `y`, as 8 elements: first the upper row
+# of the tile, then the lower row. Count tiles as CuTe does, leftmost mode fastest: tile 1 lies
 # *below* tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to the
-# kernel; Sizes of `x` are multiples of the tile. Called as `tiles_to_rows(x, y)`.
+# kernel. The sizes of `x` are multiples of the tile's. Signature: `tiles_to_rows(x, y)`.
 #
 # **Asked**: one thread per element.
 #
 # <details><summary>Hint 1</summary>
 #
-# Let thread i write element number i of `y`, counted along its rows: which row of `y` is that, and
-# which place in it?
+# Let thread i write element i of `y`, counted along its rows. Which row of `y` is that, and which
+# position in the row?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# In `gX[((r, c), t)]` the inner pair is the place in the tile, and `t` may be one number: CuTe
+# In `gX[((r, c), t)]` the inner pair is the position in the tile. `t` may be a single number: CuTe
 # splits it, leftmost first.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The tile is `i // 8`, and `k = i % 8` the place in it; a tile has 4 columns, so `k` splits into
-# row and column once more. `cute.size(mY)` is the number of all elements.
+# The tile is `i // 8`, and `k = i % 8` is the position in it. A tile has 4 columns, so `k` splits
+# into a row and a column. `cute.size(mY)` is the number of all elements.
 #
 # </details>
 
@@ -337,39 +312,40 @@ fk.exercise("week0/tiles_to_rows").grade(tiles_to_rows)
 #     tiles_to_rows_kernel(gX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# No index of `x` was computed: `zipped_divide` knows where a tile lies, and its layout does the
-# arithmetic. Neighbouring threads write neighbouring elements of `y`. Of `x` they read 16 bytes
-# here and 16 there, half a sector each, and the other half is read by the tile to the right, much
-# later.
+# The kernel computes no index into `x`: `zipped_divide` knows the position of each tile, and its
+# layout does the arithmetic. Neighbouring threads write neighbouring elements of `y`. From `x` they
+# read pieces of 16 bytes, half a sector each. The threads of the tile to the right read the other
+# half, much later.
 #
 # </details>
 
 # %% [markdown]
-# ## 5. Who moves what is a layout, too
+# A good place for a break.
 #
-# Eight threads shall copy a tile of 2 × 8: four threads side by side, in two rows, and each thread
-# takes two neighbours, its **values**. The first cell says so in plain Python.
+# ## 5. A layout for threads
 #
-# It is, again, a function: from a coordinate `(thread, value)` to a place in the tile. This is a
-# **thread-value layout**, TV layout for short. `make_layout_tv` makes it of two small ones, how the
-# threads lie and how the values of one thread lie, and returns the size of the tile as well. Left
-# in its picture: who holds each element, T its thread, V which of the thread's values it is. Right:
-# the same, asked the other way round, with a row for each thread and a column for each value;
-# each cell is the element's (row, column).
+# Suppose eight threads copy a 2 × 8 tile: four threads side by side, in two rows. Each thread takes
+# two neighbours, its **values**. The first lines of the cell print this in plain Python.
 #
-# What the layout itself gives is one number for that element, its **linear index** in the tile. It
-# counts leftmost mode fastest, that is, down the columns: in a tile of 2 rows it is row + 2 ×
-# column. The layout is printed `((4,2),2):((4,1),2)`: the threads are `(4,2):(4,1)`, the values
-# `2:2`. Read the strides with that. Thread 1 lies 4 further than thread 0, two columns to the
-# right; thread 4 lies 1 further, one row down; value 1 lies 2 further than value 0, one column to
-# the right. So value 1 of thread 1 has index 4 + 2 = 6, which is row 0, column 3.
+# This assignment is a function as well: from a coordinate `(thread, value)` to a position in the
+# tile. It is called a **thread-value layout**, or TV layout. `make_layout_tv` builds it from two
+# small layouts, one for the threads and one for the values of a thread, and returns the size of the
+# tile as well. On the left of its picture each element shows its thread T and its value V. On the
+# right is the inverse: one row per thread, one column per value, and in each cell the element's
+# (row, column).
+#
+# The layout itself returns one number per element, its **linear index** in the tile. It counts
+# leftmost mode fastest, that is, down the columns: in a tile of 2 rows it is row + 2 × column. In
+# `((4,2),2):((4,1),2)` the threads are `(4,2):(4,1)` and the values `2:2`. Thread 1 is 4 after
+# thread 0, two columns to the right. Thread 4 is 1 after thread 0, one row down. Value 1 is 2 after
+# value 0, one column to the right. So value 1 of thread 1 has index 4 + 2 = 6, which is row 0,
+# column 3.
 
 # %%
 for thread in range(8):
     row, column = thread // 4, (thread % 4) * 2
     print(f"thread {thread}:", [(row, column + value) for value in range(2)])
 
-# %%
 thr_layout = fk.Layout((2, 4), (4, 1))
 val_layout = fk.Layout((1, 2), (2, 1))
 tiler_mn, layout_tv = make_layout_tv(thr_layout, val_layout)
@@ -377,8 +353,7 @@ print(tiler_mn, layout_tv)  # (2,8)  ((4,2),2):((4,1),2)
 viz.display_tv_layout(layout_tv, tiler_mn, both=True)
 
 # %% [markdown]
-# **Predict:** which linear index does thread 6 have for its value 1, and which row and column is
-# that?
+# **Predict:** what is the linear index of value 1 of thread 6, and which row and column is that?
 
 # %%
 said = fk.predict("thread 6, value 1", None)  # in the form (10, (0, 5)): index, (row, column)
@@ -388,19 +363,19 @@ index = layout_tv((6, 1))
 said.against((index, (index % 2, index // 2)))
 
 # %% [markdown]
-# ## 6. A kernel that does what the layout says
+# ## 6. A kernel that follows the layout
 #
-# Three steps take a thread to its elements, whatever the layouts are:
+# For any layouts, three steps lead a thread to its elements:
 #
-# 1. slice the tile of this block out of the divided tensor,
-# 2. **composition**, `cute.composition`: put the TV layout in front, so that the coordinate is
+# 1. slice this block's tile out of the divided tensor,
+# 2. **composition**, `cute.composition`: replace the tile's coordinate by the TV layout's,
 #    `(thread, value)`,
-# 3. slice the values of this thread out of that.
+# 3. slice the values of this thread out of the result.
 #
-# Click through the steps for a matrix of 4 × 16, point at elements, and click one to choose its
-# tile and its thread. (The steps call the matrix A, as NVIDIA's notebooks do.) Then see the same
-# three steps in the kernel, which calls it X: `gX` is X in global memory, cut into tiles, `bX` the
-# tile of the *b*lock, and `tXgX` the part of it that the *t*hread copies.
+# Click through the steps for a 4 × 16 matrix, point at elements, and click one to select its tile
+# and its thread. (The steps call the matrix A, as NVIDIA's notebooks do.) The kernel takes the same
+# three steps and calls the matrix X: `gX` is X in global memory, cut into tiles, `bX` the tile of
+# the *b*lock, and `tXgX` the part of it that the *t*hread copies.
 
 # %%
 fk.explore(fk.Layout((4, 16), (16, 1)), tile=tiler_mn, tv=layout_tv, memory="gmem")
@@ -421,7 +396,7 @@ def tv_copy_kernel(gX: cute.Tensor, gY: cute.Tensor, layout_tv: cute.Layout):
 
 
 def make_copy(thr, val):
-    """The host function of a copy whose threads and values lie as two layouts say."""
+    """Return the host function of a copy with this layout of threads and of values."""
 
     @cute.jit
     def tv_copy(mX: cute.Tensor, mY: cute.Tensor):
@@ -443,35 +418,20 @@ fk.check(y, x)
 fk.footprint(run_copy, x, fk.empty(4, 16), tensor="mX")
 
 # %% [markdown]
-# Four blocks of eight threads; a cell says `block,thread`. Block 1 has the tile *below* block 0,
-# not the one beside it: `bidx` is a linear index into the mode of tiles, and the leftmost mode is
-# the fastest.
+# Four blocks have eight threads each; a cell shows `block,thread`. Block 1 has the tile *below*
+# block 0, not the tile beside it: `bidx` is a linear index into the mode of tiles, and the leftmost
+# mode is the fastest.
 #
-# Is that what the layout promised? Take a matrix of just one tile. The picture of what the threads
-# *did* should be the left picture of section 5, and the code compares the two element by element:
-
-# %%
-x, y = fk.randn(2, 8), fk.empty(2, 8)
-seen = fk.footprint(run_copy, x, y, tensor="mX")
-did = seen.touched["mX"]["thread"]  # row, column -> thread
-same = 0
-for thread in range(8):
-    for value in range(2):
-        index = layout_tv((thread, value))
-        same += did[index % 2, index // 2] == thread
-print(f"{same} of {x.numel()} elements were read by the thread that the layout names")
-seen
-
-# %% [markdown]
-# ## 7. Four values a thread: 128 bits at once
+# ## 7. Four values per thread: 128 bits at once
 #
-# Two values, 8 bytes a thread, are few. A thread can load 16 bytes, four `float32`, with *one*
-# instruction, if they lie side by side and start at a multiple of 16 bytes. So each thread of a
-# warp now takes four values in a row.
+# Two values are only 8 bytes per thread. A thread can load 16 bytes, four `float32`, with *one*
+# instruction, if they are adjacent and start at a multiple of 16 bytes. So each thread of a warp
+# now takes four adjacent values.
 #
-# **Predict**: how many load instructions does the compiler make of four neighbours?
-# Two numbers, for one function compiled in two ways: for the tensors as they are, and with a
-# promise that the number of columns is a multiple of four.
+# **Predict**: how many load instructions does the compiler generate for four neighbours? Give two
+# numbers for the same function: one compiled for the tensors as they are, one with a promise that
+# the number of columns is a multiple of four. (`loads`, from `week0_helpers.py` in this folder,
+# lists the load instructions in a kernel's PTX.)
 
 # %%
 warp_threads = fk.Layout((8, 4), (4, 1))
@@ -479,16 +439,9 @@ four_values = fk.Layout((1, 4), (4, 1))
 warp_tile, warp_tv = make_layout_tv(warp_threads, four_values)
 print(warp_tile, warp_tv)  # (8,16)  ((4,8),4):((32,1),8)
 viz.display_tv_layout(warp_tv, warp_tile)
-
-# %%
 said = fk.predict("load instructions", None)  # in the form (2, 2)
 
-
 # %% jupyter={"outputs_hidden": true}
-def loads(run):
-    return [line.split()[0] for line in run.ptx.splitlines() if "ld.global" in line]
-
-
 x, y = fk.randn(32, 64), fk.empty(32, 64)
 as_it_is = fk.compile(make_copy(warp_threads, four_values), x, y)
 promised = [fk.spec(tensor, divisible={1: 4}) for tensor in (x, y)]
@@ -498,23 +451,20 @@ print("as it is:    ", loads(as_it_is))
 print("with promise:", loads(with_promise))
 
 # %% [markdown]
-# The picture is the same both times. But the kernel is compiled for matrices of any width, and in
-# one of 65 columns the second row starts in the middle of a 16-byte piece. The compiler may not
-# take that risk, and loads one by one. With the promise it makes one `v4` load of 128 bits, and a
-# matrix of 65 columns is refused when you pass it. (`fk.spec` says what holds for a tensor. CuTe
-# itself writes it into the type, as `?{i64 div=4}`: unknown, but a multiple of 4.)
+# The picture is the same for both. But the kernel is compiled for matrices of any width, and in a
+# matrix of 65 columns the second row starts in the middle of a 16-byte piece. The compiler must not
+# take that risk, so it loads each element separately. With the promise it generates one `v4` load
+# of 128 bits, and the call rejects a matrix of 65 columns.
 #
 # ## 8. The same result at twice the price
 #
-# Take a **block** of four warps, 128 threads, on a tile of 32 × 16, and lay it over a row-major
-# matrix in two ways: **across**, as before, threads numbered along the rows and values side by
-# side; and **down**, as would suit a column-major matrix, threads numbered down the columns and
-# values below one another. Both copy every element exactly once.
-#
-# What a warp's load costs is, first of all, how many sectors it touches.
+# A **block** of four warps, 128 threads, can cover a tile of 32 × 16 of a row-major matrix in two
+# ways. **Across**, as before: threads numbered along the rows, values side by side. **Down**, as
+# would suit a column-major matrix: threads numbered down the columns, values below one another.
+# Both copy every element exactly once.
 #
 # **Predict:** how many times as many sectors does *down* load? The cell after that shows both ways
-# on the first two tiles, with colours for warps.
+# on the first two tiles, coloured by warp.
 
 # %%
 said = fk.predict("times as many sectors", None)
@@ -529,7 +479,7 @@ for name, (thr, val) in ways.items():
     y = fk.empty(32, 64)
     runs[name] = fk.compile(make_copy(thr, val), *promised)
     runs[name](x, y)
-    fk.check(y, x)
+    assert y.equal(x)
     costs[name] = fk.profile(runs[name], x, y)
 said.against(costs["down"].global_load_sectors / costs["across"].global_load_sectors)
 for name, cost in costs.items():
@@ -542,49 +492,37 @@ for run in runs.values():
     display(fk.footprint(run, x_part, fk.empty(32, 32), tensor="mX", by="warp"))
 
 # %% [markdown]
-# A check cannot see the difference: any TV layout that meets each element once gives the right
-# result. The pictures can. Across, a warp covers 8 rows of 64 bytes, two whole sectors in each.
-# Down, it has a strip of 4 columns, 16 bytes wide: half of each sector that it asks for is another
-# warp's, which asks for it again. And four values below one another cannot be one load, so there
-# are four times as many.
+# A check cannot see the difference: any TV layout that covers each element once gives the right
+# result. The pictures show it. Across, a warp covers 8 rows of 64 bytes, two whole sectors in each.
+# Down, it covers a strip of 4 columns, 16 bytes wide. Half of each sector that it requests belongs
+# to another warp, which requests the sector again. And four values below one another cannot be one
+# load, so there are four times as many loads.
 #
 # ## 9. A first look at swizzle
 #
-# The tile that `01_why_slow_why_wrong` transposed in shared memory took 32 wavefronts with rows 32
-# words apart, and one with 33. Here is that tile: each cell shows the offset and its bank,
-# `offset % 32`, which is the colour as well.
+# This is the tile that `01_why_slow_why_wrong` transposed in shared memory, with 32 wavefronts at a
+# pitch of 32 and with one at 33. Each cell shows the offset and its bank, `offset % 32`, which is
+# also its colour.
 #
-# That was **padding**: a place is left free after each row. A **swizzle** takes no extra space: it
-# exchanges elements within their row, by an XOR of the column with the row, here
-# `offset ^ (offset >> 5)`. Move the sliders. The second cell shows corners of the two tiles, as
-# offsets and banks. (Below them stands `ldmatrix`. That is an instruction of later weeks, which
-# feeds tensor cores; here a hue is just 4 banks in a row.)
+# The pitch of 33 is **padding**: one place after each row stays free. A **swizzle** takes no extra
+# space. It permutes the elements within each row, by an XOR of the column with the row, here
+# `offset ^ (offset >> 5)`. Move the sliders. The second cell shows corners of both tiles. (Ignore
+# `ldmatrix`, an instruction of later weeks.)
 
 # %%
 fk.explore(fk.Layout((32, 32), (32, 1)), memory="smem")
 
 # %%
-row_major_tile = fk.Layout((32, 32), (32, 1))
-padded_tile = fk.Layout((32, 32), (33, 1))
-swizzled_tile = ComposedLayout(Swizzle(5, 0, 5), 0, row_major_tile)  # S<5,0,5> o 0 o (32,32):(32,1)
-
-for tile in (row_major_tile, padded_tile, swizzled_tile):
-    banks = [tile((i, 0)) % 32 for i in range(32)]
-    # cosize: the largest offset plus 1, the places that a tensor of this layout needs
-    print(f"column 0 in {len(set(banks)):>2} banks, {tile.cosize()} places: {tile}")
-assert all(swizzled_tile((i, j)) == 32 * i + (j ^ i) for i in range(32) for j in range(32))
-
 viz.display_swizzle_layout(fk.Layout((8, 16), (33, 1)))
 viz.display_swizzle_layout(ComposedLayout(Swizzle(5, 0, 5), 0, fk.Layout((8, 16), (32, 1))))
 
 # %% [markdown]
-# Now for real: one block of 32 × 32 threads transposes one tile. Each of its 32 warps writes a row
-# of the shared tile `sX`, waits for the others (`sync_threads`), and reads a column. The kernel's
-# code does not know which layout `sX` has.
+# Now a kernel: one block of 32 × 32 threads transposes one tile. Each of its 32 warps writes a row
+# of the shared tile `sX`, waits for the others (`sync_threads`), and reads a column. The code of
+# the kernel does not depend on the layout of `sX`. (`cutlass.const_expr` marks an `if` that is
+# decided when the kernel is compiled.)
 #
-# (`cutlass.const_expr` marks an `if` that is decided while the kernel is compiled.)
-#
-# **Predict:** how many wavefronts do the 32 reads take together, row-major, padded, swizzled?
+# **Predict:** how many wavefronts do all 32 reads together take: row-major, padded, swizzled?
 
 # %%
 said = fk.predict("wavefronts, three layouts", None)  # in the form [100, 100, 100]
@@ -601,7 +539,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, layout_s: cute.Layout | c
     mY[ty, tx] = sX[tx, ty]
 
 
-def make_transpose(row_stride, swizzle=None):
+def make_tile_transpose(row_stride, swizzle=None):
     @cute.jit
     def transpose(mX: cute.Tensor, mY: cute.Tensor):
         layout_s = cute.make_layout((32, 32), stride=(row_stride, 1))
@@ -612,25 +550,23 @@ def make_transpose(row_stride, swizzle=None):
     return transpose
 
 
-x, transposes, wavefronts = fk.randn(32, 32), [], []
+x, y, transposes, wavefronts = fk.randn(32, 32), fk.empty(32, 32), [], []
 for arguments in [(32,), (33,), (32, (5, 0, 5))]:
-    y = fk.empty(32, 32)
-    transposes.append(fk.compile(make_transpose(*arguments), x, y))
-    transposes[-1](x, y)
-    fk.check(y, x.T)
+    transposes.append(fk.compile(make_tile_transpose(*arguments), x, y))
+    transposes[-1](x, y.fill_(float("nan")))
+    assert y.equal(x.T)
     wavefronts.append(fk.profile(transposes[-1], x, y).shared_load_wavefronts)
 said.against(wavefronts)
 fk.banks(transposes[0], x, y, kind="load")
 
 # %% [markdown]
-# The picture is the first warp's read in the row-major tile: all lanes stand in line at one bank.
-# One number in a layout, or one XOR, and the reads take a 32nd of the turns; the kernel has not
-# changed by a letter. What the three numbers of a swizzle mean, and why it often beats padding,
-# comes later.
+# The picture is the first warp's read in the row-major tile: all lanes queue at one bank. One
+# number in a layout, or one XOR, and the reads take 1/32 of the wavefronts, without a change to the
+# kernel. A later notebook explains the three numbers of a swizzle and why it often beats padding.
 #
 # ## 10. From the picture to the layout
 #
-# Now the other way round: two pictures, and the layouts are to be found.
+# Find the layouts of these two pictures.
 
 # %%
 for name, offsets in fk.exercise("week0/which_layout").given.items():
@@ -640,28 +576,29 @@ for name, offsets in fk.exercise("week0/which_layout").given.items():
 # %% [markdown] exercise="week0/which_layout" part="task"
 # ### Exercise 3: which layout is it?
 #
-# You see the pictures; write each layout as `(shape, stride)`. Every layout that is the same
-# *function* counts as right.
+# Write the layout of each picture as `(shape, stride)`. Every layout that is the same *function* is
+# right.
 #
 # <details><summary>Hint 1</summary>
 #
 # Follow the first row, then the first column. If all steps are equal, the mode is a single number,
-# with that step as its stride.
+# and the step is its stride.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# If the steps differ, count the cells up to the first odd step: that is the size of the first part.
-# Its stride is the step before, and the second part's stride is the distance from group to group.
+# If the steps differ, count the cells up to the first different step: that is the size of the first
+# part. Its stride is the regular step. The stride of the second part is the distance from group to
+# group.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In A all steps are equal, but the rows do not follow one another: where does row 1 begin? In B
-# neither mode has equal steps, so each is a pair: its first size is the length of the run before
-# the jump, down column 0 as along row 0.
+# In A all steps are equal, but a row does not begin where the row above ends: where does row 1
+# begin? In B neither mode has equal steps, so each mode is a pair. Its first size is the number of
+# cells before the jump, along row 0 and down column 0.
 #
 # </details>
 
@@ -685,21 +622,15 @@ fk.exercise("week0/which_layout").grade(layouts)
 # }
 # ```
 #
-# **A** is row-major, with two places left over after each row: six columns of a matrix that has
-# eight, or a padded tile.
+# **A** is row-major with two unused places after each row: six columns of a matrix that has eight,
+# or a padded tile.
 #
-# **B**: row 0 has the steps 1, 1, 1, 5: four cells, then the next group, which begins at 8. So the
-# columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. They are
-# tiles of 2 × 4, each in one piece, one tile after the other along the rows. In section 4 the
-# *matrix* was row-major and the tiles were cut out of it.
+# **B**: row 0 has the steps 1, 1, 1, 5: a group of four cells, then a group that begins at 8. So
+# the columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. The
+# layout stores tiles of 2 × 4 one after another, along the rows of tiles. In section 4 the *matrix*
+# was row-major, and the tiles were cut out of it.
 #
 # </details>
-
-# %% [markdown]
-# And your predictions, all of them:
-
-# %% jupyter={"outputs_hidden": true}
-fk.predictions()
 
 # %% [markdown]
 # ## Summary
@@ -707,7 +638,6 @@ fk.predictions()
 # | layout | from → to | as printed | made by |
 # |---|---|---|---|
 # | row-major matrix | (row, column) → offset | `(4,6):(6,1)` | `make_layout` with a stride |
-# | column-major matrix | (row, column) → offset | `(4,6):(1,4)` | `make_layout` |
 # | squares of 2 × 2 | (row, column) → offset | `((2,2),(2,2)):((2,8),(1,4))` | nested modes |
 # | tiles of 2 × 4 | ((tile),(rest)) → offset | `((2,4),(3,2)):((8,1),(16,4))` | `zipped_divide` |
 # | TV layout of a warp | (thread, value) → index | `((4,8),4):((32,1),8)` | `make_layout_tv` |
@@ -715,22 +645,20 @@ fk.predictions()
 #
 # | kernels with the same result | | good | bad |
 # |---|---|---|---|
-# | four values a thread, with or without a promise | load instructions | 1 | 4 |
+# | four values per thread, with or without a promise | load instructions | 1 | 4 |
 # | threads across or down a row-major 32 × 64 | sectors loaded | 256 | 512 |
 # | shared tile padded or swizzled, or neither | wavefronts to read it | 32 | 1,024 |
 #
-# **In practice** kernels seldom compose TV layouts by hand: a *tiled copy* holds the TV layout and
+# **In practice** kernels rarely compose TV layouts by hand. A *tiled copy* holds the TV layout and
 # the width of a load in one object, and the swizzle is the one that tensor cores and bulk copies
-# expect. Where the matrix is no multiple of the tile, each value needs a predicate; here all sizes
-# fit.
+# expect.
 #
-# **Try your own:** the fields above take any layout, tiler or swizzle you type, and so does a page
-# of the book (`book/playground.md`).
+# **Try your own:** the explorers above accept any layout, tiler or swizzle.
 #
 # **Further reading:** NVIDIA on
 # [layouts](https://docs.nvidia.com/cutlass/media/docs/cpp/cute/01_layout.html) and on [layout
 # algebra](https://docs.nvidia.com/cutlass/media/docs/cpp/cute/02_layout_algebra.html), in C++ but
-# with the same words · [the algebra with
+# with the same terms · [the algebra with
 # proofs](https://leimao.github.io/article/CuTe-Layout-Algebra/)
 #
 # **Next:** a copy as fast as the memory allows, step by step

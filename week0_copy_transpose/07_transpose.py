@@ -9,48 +9,36 @@
 # ---
 
 # %% [markdown]
-# # Transpose a matrix without moving a byte too many
+# # Transpose a matrix without wasting a byte
 #
 # **You will build** one operation, `y = x.T`, in six steps: from two lines that move eight times
-# too much on one side to a tile whose every access is ideal.
-# **You will learn** to see when *coalesced* is only a claim, what a tile in shared memory is for,
-# and how padding and swizzling do in a real kernel what they did in the layout pictures.
-# **You need** the notebooks up to `04_copy_fast`; no GPU. About 35 minutes, and 35 more for the
-# exercises.
+# too many bytes on one side to a tile whose every access is ideal. **You will learn** to check the
+# claim that a kernel is *coalesced*, what a tile in shared memory is for, and how padding and
+# swizzling remove bank conflicts. **You need** the notebooks up to `05_tiled_copies`; no GPU. About
+# 40 minutes, and 45 more for the exercises.
 #
-# Each step begins with the number that was bad in the step before. `measure` is what we do with
-# all of them.
+# **The bad number is 27.** `x.T.contiguous()` in PyTorch moves the same bytes as a copy, and
+# reaches 27 % of a copy's speed. Each step below opens with the bad number of the step before.
 
 # %%
 import cutlass
 import cutlass.cute as cute
 import torch
 from IPython.display import display
+from week0_helpers import measure
 
 import forgekit as fk
-
-profiles = {}  # step -> profile
-
-
-def measure(name, fn, x, y):
-    """Compile, run, check under adversarial schedules too, and profile."""
-    run = fk.compile(fn, x, y)
-    run(x, y)
-    fk.check(y, x.T, again=lambda: run(x, y))
-    profiles[name] = fk.profile(run, x, y)
-    return run
-
 
 # %% [markdown]
 # ## 1. The idea, in plain Python
 #
-# Element `(row, col)` of X becomes element `(col, row)` of Y. Below, blocks of 32 × 8 threads do
-# it, one element each. Threads of a block are numbered along `tx` first, and 32 consecutive numbers
-# are a warp: here each `ty` is one. X has M rows and N columns.
+# Element `(row, col)` of X becomes element `(col, row)` of Y. X has M rows and N columns. Below,
+# blocks of 32 × 8 threads move one element per thread. A block numbers its threads along `tx`
+# first, and 32 consecutive threads are a warp, so each `ty` is one warp.
 #
-# Look at the assignment. Both matrices are row-major, so the last index says what lies side by side
-# in memory. `tx` is part of the last index on its right side, and of the first on its left. You can
-# exchange the two. Then it is the other way round.
+# Look at the assignment. Both matrices are row-major, so elements with consecutive *last* indices
+# are neighbours in memory. `tx` is in the last index on the right side, and in the first index on
+# the left side. If you exchange `row` and `col`, it is the other way round.
 
 # %%
 M, N = 5, 40
@@ -68,8 +56,8 @@ print(Y[39] == [X[row][39] for row in range(M)])
 # %% [markdown]
 # ## 2. The two naive kernels
 #
-# Both orders, as kernels. `scatter` reads along rows of X and writes down columns of Y; `gather`
-# reads down columns of X and writes along rows of Y.
+# `scatter` reads along the rows of X and writes down the columns of Y. `gather` reads down the
+# columns of X and writes along the rows of Y.
 
 
 # %%
@@ -110,41 +98,42 @@ fk.check(y, x.T)
 fk.footprint(run_scatter, x, fk.empty(6, 5))
 
 # %% [markdown]
-# The picture says which thread touches which element: along the rows of `mX` the numbers count up,
-# in `mY` down the columns.
+# The picture shows which thread touches which element. The thread numbers increase along the rows
+# of `mX` and down the columns of `mY`.
 #
-# **Predict**, for a larger matrix in float32: how many sectors does a load of `scatter` touch, how
-# many a store? And `gather`?
+# For the next, larger matrix the helper `measure` compiles a kernel, checks it in the usual and in
+# adversarial schedules, and profiles one call.
+#
+# **Predict**, for float32: how many sectors per load and per store does `scatter` touch? And
+# `gather`?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(global_load_sectors_per_request=None, global_store_sectors_per_request=None)
 x, y = fk.randn(96, 128), fk.empty(128, 96)
-measure("scatter", scatter, x, y)
-measure("gather", gather, x, y)
-for name in ("scatter", "gather"):
-    p = profiles[name]
+counted = {"scatter": measure(scatter, x, y)[1], "gather": measure(gather, x, y)[1]}
+for name, p in counted.items():
     load, store = p["global_load_sectors_per_request"], p["global_store_sectors_per_request"]
-    print(f"{name}: {load:.0f} sectors a load, {store:.0f} a store")
-profiles["scatter"].predicted
+    print(f"{name}: {load:.0f} sectors per load, {store:.0f} per store")
+counted["scatter"].predicted
 
 # %%
 x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.coalescing(run_scatter, x, y, kind="store")
 
 # %% [markdown]
-# 32 sectors for 32 elements: 28 of every 32 bytes are moved for nothing. **The bad number is 32**,
-# and exchanging the two sides only carries it from the store to the load.
+# A store of `scatter` touches 32 sectors for 32 elements: 28 of every 32 bytes are wasted. **The
+# bad number is 32.** `gather` only moves it from the store to the load.
 #
 # ## 3. A tile in between
 #
-# Somebody has to go down a column. It should be somebody for whom that is cheap, and in **shared
-# memory** there are no sectors: any 32 words in 32 different banks are one wavefront. So each block
-# takes a **tile** of 32 × 32 elements, in two rounds:
+# One side must go column by column. Do that where it is cheap: **shared memory** has no sectors,
+# and any 32 words in 32 different banks take one wavefront. So each block takes a **tile** of 32 ×
+# 32 elements, in two rounds:
 #
-# 1. read the tile along the rows of X, and put it into shared memory;
-# 2. fetch *columns* of the tile from there, and write them along the rows of Y.
+# 1. Read the tile along the rows of X, and store it in shared memory.
+# 2. Read *columns* of the tile from there, and write them along the rows of Y.
 #
-# The tile in row `by` and column `bx` of the tiles of X belongs in row `bx`, column `by` of those
+# The tile in tile row `by` and tile column `bx` of X belongs in tile row `bx` and tile column `by`
 # of Y. In plain Python, with tiles of 4 × 4:
 
 # %%
@@ -165,14 +154,14 @@ for by in range(-(-M // T)):
 print([list(column) for column in zip(*X, strict=True)] == Y)
 
 # %% [markdown]
-# `tx` is in the last index of X *and* in the last index of Y. And where the matrix ends inside a
-# tile, the two rounds need two predicates.
+# `tx` is in the last index of X *and* in the last index of Y. Where the matrix ends inside a tile,
+# the two rounds need different predicates.
 #
-# ## 4. It is called coalesced
+# ## 4. Its comment says coalesced
 #
-# Here is a kernel of the kind one meets: it has a tile in shared memory, a barrier, right results,
-# and a comment that says why it is fast. A block has 32 × 8 threads, so each thread takes four
-# elements, eight rows apart.
+# The next kernel has everything: a tile in shared memory, a barrier, right results, and a comment
+# that explains why it is fast. A block has 32 × 8 threads, so each thread moves four elements,
+# eight rows apart.
 #
 # **Predict:** how many sectors does a store touch?
 
@@ -205,17 +194,17 @@ def claimed(mX: cute.Tensor, mY: cute.Tensor):
 
 
 x, y = fk.randn(96, 128), fk.empty(128, 96)
-measure("called coalesced", claimed, x, y)
-profiles["called coalesced"]
+run, p = measure(claimed, x, y)
+p
 
 # %% [markdown]
-# The values are right, the sanitizer has nothing to say, and a store touches 32 sectors. `tx` does
-# run along a row: of the *tile*. Where a store goes is decided by the left side alone, and there
-# `tx` is in the first index of `mY`: neighbouring threads write one below the other.
+# The values are right, the sanitizer finds nothing, and a store touches 32 sectors. `tx` does run
+# along a row, but of the *tile*. Only the left side decides where a store goes. There `tx` is in
+# the first index of `mY`, so neighbouring threads write one below the other.
 #
-# > **Looks right and is wrong.** Data are not coalesced by having been in shared memory. Each
-# > thread here takes out just what it has put in; the tile, and the barrier, serve nobody. **Ask
-# > the counters, not the comment.**
+# > **Looks right and is wrong.** Data do not become coalesced by passing through shared memory.
+# > Each thread here reads exactly what it stored itself, so neither the tile nor the barrier has
+# > any use. **Ask the counters, not the comment.**
 #
 # Fix it yourself. The next section shows one way, so try first.
 
@@ -311,10 +300,12 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## 5. It looks right and is wrong
 #
-# The bad number was 32 sectors a store. In the second round `tx` now runs along a row of Y, and
-# so down a column of the tile. From here on `cute.local_tile` does the arithmetic of tiles.
+# The bad number was 32 sectors per store. In the second round below, `tx` runs along a row of Y and
+# therefore down a column of the tile. `cute.local_tile` does the arithmetic of tiles from here on.
 #
 # **Predict:** are the values right? Is the kernel?
 
@@ -358,15 +349,15 @@ fk.check(small_y, small_x.T)
 fk.sanitize(run_hasty, small_x, small_y, schedule="adversarial", seeds=1)
 
 # %% [markdown]
-# > **Looks right and is wrong.** The values are right, and there is a race: a thread reads what
-# > other warps have stored, and nothing makes it wait for them. In section 4 the barrier was not
-# > needed; here it is missing. In another order, which a GPU is free to choose, elements come out
-# > as the NaN that was there before.
+# > **Looks right and is wrong.** The values are right, and there is a race: a thread reads elements
+# > that other warps store, and does not wait for them. In section 4 the barrier was useless; here
+# > it is missing. In another order, which a GPU is free to choose, some elements are the NaN that
+# > was there before.
 #
 # ## 6. One tile, three layouts
 #
-# With the barrier, and with the layout of `sX` as a parameter that is known when the kernel is
-# compiled. `make_transpose` makes a host function for each choice.
+# The next kernel has the barrier. The layout of `sX` is a parameter that is known at compile time,
+# and `make_transpose` makes one host function per layout.
 
 
 # %%
@@ -391,7 +382,7 @@ def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, layout_s: cute.Layout | cute.C
 
 
 def make_transpose(T, pitch, swizzle=None):
-    """The host function for a tile of T × T whose rows are `pitch` elements apart."""
+    """Return the host function for a T × T tile whose rows are `pitch` elements apart."""
 
     @cute.jit
     def transpose(mX: cute.Tensor, mY: cute.Tensor):
@@ -405,37 +396,38 @@ def make_transpose(T, pitch, swizzle=None):
 
 
 # %% [markdown]
-# Shared memory has 32 banks of one word, and lanes whose words share a bank take turns: you have
-# counted this tile's wavefronts in `01_why_slow_why_wrong`, and seen its rows padded to 33 words
-# and exchanged by `S<5,0,5>` in `03_see_layouts`. So it is your turn to say it.
+# Shared memory has 32 banks of one word, and lanes whose words share a bank take turns. You counted
+# this tile's wavefronts in `01_why_slow_why_wrong`. In `03_see_layouts` you padded its rows to 33
+# words, and exchanged its columns with `S<5,0,5>`.
 #
-# **Predict:** a warp reads a column of the tile. How many wavefronts does a load from shared memory
-# take with a pitch of 32, with a pitch of 33, and with `S<5,0,5>` at a pitch of 32?
+# **Predict:** a warp reads a column of the tile. How many wavefronts does one load from shared
+# memory take with a pitch of 32, with a pitch of 33, and with `S<5,0,5>` at a pitch of 32?
 
 # %%
 waves = {
-    "shared tile": fk.predict("wavefronts a load, pitch 32", None),
-    "padded": fk.predict("wavefronts a load, pitch 33", None),
-    "swizzled": fk.predict("wavefronts a load, S<5,0,5>", None),
+    "shared tile": fk.predict("wavefronts per load, pitch 32", None),
+    "padded": fk.predict("wavefronts per load, pitch 33", None),
+    "swizzled": fk.predict("wavefronts per load, S<5,0,5>", None),
 }
 
 # %% jupyter={"outputs_hidden": true}
 layouts = {"shared tile": (32, 32), "padded": (32, 33), "swizzled": (32, 32, (5, 0, 5))}
-runs = {}
+runs, wavefronts = {}, {}
+print(f"{'':12} sectors per load, store  wavefronts per shared store  PTX instructions")
 for name, choice in layouts.items():
     x, y = fk.randn(96, 128), fk.empty(128, 96)
-    runs[name] = measure(name, make_transpose(*choice), x, y)
-    p = profiles[name]
-    waves[name].against(p["shared_load_wavefronts_per_request"])
-    print(f"{name:12} {p['global_load_sectors_per_request']:.0f} sectors a load,", end=" ")
-    print(f"{p['global_store_sectors_per_request']:.0f} a store,", end=" ")
-    print(f"{p['shared_store_wavefronts_per_request']:.0f} wavefronts a shared store,", end=" ")
-    print(f"{p['warp_instructions']:,} PTX instructions")
+    runs[name], p = measure(make_transpose(*choice), x, y)
+    wavefronts[name] = p["shared_load_wavefronts_per_request"]
+    load, store = p["global_load_sectors_per_request"], p["global_store_sectors_per_request"]
+    sectors, stored = f"{load:.0f}, {store:.0f}", p["shared_store_wavefronts_per_request"]
+    print(f"{name:12} {sectors:>23}  {stored:27.0f}  {p['warp_instructions']:16,}")
+for name, guess in waves.items():
+    guess.against(wavefronts[name])
 
 # %% [markdown]
-# Four and four sectors: both sides of global memory are ideal in all three. **The bad number is 32
-# again**, another one: the wavefronts of `shared tile`. A row is 32 words long, so what lies one
-# below the other lies in one bank. With one word more a row, it lies in 32:
+# Both sides of global memory are ideal in all three. **The bad number is 32 again**, but now it
+# counts the wavefronts of `shared tile`. A row is 32 words long, so all words of a column are in
+# one bank. With one more word per row, they are in 32 banks:
 
 # %%
 x, y = fk.randn(96, 128), fk.empty(128, 96)
@@ -443,12 +435,11 @@ for name in ("shared tile", "padded"):
     display(fk.banks(runs[name], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load"))
 
 # %% [markdown]
-# What does it cost? Little memory: 31 unused words a block (the last row needs none), 3 %.
-# Something else is dearer: row 1 begins at byte 132, which is no multiple of 16. With padding by
-# one word only every fourth row can be accessed 16 bytes at a time, and the next notebook wants
-# that for all.
+# Padding costs little memory: 31 unused words per block (the last row needs none), 3 %. It costs
+# something else. Row 1 begins at byte 132, which is no multiple of 16, and with one word of padding
+# only every fourth row allows 16-byte accesses. The next notebook needs them in all rows.
 #
-# Now you: a tile that is not square, and elements that are not words.
+# Now try a tile that is not square, and elements that are not words.
 
 # %% [markdown] exercise="week0/transpose_padded" part="task"
 # ### Exercise 2: a padded tile that is not square
@@ -550,18 +541,18 @@ fk.exercise("week0/transpose_padded").grade(transpose_padded)
 # %% [markdown]
 # ## 7. No padding, no conflict
 #
-# The bad number was the pitch of 33. The swizzle leaves it at 32: element `(row, col)` is stored in
-# column `col ^ row`, so rows begin at multiples of 128 bytes, and the elements of a column lie in
-# 32 banks all the same:
+# The bad number was the pitch of 33. The swizzle keeps the pitch at 32. It stores element
+# `(row, col)` in column `col ^ row`. So rows begin at multiples of 128 bytes, and the elements of a
+# column are still in 32 different banks:
 
 # %%
 x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load")
 
 # %% [markdown]
-# The price is arithmetic: section 6 has printed how many instructions more than `padded` it
-# executes. The offset of `(row, col)` is `32 · row + col`: bits 0 to 4 are the column, bits 5 to 9
-# the row, and `S<5,0,5>` XORs the first with the second. In another tile they are other bits.
+# The price is arithmetic: section 6 printed how many more instructions it executes than `padded`.
+# The offset of `(row, col)` is `32 · row + col`: bits 0 to 4 are the column, bits 5 to 9 the row,
+# and `S<5,0,5>` XORs the row into the column. In a tile of another width the bits are different.
 
 # %% [markdown] exercise="week0/transpose_swizzled" part="task"
 # ### Exercise 3: the same tile, swizzled
@@ -667,11 +658,11 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 # ## 8. Counts and times, side by side
 #
 # `fk.bench` takes variants of one computation and their arguments. It checks each against a
-# reference and compares what they cost: on a GPU their times, on the virtual GPU what it counts.
-# Beside that stands here how fast the same kernels were on an H200, for 8192 × 8192, and a copy of
-# 1 GB in the same run (dotted). `torch` is `x.T.contiguous()`.
+# reference and compares their cost: measured times on a GPU, counts on the virtual GPU. Beside them
+# it shows the recorded speed of the same kernels on an H200, for 8192 × 8192. The dotted line is a
+# copy of 1 GB in the same run. `torch` is `x.T.contiguous()`.
 #
-# **Predict:** how many percent of that copy do `scatter` and `padded` reach?
+# **Predict:** what percentage of that copy do `scatter` and `padded` reach?
 
 # %%
 said = {
@@ -688,7 +679,7 @@ steps = {
     "padded": make_transpose(32, 33),
     "swizzled": make_transpose(32, 32, (5, 0, 5)),
 }
-n = 8192 if fk.target.kind == "gpu" else 256  # a GPU needs a large matrix; counts a byte do not
+n = 8192 if fk.target.kind == "gpu" else 256  # a GPU needs a large matrix; counts per byte do not
 x, y = fk.randn(n, n), fk.empty(n, n)
 variants = {"torch": lambda x, y: x.T.contiguous()}
 variants |= {name: fk.compile(fn, x, y) for name, fn in steps.items()}
@@ -699,27 +690,30 @@ for name, guess in said.items():
 table.plot()
 
 # %% [markdown]
-# Read it from left to right, the counts and then the speed. (If you have a GPU, the picture shows
-# the rates of yours, and diamonds for those of the H200.)
+# Read the picture from left to right, first the counts and then the speed. (If you have a GPU, bars
+# show its speed and diamonds that of the H200.)
 #
-# - `scatter` moves 4.5 times the least and reaches 13 % of a copy's speed: no cache has hidden
-#   that. `gather`, with the counts of loads and stores exchanged, is three times as fast. What was
-#   *called* coalesced is as slow as `scatter`, tile or not. The counters knew.
+# - `scatter` moves 4.5 times the minimum and reaches 13 % of a copy's speed. *Called coalesced* is
+#   as slow, tile or not. The counters were right.
+# - `gather` has the same counts with loads and stores exchanged, and is three times as fast. The
+#   counters do not model caches. The L1 cache keeps loaded sectors, and later loads find their
+#   elements there; stores pass through to L2. `09_profile_on_a_gpu` has ncu's reports on two such
+#   kernels: L1 serves 78 % of the sectors that one of them loads down columns, and `scatter` keeps
+#   L2 88 % busy.
 # - `padded` differs from `shared tile` in one number, the pitch, and is twice as fast.
-# - `padded` and `swizzled` are about equal: the swizzle pays off where it makes wide accesses
-#   possible.
-# - `torch`, whose copy has to serve tensors of any strides, reaches 27 %.
+# - `padded` and `swizzled` are about equal. The swizzle pays off where it allows wide accesses.
+# - `torch` reaches 27 %: its copy must handle tensors with any strides.
 #
 # ## Summary
 #
 # | the bad number | the step that fixes it | its price |
 # |---|---|---|
-# | 32 sectors a store, or a load | shared tile, `tx` in both last indices | barrier, predicates |
-# | 32 wavefronts a shared load | padding by one word | rows off 16 bytes |
-# | rows off 16 bytes | swizzle | some arithmetic |
+# | 32 sectors per store or load | shared tile, `tx` in both last indices | barrier, predicates |
+# | 32 wavefronts per shared load | one word of padding per row | rows that are not aligned |
+# | rows that are not aligned | swizzle | some arithmetic |
 #
-# **In practice** the best transpose is the one that is not done: a matrix product takes its inputs
-# in either order, and a kernel that reads the result next can often read it as it lies.
+# **In practice** the best transpose is the one you avoid. A matrix product takes its inputs in
+# either order, and a kernel that reads the result next can often read it untransposed.
 #
 # **Further reading:** [the classic, in CUDA
 # C++](https://developer.nvidia.com/blog/efficient-matrix-transpose-cuda-cc/), with a kernel for
@@ -727,5 +721,5 @@ table.plot()
 # CuTe](https://research.colfax-intl.com/tutorial-matrix-transpose-in-cutlass/), in C++ · *What the
 # virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** 16 % of a copy's speed are still missing, and with 16-bit elements more
+# **Next:** `padded` lacks 16 % of a copy's speed, and more with 16-bit elements
 # ([`08_transpose_to_the_limit`](08_transpose_to_the_limit.ipynb)).

@@ -12,118 +12,80 @@
 # # Take a transpose to the limit of the memory
 #
 # **You will build** the transpose of 16-bit elements: first with the tile of `07_transpose`, then
-# with 16 bytes an access, and one without any tile.
+# with 16 bytes per access, and once without any tile.
 # **You will learn** why a kernel with ideal sectors may be slow, what fills a GPU, how instructions
 # become the limit, and what a production kernel does beyond this.
-# **You need** `07_transpose`; no GPU. About 35 minutes, and 70 more for the exercises.
+# **You need** `07_transpose`; no GPU. About 35 minutes, and 75 more for the exercises.
 #
-# The bad number at the end of `07_transpose` was 84 % of a copy's speed. With 16-bit elements the
-# same kernel reaches less. Here it is once more, unchanged, with a swizzle or with padding:
+# **The bad number is 63.** `padded` of `07_transpose` reaches 84 % of a copy's speed in float32,
+# and 63 % in float16. `make_transpose(T, pitch, swizzle)` and its kernel are imported from
+# `week0_helpers.py`, unchanged.
 
 # %%
 import cutlass
 import cutlass.cute as cute
 import torch
 from cuda.bindings.driver import CUstream
+from week0_helpers import (
+    against_torch,
+    blocks_per_sm,
+    check_shapes,
+    draw_piece,
+    make_transpose,
+    measure,
+    show_source,
+)
 
 import forgekit as fk
 from forgekit.kernels.copy_transpose import VectorTranspose
 from forgekit.ops import copy_transpose
 from forgekit.ops.transposes import choose, compile_choice
 
-# step -> profile
-profiles = {}
-
-
-@cute.kernel
-def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, layout_s: cute.Layout | cute.ComposedLayout):
-    tx, ty, _ = cute.arch.thread_idx()
-    bx, by, _ = cute.arch.block_idx()
-    M, N = mX.shape
-    T, _ = layout_s.shape
-    rows = 256 // T  # rows of threads
-    gX = cute.local_tile(mX, (T, T), (by, bx))  # (T,T)
-    gY = cute.local_tile(mY, (T, T), (bx, by))  # (T,T)
-    smem = cutlass.memory.SmemAllocator()
-    sX = smem.allocate_tensor(mX.element_type, layout_s, 128)  # (T,T)
-    for k in cutlass.range_constexpr(0, T, rows):
-        if by * T + ty + k < M and bx * T + tx < N:
-            sX[ty + k, tx] = gX[ty + k, tx]
-    cute.arch.sync_threads()
-    for k in cutlass.range_constexpr(0, T, rows):
-        if bx * T + ty + k < N and by * T + tx < M:
-            gY[ty + k, tx] = sX[tx, ty + k]
-
-
-def make_transpose(T, pitch, swizzle=None):
-    """The host function for a tile of T × T whose rows are `pitch` elements apart."""
-
-    @cute.jit
-    def transpose(mX: cute.Tensor, mY: cute.Tensor):
-        layout_s = cute.make_layout((T, T), stride=(pitch, 1))  # (T,T):(pitch,1)
-        if cutlass.const_expr(swizzle is not None):
-            layout_s = cute.make_composed_layout(cute.make_swizzle(*swizzle), 0, layout_s)
-        grid = (cute.ceil_div(mX.shape[1], T), cute.ceil_div(mX.shape[0], T), 1)
-        tile_kernel(mX, mY, layout_s).launch(grid=grid, block=(T, 256 // T, 1))
-
-    return transpose
-
-
 # %% [markdown]
 # ## 1. Sixteen bits
 #
-# The swizzled tile with `float16`, on 128 × 192, which is as many bytes as 96 × 128 in float32.
-# **Predict:** sectors of a load, and how many loads there are (float32 had 4 sectors, 384 loads).
+# Start with the swizzled tile in `float16`, for 128 × 192. That is as many bytes as 96 × 128 in
+# float32, which took 384 loads of 4 sectors.
+#
+# **Predict:** how many sectors does a load touch now, and how many loads are there?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(global_load_sectors_per_request=None, global_load_requests=None)
 x16, y16 = fk.randn(128, 192, dtype=torch.float16), fk.empty(192, 128, dtype=torch.float16)
-run_swizzled16 = fk.compile(make_transpose(32, 32, (5, 0, 5)), x16, y16)
-run_swizzled16(x16, y16)
-fk.check(y16, x16.T, again=lambda: run_swizzled16(x16, y16))
-profiles["swizzled, float16"] = fk.profile(run_swizzled16, x16, y16)
-profiles["swizzled, float16"].predicted
+run_swizzled16, swizzled16 = measure(make_transpose(32, 32, (5, 0, 5)), x16, y16)
+swizzled16.predicted
 
 # %%
-x16, y16 = fk.randn(128, 192, dtype=torch.float16), fk.empty(192, 128, dtype=torch.float16)
 fk.coalescing(run_swizzled16, x16, y16, kind="load")
 
 # %% [markdown]
-# **The bad number is 2**, though it is called ideal. A warp asks for 32 × 2 = 64 bytes, two
-# sectors, where one request could bring 512: 16 bytes for each lane, 16 sectors. For the same bytes
-# there are eight times as many loads as needed.
+# **The bad number is 2**, although the report calls it ideal. A warp asks for 32 × 2 = 64 bytes,
+# two sectors. One request could fetch 512 bytes: 16 bytes per lane, 16 sectors. The kernel makes
+# eight times as many loads as the bytes need.
 #
-# ## 2. Sixteen bytes an access
+# ## 2. Sixteen bytes per access
 #
-# So each thread is to move eight elements at once, on both sides. Along a row of X that is easy. In
-# Y, eight elements side by side are eight elements *below one another* in the tile, and somebody
-# has to bring them together in the registers of one thread. The kernel takes a tile of 64 × 64:
+# Each thread should move eight elements per access, on both sides. Along a row of X that is easy.
+# But eight neighbours in a row of Y are *below one another* in the tile, and a thread must collect
+# them in its registers. The kernel takes a tile of 64 × 64:
 #
-# 1. a thread loads 8 elements of a row, 16 bytes, and stores them to `sX` as they are;
-# 2. it then reads a piece of the tile that is 8 rows high and **two columns wide**: eight reads of
-#    one word. It turns this piece in its registers, and has two rows of 8 elements for Y.
+# 1. Each thread loads 8 elements of a row, 16 bytes, and stores them in `sX` unchanged.
+# 2. It then reads a piece of the tile that is 8 rows high and **two columns wide**, in eight reads
+#    of one word. It transposes the piece in registers, which gives two rows of 8 elements for Y.
+
+# %%
+draw_piece()
+
+# %% [markdown]
+# `zipped_divide` cuts the tile into such pieces. `cute.autovec_copy` copies a row of a piece with
+# the widest access that its layout allows.
 #
-# One thread's piece, in step 2:
-#
-# ```
-#      the tile, 8 rows         rX, (8,2)       rY, (2,8)                       Y
-#      of two columns
-#   row 0   … a0 b0 …             a0 b0
-#   row 1   … a1 b1 …             a1 b1         a0 a1 a2 a3 a4 a5 a6 a7   →   one row, 16 bytes
-#   row 2   … a2 b2 …      →      a2 b2    →
-#     ⋮         ⋮                   ⋮           b0 b1 b2 b3 b4 b5 b6 b7   →   the next, 16 bytes
-#   row 7   … a7 b7 …             a7 b7
-#           one word each
-# ```
-#
-# `zipped_divide` cuts the tile into such pieces, and `cute.autovec_copy` copies a row of a piece
-# with the widest access that its layout allows.
-#
-# The swizzle has to leave eight elements together, or step 1 could not store them at once: it
-# exchanges *groups* of 8 elements. An offset in the tile is `64 · row + col`: bits 0 to 2 are the
-# place in the group, 3 to 5 the group, 6 to 11 the row. Lanes that read one below the other are in
-# step 2 eight rows apart; that is bit 9 and up. So: 3 bits, from bit 3 up, with those 6 places
-# higher.
+# The swizzle must keep eight elements together, or step 1 could not store them with one access. So
+# it exchanges *groups* of 8 elements. The offset of an element in the tile is `64 · row + col`:
+# bits 0 to 2 are its place in the group, bits 3 to 5 the group, bits 6 to 11 the row. In step 2,
+# lanes that read down a column are eight rows apart, so they differ from bit 9 up. `S<3,3,6>` takes
+# three bits from bit 3 up, and XORs them with the three bits that are 6 places higher, bits 9 to
+# 11.
 
 
 # %%
@@ -167,13 +129,13 @@ def vectorised(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def eights(x, y):
-    """Promises: both sizes are multiples of 8, and addresses of 16 bytes."""
+    """Return specs that promise sizes in multiples of 8 and addresses in multiples of 16 bytes."""
     return [fk.spec(tensor, divisible={0: 8, 1: 8}, align=16) for tensor in (x, y)]
 
 
 # %% [markdown]
-# **Predict:** sectors a load, the number of loads (there were 768), and wavefronts of a load from
-# shared memory.
+# **Predict:** the sectors per load, the number of loads (there were 768), and the wavefronts of a
+# load from shared memory.
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(
@@ -181,32 +143,29 @@ fk.predict(
     global_load_requests=None,
     shared_load_wavefronts_per_request=None,
 )
-x16, y16 = fk.randn(128, 192, dtype=torch.float16), fk.empty(192, 128, dtype=torch.float16)
 run_vectorised = fk.compile(vectorised, *eights(x16, y16))
-for m, n in ((8, 8), (64, 64), (8, 200), (200, 72), (128, 192)):
-    x16, y16 = fk.randn(m, n, dtype=torch.float16), fk.empty(n, m, dtype=torch.float16)
-    run_vectorised(x16, y16)
-    fk.check(y16, x16.T, again=lambda: run_vectorised(x16, y16))  # noqa: B023
-profiles["vectorised, float16"] = fk.profile(run_vectorised, x16, y16)
-for name in ("swizzled, float16", "vectorised, float16"):
-    print(f"{name:19} {profiles[name]['warp_instructions']:6,} PTX instructions")
-profiles["vectorised, float16"]
+run_vectorised(x16, y16)
+fk.check(y16, x16.T, again=lambda: run_vectorised(x16, y16))
+profile = fk.profile(run_vectorised, x16, y16)
+sizes = [(8, 8), (64, 64), (8, 200), (200, 72)]
+check_shapes(run_vectorised, sizes, lambda x: x.T.contiguous(), torch.float16)
+for name, p in (("swizzled", swizzled16), ("vectorised", profile)):
+    print(f"{name:10} {p['warp_instructions']:6,} PTX instructions")
+profile
 
 # %%
-x16, y16 = fk.randn(128, 192, dtype=torch.float16), fk.empty(192, 128, dtype=torch.float16)
 fk.coalescing(run_vectorised, x16, y16, kind="store")
 
 # %% [markdown]
 # One eighth of the loads, 16 sectors each, no conflict, and a fifth of the instructions. The price
-# is the promise: a matrix of 65 columns is refused, because its second row does not begin at a
+# is the promise: a matrix with 65 columns is refused, because its second row does not begin at a
 # multiple of 16 bytes.
 #
-# > **Looks right and is wrong.** "2 sectors, 2 ideal" is true of each request, and the kernel asks
-# > for eight times as many requests as it needs. *Ideal* compares with what the lanes ask for, not
-# > with what they could ask for: read the number of requests as well.
+# > **Looks right and is wrong.** "2 sectors, 2 ideal" is true of each request, but the kernel makes
+# > eight times as many requests as it needs. *Ideal* compares with what the lanes ask for, not with
+# > what they could ask for. Read the number of requests as well.
 #
-# Step 2 turned a piece of 8 × 2 in registers. Turn 8 × 8, and the shared tile is no longer needed
-# at all:
+# Step 2 transposed a piece of 8 × 2 in registers. If you transpose 8 × 8, you need no shared tile:
 
 # %% [markdown] exercise="week0/transpose_registers" part="task"
 # ### Exercise 1: transpose 8 × 8 elements in registers
@@ -302,11 +261,11 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 # %% [markdown]
 # ## 3. Counts and times, side by side
 #
-# Your kernel beside the others: `yours` is what you have handed in above. Until it is right, the
-# table says why it is not counted. Beside the counts stand speeds recorded on an H200 for
-# 8192 × 8192; there `yours` has none, unless you have a GPU.
+# The table compares your kernel with the others: `yours` is the one you submitted above. Until it
+# is right, the table says why it is not counted. The speeds were recorded on an H200 for 8192 ×
+# 8192; `yours` has one only if you have a GPU.
 #
-# **Predict:** how many percent of a copy's speed does the vectorised kernel reach in float16?
+# **Predict:** what percentage of a copy's speed does the vectorised kernel reach in float16?
 
 # %%
 vectorised_guess = fk.predict("percent of a copy, vectorised, float16", None)
@@ -328,30 +287,16 @@ steps = {
     "production": (production, eights),
 }
 
-
-def compare(dtype, names, **more):
-    """Steps beside torch. A GPU needs a large matrix; counts for each byte do not."""
-    n = 8192 if fk.target.kind == "gpu" else 256
-    x, y = fk.randn(n, n, dtype=dtype), fk.empty(n, n, dtype=dtype)
-    variants = {"torch": lambda x, y: x.T.contiguous()}
-    for name in names:
-        fn, specs = steps[name] if isinstance(steps[name], tuple) else (steps[name], None)
-        variants[name] = fk.compile(fn, *(specs(x, y) if specs else (x, y)))
-    variants |= {name: fk.compile(fn, *eights(x, y)) for name, fn in more.items()}
-    return fk.bench(variants, x, y, reference=x.T, recorded="week0/08_transpose_to_the_limit")
-
-
 # %% jupyter={"outputs_hidden": true}
-in16 = compare(
-    torch.float16, ["padded", "swizzled", "vectorised", "production"], yours=transpose_registers
-)
+four = ["padded", "swizzled", "vectorised", "production"]
+in16 = against_torch(steps | {"yours": (transpose_registers, eights)}, [*four, "yours"], "float16")
 times = in16.recorded
 vectorised_guess.against(round(times.percent(times.row("vectorised", "float16"))))
 in16
 
 # %% [markdown]
-# An H200 takes these times; a time can also be **predicted**, from what was counted and from what
-# was measured of that GPU. Nine of ten predictions lie within the interval beside it.
+# These times come from an H200. A time can also be **predicted**, from the counts and from rates
+# that were measured on that GPU. Nine of ten predictions lie within the interval printed beside it.
 #
 # **Predict:** how many microseconds will it say for `swizzled`?
 
@@ -361,41 +306,41 @@ x16, y16 = (fk.empty(8192, 8192, dtype=torch.float16) for _ in range(2))
 fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
 
 # %% [markdown]
-# Recorded were 107 µs: this prediction is one of the few whose interval misses. It takes the loads
-# of a thread in the order of the PTX, and section 5 says why machine code may do better.
+# The recorded time is 107 µs, outside this interval. The prediction takes a thread's loads in the
+# order of the PTX, and section 5 explains why machine code may do better.
 #
-# `swizzled` moves no byte too many, has no conflict, and reaches 60 % of a copy; in float32 the
-# same kernel reaches 82 %. (`padded` has conflicts again: 33 elements of 16 bits are no whole
-# number of words, as in exercise 2 of `07_transpose`.) `vectorised` reaches 85 %. What does
-# `swizzled` lack? The table has one column in which it is bad, instructions a byte; and there is a
-# reason that no column shows. One after the other.
+# `swizzled` wastes no byte and has no conflict, yet it reaches 60 % of a copy; in float32 the same
+# kernel reaches 82 %. `padded` *has* conflicts, since 33 elements of 16 bits are no whole number of
+# words, and still wins with 63 %. `vectorised` reaches 85 %. What does `swizzled` lack? The table
+# has one column in which it is the worst, instructions per byte. A second reason appears in no
+# column. The next two sections take them in turn.
 #
-# ## 4. Seven instructions for each byte
+# ## 4. Seven instructions per byte
 #
-# Each of the 132 multiprocessors of an H200 can issue four instructions in a clock, each for 32
-# threads. At 1.98 GHz these are 33,500 · 10⁹ a second, counted by the thread, and memory moves at
-# most 4,800 · 10⁹ bytes in that time: **7 instructions for each byte**. A kernel that executes more
-# has to wait for its own instructions before it waits for memory. In float32 `swizzled` executes
-# 5.4 PTX instructions for each byte. In float16 a thread does the same work for half of the bytes.
+# Each of the 132 multiprocessors of an H200 issues four instructions per clock, each for 32
+# threads. At 1.98 GHz that is 33,500 · 10⁹ thread instructions per second. In the same second
+# memory moves at most 4,800 · 10⁹ bytes: **7 instructions per byte**. A kernel that executes more
+# waits for its own instructions before it waits for memory. In float32 `swizzled` executes 5.4 PTX
+# instructions per byte. In float16 a thread does the same work for half the bytes.
 
 # %%
-with fk.use_target("virtual"):  # instructions are counted there, also if you have a GPU
-    counted16 = compare(torch.float16, ["padded", "swizzled", "vectorised", "production"])
+with fk.use_target("virtual"):  # instructions are counted there, even if you have a GPU
+    counted16 = against_torch(steps, four, "float16")
 counted16.roofline()
 
 # %% [markdown]
-# The picture is a **roofline**. To the right a kernel needs more instructions for a byte, upwards
-# it executes more of them in a second. The slope is the limit that memory sets, the flat part what
-# can be issued; an open mark is the most that an H200 would allow, the filled one below it was
+# The picture is a **roofline**. Kernels further right need more instructions per byte; kernels
+# further up execute more of them per second. The slope is the limit of memory, the flat part is the
+# limit of issuing. An open mark is the most that an H200 would allow; the filled mark below it was
 # recorded.
 #
-# `padded` and `swizzled` stand under the flat part. By this count `swizzled` could move
-# 33,500 / 10.8 = 3,100 · 10⁹ bytes a second if not one instruction had to wait, and a copy moves
-# 4,218. (Machine code has somewhat fewer instructions than PTX, so take the edge of the roof for a
-# blurred one.) In float32 a kernel that waits for memory has time for a swizzle's arithmetic; in
-# float16 it has not. `vectorised` is on the slope: 16 bytes a lane save instructions, too.
+# `padded` and `swizzled` are under the flat part. By this count `swizzled` could move 33,500 / 10.8
+# = 3,100 · 10⁹ bytes per second if no instruction ever waited; a copy moves 4,218. `padded`
+# executes 8.5 instructions per byte, which is why it wins in spite of its conflicts. (Machine code
+# has somewhat fewer instructions than PTX, so the edge of the roof is not sharp.) `vectorised` is
+# on the slope: 16 bytes per lane save instructions as well.
 #
-# Instructions are one rate of several. Every other kind of work has a rate too:
+# Every other kind of work also has a rate:
 
 # %% [markdown] exercise="week0/what_bounds" part="task"
 # ### Exercise 2: name what bounds a kernel
@@ -473,79 +418,74 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## 5. What fills a GPU
 #
-# The other reason. What the virtual GPU counts is what a kernel *asks* for. How long that takes
-# depends on what it does not model, so here is the reasoning.
+# The second reason. The virtual GPU counts what a kernel *asks* for. How long that takes depends on
+# facts that it does not model, so this section is an estimate.
 #
-# **Occupancy.** A multiprocessor has several blocks at once, as many as its threads, registers and
-# shared memory allow, and while some wait for memory, others ask. How much of its room for threads
-# is taken is called *occupancy*. What matters in the end are the bytes in flight, Little's law in
-# `04_copy_fast`: loads are half of the traffic, 2.4 of 4.8 TB/s. If an answer takes 550 ns, then
-# 1.3 MB have to be in flight at any time, 10 kB for each of the 132 multiprocessors of an H200.
+# **Occupancy.** A multiprocessor holds several blocks at the same time, as many as its threads,
+# registers and shared memory allow. While some wait for memory, others request more. *Occupancy* is
+# the share of its threads that are in use. What counts in the end are the bytes in flight, as in
+# Little's law of `05_tiled_copies`. If an answer takes 550 ns, reading 2.4 TB/s needs 1.3 MB in
+# flight, 10 kB per multiprocessor of an H200.
 #
-# In PTX the loads of a thread do not come first: each is followed by its store to the tile, which
-# waits for it. The machine code may change that order, so here are both ends: one load a thread,
-# and all of them.
+# In PTX each load of a thread is followed by its store to the tile, which waits for it. Machine
+# code may issue the loads first. So the table shows both ends: one load per thread, and all of
+# them.
 #
-# **Predict:** 2,048 threads fit into a multiprocessor. How many kB does `swizzled` have in flight
-# in float16, with one load a thread?
+# **Predict:** a multiprocessor holds 2,048 threads. How many kB does `swizzled` have in flight in
+# float16, with one load per thread?
 
 # %%
-least_guess = fk.predict("kB in flight, swizzled float16, one load a thread", None)
+least_guess = fk.predict("kB in flight, swizzled float16, one load per thread", None)
 
 # %% jupyter={"outputs_hidden": true}
-H200 = {"threads": 2048, "blocks": 32, "registers": 65536, "shared": 233472}  # a multiprocessor's
-x32, y32 = fk.randn(96, 128), fk.empty(128, 96)
-run_swizzled = fk.compile(steps["swizzled"], x32, y32)
+show_source(blocks_per_sm)
+run_swizzled, _ = measure(steps["swizzled"], fk.randn(96, 128), fk.empty(128, 96))
 in_flight = {
-    # name: compiled kernel, bytes of shared memory a block, bytes of a load, loads of a thread
+    # name: compiled kernel, bytes of shared memory per block, bytes per load, loads per thread
     "swizzled, float32": (run_swizzled, 32 * 32 * 4, 4, 4),
     "swizzled, float16": (run_swizzled16, 32 * 32 * 2, 2, 4),
     "vectorised, float16": (run_vectorised, 64 * 64 * 2, 16, 2),
 }
 for name, (run, shared_bytes, load_bytes, loads) in in_flight.items():
-    registers = -(-run.registers // 8) * 8  # a thread gets them in eights
-    blocks = min(
-        H200["threads"] // 256,
-        H200["blocks"],
-        H200["registers"] // (256 * registers),
-        H200["shared"] // (shared_bytes + 1024),  # each block costs 1 kB more
-    )
+    blocks = blocks_per_sm(run, 256, shared_bytes)
     one = blocks * 256 * load_bytes / 1000
-    threads = 100 * blocks * 256 // H200["threads"]
-    print(f"{name:20} {blocks} blocks, {threads:3} % of the threads,", end=" ")
+    print(f"{name:20} {blocks} blocks, {100 * blocks * 256 // 2048} % of the threads,", end=" ")
     print(f"{one:4.1f} to {one * loads:4.1f} kB in flight")
     if name == "swizzled, float16":
         least_guess.against(round(one))
 
 # %% [markdown]
-# The occupancy is 100 % for all of them, and tells nothing. The tiles of single elements may have
-# enough in flight or not, those of 16 bits least of all. The vectorised kernel has room to spare in
-# any case. Which of the two reasons weighs how much, no row here isolates: the vectorised kernel
-# removes both at once.
+# All three have an occupancy of 100 %, so it explains nothing. The tiles of single elements may or
+# may not have enough bytes in flight, and those of 16 bits have the least. The vectorised kernel
+# has more than enough in any case. No row isolates how much each of the two reasons contributes:
+# the vectorised kernel removes both.
 #
 # ## 6. Larger tiles, smaller tiles
 #
-# With a tile of 16 × 16, rows of 64 bytes are written: whole sectors, and the counts of sectors
-# find nothing wrong. A tile of 64 × 64 has rows of 256 bytes, and needs four times the shared
-# memory of 32 × 32.
+# A tile of 16 × 16 writes rows of 64 bytes. Those are whole sectors, so the sector counts are
+# ideal. A tile of 64 × 64 writes rows of 256 bytes, and needs four times the shared memory of 32 ×
+# 32.
 #
-# **Predict:** `padded, tile 16` has a pitch of 17. A warp is two rows of 16 lanes here: how many
-# wavefronts take a shared load and a shared store?
+# **Predict:** `padded, tile 16` has a pitch of 17, and a warp is two rows of 16 lanes. How many
+# wavefronts do a shared load and a shared store take?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(shared_load_wavefronts_per_request=None, shared_store_wavefronts_per_request=None)
-x, y = fk.randn(96, 128), fk.empty(128, 96)
-print(fk.profile(fk.compile(steps["padded, tile 16"], x, y), x, y).predicted)
-in32 = compare(torch.float32, ["padded, tile 16", "padded", "padded, tile 64", "production"])
-in32.plot()
+_, p = measure(steps["padded, tile 16"], fk.randn(96, 128), fk.empty(128, 96))
+print(p.predicted)
+against_torch(
+    steps, ["padded, tile 16", "padded", "padded, tile 64", "production"], "float32"
+).plot()
 
 # %% [markdown]
-# A tile of 64 gains 2 % of a copy over 32. A tile of 16 reaches 48 % where 32 reaches 84. Why? It
-# writes half a line of the cache (128 bytes) at a time; and its shared accesses take two
-# wavefronts; and it executes more instructions a byte. Three things have changed at once, and this
-# row does not say which of them it was: one change at a time would.
+# A tile of 64 gains 2 % of a copy over 32. A tile of 16 reaches 48 % where 32 reaches 84. It writes
+# only half a 128-byte cache line at a time, its shared accesses take two wavefronts, and it
+# executes more instructions per byte. Three things changed, and this row does not tell which one
+# matters. Change one thing at a time.
 #
 # Now use the predicted time as a tool: one change, one look at the bounds, the next change.
 
@@ -646,16 +586,18 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 # %% [markdown]
 # ## 7. What production code does beyond this
 #
-# What is left over are sizes that are no multiple of 8, and a compile with the right promises for
-# every tensor. `copy_transpose(x)` takes any 2-D tensor and returns its transpose in new memory. It
-# looks at the size, the strides and the address, and **chooses** a kernel. Three of them:
+# Two problems remain: sizes that are no multiple of 8, and the right promises for every tensor.
+# `copy_transpose(x)` takes any 2-D tensor and returns its transpose in new memory. It reads the
+# size, the strides and the address, and **chooses** a kernel. Three of them:
 #
-# - `vector`, 16-byte accesses on both sides, if every row of X and of Y begins at 16 bytes;
-# - `gather`, for other sizes and strides: it reads words and gathers 16 bytes for each store (it is
-#   not `07_transpose`'s);
-# - `flat`, where there is nothing to turn, such as a single row, or columns that are contiguous.
+# - `vector` uses 16-byte accesses on both sides, if every row of X and of Y begins at a multiple of
+#   16 bytes;
+# - `gather` serves other sizes and strides: it reads words and gathers 16 bytes per store (it is
+#   not the `gather` of `07_transpose`);
+# - `flat` serves tensors where nothing has to be turned, such as a single row.
 #
-# **Predict:** which one takes 128 × 192 in float16, which one 127 × 193, and a single row?
+# **Predict:** which kernel takes 128 × 192 in float16, which takes 127 × 193, and which takes a
+# single row?
 
 # %%
 which = {
@@ -677,20 +619,19 @@ for (m, n), guess in which.items():
         print(f"    {moved / p.bytes_touched:.2f} times the least bytes")
 
 # %% [markdown]
-# `vector` moves what a copy moves. In 127 × 193 rows begin anywhere in a sector, and `gather`
-# stores whole sectors all the same; for that, neighbouring blocks load some rows of X both, and the
-# ends of Y's rows are stored in pieces of a sector.
+# `vector` moves as many bytes as a copy. In 127 × 193 rows begin anywhere in a sector, yet `gather`
+# stores whole sectors, except at the ends of Y's rows. In return, neighbouring blocks load some
+# rows of X twice.
 #
-# `vector` is `VectorTranspose` in `forgekit/kernels/copy_transpose.py`, a page of source
-# (`inspect.getsource(VectorTranspose)` shows it). You have met each of its ideas: a square turned
-# **in registers**; a **shared tile**, which makes whole rows of 256 bytes out of the pieces of 64
-# that exercise 1 stores; a **swizzle** that keeps 16 bytes together; two predicates for the
-# **tails**; elements moved as **integers** of their width, so that one kernel serves float16,
-# bfloat16 and int16; and blocks numbered down the columns of tiles, so that neighbouring blocks
-# write neighbouring parts of the same rows of Y. It reaches 96 % of a copy in float32, 92 % in
-# float16.
+# `vector` is `VectorTranspose` in `forgekit/kernels/copy_transpose.py`, one page of source. You
+# know each of its ideas: a square transposed **in registers**; a **shared tile**, which combines
+# the 64-byte pieces of exercise 1 into rows of 256 bytes; a **swizzle** that keeps 16 bytes
+# together; and predicates for the **tails**. It moves elements as **integers** of their width, so
+# one kernel serves float16, bfloat16 and int16. It numbers blocks down the columns of tiles, so
+# neighbouring blocks write neighbouring parts of the same rows of Y. It reaches 96 % of a copy in
+# float32 and 92 % in float16.
 #
-# One more thing a production transpose takes is a batch. You have all that it needs:
+# A production transpose also takes a batch, and you know all that it needs:
 
 # %% [markdown] exercise="week0/transpose_batch" part="task"
 # ### Exercise 4: transpose a batch of matrices
@@ -778,10 +719,10 @@ fk.exercise("week0/transpose_batch").grade(transpose_batch)
 #
 # | the bad number | the step that fixes it | its price |
 # |---|---|---|
-# | 2 sectors a 16-bit load | 16 bytes a lane, turned in registers | sizes in multiples of 8 |
-# | 10.8 instructions a byte | the same | the same |
+# | 2 sectors per 16-bit load | 16 bytes per lane, transposed in registers | multiples of 8 |
+# | 10.8 instructions per byte | the same | the same |
 # | sizes that are no multiples | another kernel, chosen by size | code |
-# | a launch for each matrix | the batch in the grid | one index |
+# | one launch per matrix | the batch in the grid | one index |
 
 # %%
 least_ms = 1000 * 2 * 8192 * 8192 * 4 / 4.8e12  # x read, y written, at the peak of an H200's memory
@@ -789,14 +730,14 @@ best = times.row("production", "float32")
 print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {best.ms:.3f} ms")
 
 # %% [markdown]
-# **In practice**, where tiles go to tensor cores, the hardware turns 8 × 8 pieces on the way
-# (`ldmatrix` with `.trans`), and the bulk copies of Hopper write a swizzled tile by themselves. And
-# the best transpose is still the one that is not done.
+# **In practice**, where tiles go to tensor cores, the hardware transposes 8 × 8 pieces on the way
+# (`ldmatrix` with `.trans`), and Hopper's bulk copies write a swizzled tile themselves. The best
+# transpose is still the one you avoid.
 #
 # **Further reading:** [Little's law and
 # GPUs](https://www2.eecs.berkeley.edu/Pubs/TechRpts/2016/EECS-2016-143.html), a thesis on latency
 # hiding · [the roofline model](https://doi.org/10.1145/1498765.1498785) · *What the virtual GPU
 # models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** the same questions, asked of a real GPU
-# ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).
+# **Next:** the predicted interval for `swizzled` missed the recorded 107 µs. Ask a real GPU why a
+# kernel takes its time ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).

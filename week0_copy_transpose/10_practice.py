@@ -9,12 +9,13 @@
 # ---
 
 # %% [markdown]
-# # Practise: write ten kernels from an empty body
+# # Practise: write five more kernels
 #
-# **You will build** ten kernels, each with its host function and its launch, from two empty bodies.
-# **You will learn** to find by yourself what the notebooks before have shown: who owns which
-# element, what each predicate has to ask, what a block should share, when a vector pays.
-# **You need** `00_start_here` to `08_transpose_to_the_limit`; no GPU. About 15 minutes, and 150
+# **You will build** five kernels, each with its host function and its launch, from two empty
+# bodies.
+# **You will learn** to decide without help what a block shares, which predicate each access needs,
+# and when a vector pays.
+# **You need** `00_start_here` to `08_transpose_to_the_limit`; no GPU. About 10 minutes, and 120
 # more for the exercises.
 
 # %%
@@ -24,272 +25,35 @@ import cutlass.cute as cute
 import forgekit as fk
 
 # %% [markdown]
-# ## How a kernel is graded
+# ## Each sector once
 #
-# A puzzle says what the result is, draws it for a few elements, and names the call. The rest is
-# yours: the index, the predicates, the blocks and the grid. A cell with `grade` has up to four
-# gates, and it stops at the first that is closed:
-#
-# 1. **Values**: at sizes that are awkward (1, one more than a block, no multiple of anything), and
-#    at sizes drawn anew for each kernel whenever Python starts.
-# 2. **Every order of threads**: the sanitizer, in the usual order and in adversarial schedules.
-# 3. **As asked**: the facts in the last line of the task, and no others, at each type.
-# 4. **Nothing wasted**: sectors, stores, threads, instructions and more, beside what our solution
-#    takes for the same call. A kernel that is written quite differently passes as long as it
-#    wastes nothing.
-#
-# When a gate stays closed, read the line and the thread that it names, then draw the failing call:
-# `fk.exercise("week0/…").failed.show()`. Take a hint only after that; the third names the idea and
-# the line it belongs to. `fk.exercise("week0/…").reset()` gives you the empty bodies back.
-
-# %% [markdown]
-# ## One thread, one element
-#
-# Five of the six need nothing but an index and a predicate. The one that needs more says so.
-
-# %% [markdown] exercise="week0/add_arrays" part="task"
-# ### Exercise 1: add two arrays
-#
-# `z[i] = a[i] + b[i]` for three arrays of one length, whatever it is, in float32 and float16. The
-# host function is called as `add_arrays(a, b, z)`.
-#
-# <details><summary>Hint 1</summary>
-#
-# A kernel for the threads, a host function for the launch: `scale` had both.
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# How many blocks of 128 threads does a length of n need? Which threads have none?
-#
-# </details>
-#
-# <details><summary>Hint 3</summary>
-#
-# The number of blocks is `cute.ceil_div(n, 128)`; the predicate comes before any element is
-# touched, of all three arrays at once.
-#
-# </details>
-
-# %%
-fk.exercise("week0/add_arrays").given
-
-
-# %% exercise="week0/add_arrays" part="skeleton"
-@cute.kernel
-def add_arrays_kernel(mA: cute.Tensor, mB: cute.Tensor, mZ: cute.Tensor):
-    # FILL ME IN (roughly 5 lines)
-    pass
-
-
-@cute.jit
-def add_arrays(mA: cute.Tensor, mB: cute.Tensor, mZ: cute.Tensor):
-    # FILL ME IN (roughly 2 lines)
-    pass
-
-
-# %% exercise="week0/add_arrays" part="grade"
-fk.exercise("week0/add_arrays").grade(add_arrays)
-
-# %% [markdown] exercise="week0/add_arrays" part="solution"
-# <details><summary>Solution of exercise 1</summary>
-#
-# ```python
-# @cute.kernel
-# def add_arrays_kernel(mA: cute.Tensor, mB: cute.Tensor, mZ: cute.Tensor):
-#     tidx, _, _ = cute.arch.thread_idx()
-#     bidx, _, _ = cute.arch.block_idx()
-#     i = bidx * 128 + tidx
-#     if i < mZ.shape[0]:
-#         mZ[i] = mA[i] + mB[i]
-#
-#
-# @cute.jit
-# def add_arrays(mA: cute.Tensor, mB: cute.Tensor, mZ: cute.Tensor):
-#     blocks = cute.ceil_div(mZ.shape[0], 128)
-#     add_arrays_kernel(mA, mB, mZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
-# ```
-#
-# Twelve bytes an element and one addition: on any GPU this kernel waits for memory. Nothing in it
-# can be faster than reading `a` and `b` once and writing `z` once.
-#
-# </details>
-
-# %% [markdown] exercise="week0/add_row" part="task"
-# ### Exercise 2: add a row to every row
-#
-# `z[i, j] = x[i, j] + r[j]`: `x` and `z` have M rows and N columns, `r` has N elements. The host
-# function is called as `add_row(x, r, z)`.
-#
-# <details><summary>Hint 1</summary>
-#
-# A matrix has two edges, so a thread has two numbers: its row and its column.
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# Blocks of 32 × 8 threads, and a grid of two dimensions. Which of the two numbers has to change
-# from lane to lane?
-#
-# </details>
-#
-# <details><summary>Hint 3</summary>
-#
-# x of thread and block is the column, y the row; the grid's first entry counts blocks across, its
-# second blocks down; and the predicate asks for both edges.
-#
-# </details>
-
-# %%
-fk.exercise("week0/add_row").given
-
-
-# %% exercise="week0/add_row" part="skeleton"
-@cute.kernel
-def add_row_kernel(mX: cute.Tensor, mR: cute.Tensor, mZ: cute.Tensor):
-    # FILL ME IN (roughly 5 lines)
-    pass
-
-
-@cute.jit
-def add_row(mX: cute.Tensor, mR: cute.Tensor, mZ: cute.Tensor):
-    # FILL ME IN (roughly 3 lines)
-    pass
-
-
-# %% exercise="week0/add_row" part="grade"
-fk.exercise("week0/add_row").grade(add_row)
-
-# %% [markdown] exercise="week0/add_row" part="solution"
-# <details><summary>Solution of exercise 2</summary>
-#
-# ```python
-# @cute.kernel
-# def add_row_kernel(mX: cute.Tensor, mR: cute.Tensor, mZ: cute.Tensor):
-#     tx, ty, _ = cute.arch.thread_idx()
-#     bx, by, _ = cute.arch.block_idx()
-#     i, j = by * 8 + ty, bx * 32 + tx
-#     if i < mZ.shape[0] and j < mZ.shape[1]:
-#         mZ[i, j] = mX[i, j] + mR[j]
-#
-#
-# @cute.jit
-# def add_row(mX: cute.Tensor, mR: cute.Tensor, mZ: cute.Tensor):
-#     M, N = mZ.shape
-#     grid = (cute.ceil_div(N, 32), cute.ceil_div(M, 8), 1)
-#     add_row_kernel(mX, mR, mZ).launch(grid=grid, block=(32, 8, 1))
-# ```
-#
-# `r` is loaded once for each row of `x`: as many sectors again as `x` itself. On a GPU most of them
-# come from a cache, but the requests are made. A thread that keeps its `r[j]` in a register and
-# goes down eight rows makes an eighth of them; try it, it passes as well.
-#
-# </details>
-
-# %% [markdown] exercise="week0/reverse_in_place" part="task"
-# ### Exercise 3: reverse an array in place
-#
-# Reverse `x`, of any length, without a second array: what is read is overwritten. Each pair is
-# exchanged by *one* thread. The host function is called as `reverse_in_place(x)`.
-#
-# <details><summary>Hint 1</summary>
-#
-# How many pairs are there among 7 elements? Among 8, 1?
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# A thread that exchanges two elements needs both in registers before it stores either.
-#
-# </details>
-#
-# <details><summary>Hint 3</summary>
-#
-# Thread i has the elements i and n - 1 - i. The predicate counts *pairs*; the number of blocks
-# follows from the pairs, too, and must not become 0 for a single element.
-#
-# </details>
-
-# %%
-fk.exercise("week0/reverse_in_place").given
-
-
-# %% exercise="week0/reverse_in_place" part="skeleton"
-@cute.kernel
-def reverse_in_place_kernel(mX: cute.Tensor):
-    # FILL ME IN (roughly 8 lines)
-    pass
-
-
-@cute.jit
-def reverse_in_place(mX: cute.Tensor):
-    # FILL ME IN (roughly 2 lines)
-    pass
-
-
-# %% exercise="week0/reverse_in_place" part="grade"
-fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
-
-# %% [markdown] exercise="week0/reverse_in_place" part="solution"
-# <details><summary>Solution of exercise 3</summary>
-#
-# ```python
-# @cute.kernel
-# def reverse_in_place_kernel(mX: cute.Tensor):
-#     tidx, _, _ = cute.arch.thread_idx()
-#     bidx, _, _ = cute.arch.block_idx()
-#     n = mX.shape[0]
-#     i = bidx * 128 + tidx
-#     if i < n // 2:
-#         front, back = mX[i], mX[n - 1 - i]
-#         mX[i] = back
-#         mX[n - 1 - i] = front
-#
-#
-# @cute.jit
-# def reverse_in_place(mX: cute.Tensor):
-#     blocks = cute.ceil_div(mX.shape[0], 2 * 128)
-#     reverse_in_place_kernel(mX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
-# ```
-#
-# In place, two threads that touch one element race, whatever they do with it; so ownership comes
-# first: one thread, one pair. Lanes that go *down* from the end are coalesced just as well: a
-# request wants the same four sectors, in whichever order the lanes name them.
-#
-# </details>
-
-# %% [markdown]
-# > **Looks right and is wrong.** Let all n threads exchange, each its own element with the one
-# > opposite. In the usual order of the virtual GPU every value comes out right, at every size that
-# > is graded here, since there all threads load before one of them stores. In another order it does
-# > not: each element has two owners, and they race.
+# The first five whole kernels are in `02_five_kernels`, which also explains how a kernel is graded:
+# values, every order of threads, the facts that the task states, and waste. All of those five moved
+# single elements. Here single elements move some sectors **twice**.
 
 # %% [markdown] exercise="week0/interleave" part="task"
-# ### Exercise 4: interleave two arrays
+# ### Exercise 1: interleave two arrays
 #
-# `z[2i] = a[i]` and `z[2i + 1] = b[i]`, for `a` and `b` of n elements and `z` of 2n. No sector of
-# memory may be asked for twice. The host function is called as `interleave(a, b, z)`.
+# Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`; `a` and `b` have n elements, `z` has 2n. Request no
+# sector of memory twice. Signature: `interleave(a, b, z)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# If thread i writes `z[2 * i]`, how far apart do the 32 lanes of a warp store? How many sectors is
-# that, and how much of each is used?
+# If thread i writes `z[2 * i]`, how far apart do the 32 lanes of a warp store? How many sectors
+# does that store touch, and how much of each does it use?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `04_copy_fast` had a remedy for elements that lie side by side and belong to one thread.
+# `04_copy_fast` shows how a thread moves elements that lie side by side.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Put the two values into a small tensor in registers, and store it as *one* vector of two elements:
-# `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one.
+# Put the two values into a small tensor in registers and store it as *one* vector of two elements:
+# `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one pair.
 #
 # </details>
 
@@ -314,7 +78,7 @@ def interleave(mA: cute.Tensor, mB: cute.Tensor, mZ: cute.Tensor):
 fk.exercise("week0/interleave").grade(interleave)
 
 # %% [markdown] exercise="week0/interleave" part="solution"
-# <details><summary>Solution of exercise 4</summary>
+# <details><summary>Solution of exercise 1</summary>
 #
 # ```python
 # @cute.kernel
@@ -335,193 +99,46 @@ fk.exercise("week0/interleave").grade(interleave)
 #     interleave_kernel(mA, mB, mZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Two scalar stores ask for 8 sectors each and fill half of each; the vector asks for the same 8
-# once. The other way is a thread for each element of z, which reads from a or from b: its stores
-# are coalesced, and each load asks for half a warp's sectors. It passes too, with twice the
-# threads.
-#
-# </details>
-
-# %% [markdown] exercise="week0/window" part="task"
-# ### Exercise 5: cut a window out of a matrix
-#
-# `y[i, j] = x[top + i, left + j]`. The window may hang over any edge of `x`: where `x` has no such
-# element, `y` is 0. `top` and `left` are numbers, and they may be negative. The host function is
-# called as `window(x, top, left, y)`; the window is as large as `y`.
-#
-# <details><summary>Hint 1</summary>
-#
-# Two questions, not one: is there such an element of y? Is there such an element of x?
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# A thread whose element of x is missing still has to store something. Which of the two predicates
-# covers the store?
-#
-# </details>
-#
-# <details><summary>Hint 3</summary>
-#
-# Begin with a value of 0 in y's type, overwrite it where x has the element (four comparisons, for
-# an index can be too small as well), and store it in every thread that has an element of y.
-#
-# </details>
-
-# %%
-fk.exercise("week0/window").given
-
-
-# %% exercise="week0/window" part="skeleton"
-@cute.kernel
-def window_kernel(mX: cute.Tensor, top: cutlass.Int32, left: cutlass.Int32, mY: cute.Tensor):
-    # FILL ME IN (roughly 9 lines)
-    pass
-
-
-@cute.jit
-def window(mX: cute.Tensor, top: cutlass.Int32, left: cutlass.Int32, mY: cute.Tensor):
-    # FILL ME IN (roughly 2 lines)
-    pass
-
-
-# %% exercise="week0/window" part="grade"
-fk.exercise("week0/window").grade(window)
-
-# %% [markdown] exercise="week0/window" part="solution"
-# <details><summary>Solution of exercise 5</summary>
-#
-# ```python
-# @cute.kernel
-# def window_kernel(mX: cute.Tensor, top: cutlass.Int32, left: cutlass.Int32, mY: cute.Tensor):
-#     tx, ty, _ = cute.arch.thread_idx()
-#     bx, by, _ = cute.arch.block_idx()
-#     i, j = by * 8 + ty, bx * 32 + tx
-#     if i < mY.shape[0] and j < mY.shape[1]:
-#         row, column = top + i, left + j
-#         value = mY.element_type(0)
-#         if row >= 0 and row < mX.shape[0] and column >= 0 and column < mX.shape[1]:
-#             value = mX[row, column]
-#         mY[i, j] = value
-#
-#
-# @cute.jit
-# def window(mX: cute.Tensor, top: cutlass.Int32, left: cutlass.Int32, mY: cute.Tensor):
-#     grid = (cute.ceil_div(mY.shape[1], 32), cute.ceil_div(mY.shape[0], 8), 1)
-#     window_kernel(mX, top, left, mY).launch(grid=grid, block=(32, 8, 1))
-# ```
-#
-# This is how a convolution pads and how a tile is loaded with its halo: the load has a predicate of
-# its own, and what is not there is a zero that is never read from memory. A window that does not
-# begin at a multiple of 8 elements costs a fifth sector each request; there is no way around that.
-#
-# </details>
-
-# %% [markdown] exercise="week0/clamp" part="task"
-# ### Exercise 6: clamp and convert
-#
-# `y[i]` is `x[i]`, but not below `low` and not above `high`, rounded to bfloat16. `x` is float32,
-# `y` is bfloat16, `low` and `high` are numbers. The host function is called as `clamp(x, low, high,
-# y)`.
-#
-# <details><summary>Hint 1</summary>
-#
-# Numbers are passed to a kernel as tensors are: `low: cutlass.Float32`. What does Python call the
-# smaller of two numbers, and the larger?
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# `min` and `max` work in a kernel. Which of the bounds belongs to which?
-#
-# </details>
-#
-# <details><summary>Hint 3</summary>
-#
-# In the one line that stores: the larger of x and low, the smaller of that and high, and last the
-# conversion `.to(…)`, which a store into another type does not do by itself.
-#
-# </details>
-
-# %%
-fk.exercise("week0/clamp").given
-
-
-# %% exercise="week0/clamp" part="skeleton"
-@cute.kernel
-def clamp_kernel(mX: cute.Tensor, low: cutlass.Float32, high: cutlass.Float32, mY: cute.Tensor):
-    # FILL ME IN (roughly 5 lines)
-    pass
-
-
-@cute.jit
-def clamp(mX: cute.Tensor, low: cutlass.Float32, high: cutlass.Float32, mY: cute.Tensor):
-    # FILL ME IN (roughly 2 lines)
-    pass
-
-
-# %% exercise="week0/clamp" part="grade"
-fk.exercise("week0/clamp").grade(clamp)
-
-# %% [markdown] exercise="week0/clamp" part="solution"
-# <details><summary>Solution of exercise 6</summary>
-#
-# ```python
-# @cute.kernel
-# def clamp_kernel(mX: cute.Tensor, low: cutlass.Float32, high: cutlass.Float32, mY: cute.Tensor):
-#     tidx, _, _ = cute.arch.thread_idx()
-#     bidx, _, _ = cute.arch.block_idx()
-#     i = bidx * 128 + tidx
-#     if i < mX.shape[0]:
-#         mY[i] = min(max(mX[i], low), high).to(cutlass.BFloat16)
-#
-#
-# @cute.jit
-# def clamp(mX: cute.Tensor, low: cutlass.Float32, high: cutlass.Float32, mY: cute.Tensor):
-#     blocks = cute.ceil_div(mX.shape[0], 128)
-#     clamp_kernel(mX, low, high, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
-# ```
-#
-# Six bytes an element where a float32 result would take eight: three quarters of the traffic, for a
-# conversion that is one instruction. Fusing what comes after a load into the kernel that loads
-# anyway is the cheapest speed-up there is. Clamping after the conversion gives the same numbers,
-# since rounding keeps the order; it costs one conversion more.
+# Each of two scalar stores touches 8 sectors and fills half of each; one vector store touches the
+# same 8 sectors once. Another version has one thread per element of z, which reads from a or from
+# b: its stores are coalesced, and each load fetches the sectors of half a warp. It passes as well,
+# with twice as many threads.
 #
 # </details>
 
 # %% [markdown]
 # ## What a block shares
 #
-# From here on a block loads into shared memory what more than one of its threads needs.
+# From here on, a block loads into shared memory the elements that several of its threads need.
 
 # %% [markdown] exercise="week0/sliding_max" part="task"
-# ### Exercise 7: the largest of four neighbours
+# ### Exercise 2: the largest of four neighbours
 #
-# `y[i]` is the largest of `x[i]`, `x[i + 1]`, `x[i + 2]`, `x[i + 3]`, or of as many of them as
-# there are. Each block loads what it needs from global memory *once*, and shares it. The host
-# function is called as `sliding_max(x, y)`; both are float32.
+# `y[i]` is the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of as many of them as
+# exist. Each block loads its elements from global memory *once* and shares them. Both tensors are
+# float32. Signature: `sliding_max(x, y)`.
 #
 # **Asked**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# A block of 128 threads needs more than 128 elements of x. How many more, and who loads them?
+# A block of 128 threads needs more than 128 elements of x. How many more, and which threads load
+# them?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# What may stand in shared memory where x has no element, so that no maximum notices? 0 is not it:
+# Which value can shared memory hold where x has no element, so that it is never the maximum? Not 0:
 # all of x may be negative.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A tile of 128 + 3: every thread stores its element, the first three also store one of the halo,
-# 128 further; -cutlass.Float32.inf where x ends. A barrier; then four elements of the tile.
+# Use a tile of 128 + 3 elements. Every thread stores its element; the first three also store one
+# element of the halo, 128 further. Store -cutlass.Float32.inf where x has ended. After a barrier,
+# read four elements of the tile.
 #
 # </details>
 
@@ -546,7 +163,7 @@ def sliding_max(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week0/sliding_max").grade(sliding_max)
 
 # %% [markdown] exercise="week0/sliding_max" part="solution"
-# <details><summary>Solution of exercise 7</summary>
+# <details><summary>Solution of exercise 2</summary>
 #
 # ```python
 # @cute.kernel
@@ -571,40 +188,41 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 #     sliding_max_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Without shared memory each element is loaded four times. With it a block loads 131 elements for
-# 128 results, 2 % more than its own: the halo. The larger the tile, the smaller that share. All 128
-# threads must come to the barrier, also those beyond the end of x; so the predicate is around the
-# loads and the store, not around the whole.
+# Without shared memory the kernel would load each element four times. With it, a block loads 131
+# elements for 128 results; the three extra elements are the *halo*. In a larger tile the halo is a
+# smaller share. All 128 threads must reach the barrier, including those past the end of x, so the
+# predicates enclose the loads and the store, not the whole body.
 #
 # </details>
 
 # %% [markdown] exercise="week0/convolve" part="task"
-# ### Exercise 8: convolve with a filter in shared memory
+# ### Exercise 3: convolve with a filter in shared memory
 #
-# `y[i]` is the sum of `w[k] * x[i + k]` over the elements of the filter `w`; behind its end, `x`
-# counts as 0. `w` has 1 to 32 elements. A block loads each element of `x` and of `w` that it needs
-# once. The host function is called as `convolve(x, w, y)`; all are float32.
+# `y[i]` is the sum of `w[k] * x[i + k]` over all elements of the filter `w`; past its end, `x`
+# counts as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it
+# needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
 #
 # **Asked**: at most 1 barrier, shared memory for at most 64 floats more than a block has threads.
 #
 # <details><summary>Hint 1</summary>
 #
-# It is the last puzzle with a halo whose size is known at run time, and a second tensor in shared
-# memory. A tensor there has a size that is fixed, so it is the largest possible.
+# This is the previous puzzle with a halo whose size is known only at run time, and with a second
+# tensor in shared memory. A tensor there has a fixed size, so allocate the largest possible.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Which threads load w, which the halo? Neither has more than 32 elements. How many barriers do two
-# tensors need?
+# Which threads load w, and which load the halo? Neither has more than 32 elements. How many
+# barriers do two tensors need?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Tiles of 128 + 31 and of 32; `w.shape[0] - 1` threads load the halo; one barrier; the sum begins
-# with `cutlass.Float32(0)` and adds in a loop over `range(mW.shape[0])`.
+# Use tiles of 128 + 31 and of 32 elements. The first `w.shape[0] - 1` threads load the halo. After
+# one barrier, the sum begins with `cutlass.Float32(0)` and adds in a loop over
+# `range(mW.shape[0])`.
 #
 # </details>
 
@@ -629,7 +247,7 @@ def convolve(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week0/convolve").grade(convolve)
 
 # %% [markdown] exercise="week0/convolve" part="solution"
-# <details><summary>Solution of exercise 8</summary>
+# <details><summary>Solution of exercise 3</summary>
 #
 # ```python
 # @cute.kernel
@@ -660,44 +278,45 @@ fk.exercise("week0/convolve").grade(convolve)
 #     convolve_kernel(mX, mW, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# All lanes read the same `sW[k]` at the same time: a broadcast, one wavefront. `sX[tidx + k]` is 32
-# neighbours, whatever k is: one wavefront, too. So each product costs two accesses of shared memory
-# and one multiply-add. That is what limits this kernel once the filter is long; then several
-# results a thread, from registers, are the next step.
+# All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront.
+# `sX[tidx + k]` is 32 neighbours for every k, which also takes one wavefront. So each product
+# costs two accesses of shared memory and one multiply-add. For a long filter these accesses limit
+# the kernel; then the next step is to compute several results per thread from registers.
 #
 # </details>
 
 # %% [markdown]
-# > **Looks right and is wrong.** An `if i < n:` around all of the body was fine in the first six
-# > kernels. In the last two it keeps threads of the last block from the barrier, and a barrier is
-# > for all threads of a block.
+# > **Looks right and is wrong.** In `02_five_kernels` one `if i < n:` could enclose the whole body.
+# > In the last two kernels it would keep threads of the last block from the barrier, and all
+# > threads of a block must reach a barrier.
+#
+# A good place for a break.
 
 # %% [markdown] exercise="week0/rotate_image" part="task"
-# ### Exercise 9: rotate an image by 90 degrees
+# ### Exercise 4: rotate an image by 90 degrees
 #
-# Turn `x`, M rows of N, clockwise: `y`, N rows of M, with `y[j, M - 1 - i] = x[i, j]`. Loads *and*
-# stores are coalesced. The host function is called as
-# `rotate_image(x, y)`.
+# Turn `x`, M rows of N elements, clockwise: `y` has N rows of M elements, and `y[j, M - 1 - i] =
+# x[i, j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
 #
 # **Asked**: no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
-# Without the `M - 1 -` you have written this kernel before.
+# You have written this kernel before, without the `M - 1 -`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A tile in shared memory is filled along rows of x and read along rows of y. Which index of the
-# tile changes from lane to lane when it is read?
+# The kernel fills a tile in shared memory along rows of x and reads it along rows of y. Which index
+# of the tile changes from lane to lane when it is read?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The transpose with a padded or swizzled tile stays as it is, with its two predicates; only the
-# column that is stored to changes, and lanes that go down are coalesced as well.
+# Keep the transpose with a padded or swizzled tile and its two predicates. Change only the
+# destination column: lanes that go down are coalesced as well.
 #
 # </details>
 
@@ -722,7 +341,7 @@ def rotate_image(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week0/rotate_image").grade(rotate_image)
 
 # %% [markdown] exercise="week0/rotate_image" part="solution"
-# <details><summary>Solution of exercise 9</summary>
+# <details><summary>Solution of exercise 4</summary>
 #
 # ```python
 # @cute.kernel
@@ -749,45 +368,45 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 #     rotate_image_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Every rotation and reflection of an image is this kernel with another index in the last line. A
-# warp's 32 addresses run downwards here; sectors do not care about the order of lanes. A pitch of
-# 32 would cost 32 wavefronts a load in place of one.
+# Every rotation and reflection of an image is this kernel with another index in the last line. The
+# 32 addresses of a warp run downwards here; sectors do not depend on the order of the lanes. A
+# pitch of 32 would cost 32 wavefronts per load instead of one.
 #
 # </details>
 
 # %% [markdown]
 # ## When a vector pays
 #
-# The last one has two kernels in it; the compiler chooses.
+# The last puzzle contains two kernels, and the compiler chooses one of them.
 
 # %% [markdown] exercise="week0/every_kth" part="task"
-# ### Exercise 10: keep every k-th column
+# ### Exercise 5: keep every k-th column
 #
-# `y[i, c] = x[i, c * k]`: `x` has M rows of N, `y` has N / k columns. `k` is a power of two from 2
-# on, known when the kernel is compiled; N is a multiple of k and of 8. The host function is called
-# as `every_kth(x, k, y)`, with float16 and float32.
+# Store `y[i, c] = x[i, c * k]`, where `x` has M rows of N elements and `y` has N / k columns. `k`
+# is a power of two, at least 2, and known when the kernel is compiled. N is a multiple of k and
+# of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
 #
 # **Asked**: 16 bytes per load where they hold more than one element that is kept.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many elements has a vector of 16 bytes, and how many of them are kept? From which k on is it a
-# single one?
+# How many elements does a vector of 16 bytes hold, and how many of them are kept? From which k on
+# is it a single one?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `k` is a `cutlass.Constexpr`: an `if` with `cutlass.const_expr(…)` chooses the kernel while it is
-# compiled. The grid has to follow, too.
+# `k` is a `cutlass.Constexpr`: an `if cutlass.const_expr(…)` chooses the kernel while it is
+# compiled. The grid has to follow that choice.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `zipped_divide` cuts x into pieces of `(1, vec)` and y into `(1, vec // k)`; a thread copies its
-# piece into registers, picks every k-th, and stores these as one vector, or stores come in as many
-# pieces. With k from vec on, one element a thread.
+# `zipped_divide` cuts x into pieces of `(1, vec)` and y into pieces of `(1, vec // k)`. A thread
+# copies its piece into registers, picks every k-th element, and stores these as one vector. For k
+# from vec on, use one element per thread.
 #
 # </details>
 
@@ -812,7 +431,7 @@ def every_kth(mX: cute.Tensor, k: cutlass.Constexpr, mY: cute.Tensor):
 fk.exercise("week0/every_kth").grade(every_kth)
 
 # %% [markdown] exercise="week0/every_kth" part="solution"
-# <details><summary>Solution of exercise 10</summary>
+# <details><summary>Solution of exercise 5</summary>
 #
 # ```python
 # @cute.kernel
@@ -843,11 +462,11 @@ fk.exercise("week0/every_kth").grade(every_kth)
 #     every_kth_kernel(mX, k, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The sectors are the same either way: of 32 bytes, the ones kept and the ones not come together.
-# What a vector saves are requests, four times as many elements at once for float16 and k = 2. From
-# k = 8 on it saves nothing, and once k is larger than a sector, loading whole rows would double the
-# bytes. Where to compute with vectors is a question of bytes, and the compiler can answer it per
-# type.
+# The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
+# with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
+# four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
+# loading whole rows would double the bytes. Count bytes to decide where
+# vectors pay; a `const_expr` makes that decision per type.
 #
 # </details>
 
@@ -860,25 +479,17 @@ fk.progress("week0")
 # %% [markdown]
 # | puzzle | what it asks for | shown in |
 # |---|---|---|
-# | add two arrays | a grid that follows the length, a predicate | `00_start_here` |
-# | add a row to every row | two indices, columns from lane to lane | `01_why_slow_why_wrong` |
-# | reverse in place | one owner for each element | `01_why_slow_why_wrong` |
 # | interleave | two values, one vector | `04_copy_fast` |
-# | window | a predicate for the load, another for the store | `04_copy_fast` |
-# | clamp and convert | two types in one line | `04_copy_fast` |
-# | the largest of four | a tile with a halo, a barrier, an identity | `07_transpose` |
-# | convolve | two tensors in shared memory, one broadcast | `07_transpose` |
+# | the largest of four | a tile with a halo, a barrier, an identity | `01_why_slow_why_wrong` |
+# | convolve | two tensors in shared memory, one broadcast | `01_why_slow_why_wrong` |
 # | rotate an image | both sides coalesced, no bank conflict | `07_transpose` |
 # | every k-th column | 16 bytes where they pay | `08_transpose_to_the_limit` |
 #
-# **In practice** most kernels that are written for a model are of this size: an elementwise chain,
-# a gather, a layout that one library wants and another does not deliver. They take as long as their
-# bytes, so what counts is what you were graded on: each byte moved once, in whole sectors, by
-# enough threads.
+# **In practice** the bytes that such kernels move determine their time. Convolutions, stencils and
+# image operations differ from yours in the size of their halo and in the number of results per
+# thread.
 #
-# **Further reading:** [GPU Puzzles](https://github.com/srush/GPU-Puzzles), 14 small kernels in
-# Numba · [Mojo GPU puzzles](https://puzzles.modular.com/) · [LeetGPU](https://leetgpu.com/), larger
-# ones, timed on a GPU.
+# **Further reading:** [LeetGPU](https://leetgpu.com/) has larger puzzles, timed on a GPU.
 #
-# **Next:** week 1, where threads have to agree on one number: reductions
+# **Next:** week 1, where threads must agree on one number: reductions
 # ([`00_what_is_the_right_sum`](../week1_reduce/00_what_is_the_right_sum.ipynb)).

@@ -11,14 +11,14 @@
 # %% [markdown]
 # # Find the maximum and the sum in one pass
 #
-# **You will build** a softmax that reads a row twice in place of three times, by warps and by
-# blocks.
-# **You will learn** how a sum is corrected after the fact, why (maximum, sum) is an operator like
-# any other, and which rows hide that the correction was forgotten.
-# **You need** `00_softmax_without_tears`. About 35 minutes, and 75 more for the exercises.
+# **You will build** a softmax that reads a row twice instead of three times, with one warp per row
+# and with one block per row.
+# **You will learn** how to correct a sum after the fact, why (maximum, sum) is an operator like any
+# other, and which rows hide a missing correction.
+# **You need** `00_softmax_without_tears`. About 40 minutes, and 80 more for the exercises.
 #
-# **The bad number: three reads and a write.** The sum has to wait for the maximum, and the
-# maximum is known when the row has been read to its end. So it seems.
+# **The bad number: three reads and a write.** The sum has to wait for the maximum, and the maximum
+# is known only at the end of the row. This notebook removes the wait.
 
 # %%
 import math
@@ -27,24 +27,42 @@ import random
 
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 import torch
 from cutlass import Float32, Int32
+from week2_helpers import (
+    butterfly_merged,
+    checked,
+    cost,
+    draw_moved,
+    draw_staircase,
+    draw_tree,
+    executed,
+    exp,
+    finite,
+    merged,
+    merged_pair,
+    survivors,
+    three_passes,
+    time_ratios,
+)
 
 import forgekit as fk
+from forgekit.benching.recorded import recorded
+from forgekit.profiling.gpus import gpu_named
+from forgekit.viz.ideas import online_softmax
 
 # %% [markdown]
 # ## 1. Correct a sum after the fact
 #
-# Go through a row once. At each element there is a maximum *so far*, m, and a sum of exponentials
-# relative to it, s: all terms are $e^{x - m}$. Now comes an element that is larger, and the maximum
-# becomes m′. All terms in s are relative to the wrong number now. But all of them in the same way:
+# Go through a row once. At each element keep the maximum *so far*, m, and the sum of exponentials
+# relative to it, s: its terms are $e^{x - m}$. When a larger element arrives, the maximum becomes
+# m′, and every term in s is relative to the wrong number. But all terms are wrong by one factor:
 #
 # $$e^{x - m'} = e^{x - m} \cdot e^{m - m'}$$
 #
-# The factor does not depend on x, so it can be taken out of the sum. The sum is **rescaled** by
-# $e^{m - m'}$, once, and nobody has to know any more which elements were in it. That is all there
-# is to the **online softmax** (Milakov and Gimelshein, 2018). Step by step:
+# The factor does not depend on x, so it can be taken out of the sum. Multiply s by $e^{m - m'}$:
+# that **rescales** the sum, without the old elements. This is the whole idea of the **online
+# softmax** (Milakov and Gimelshein, 2018). Step by step:
 
 # %%
 row = [1.0, 3.0, 2.0, 5.0, -1.0, 5.0]
@@ -58,12 +76,16 @@ for n, x in enumerate(row):
     again = sum(math.exp(k - m) for k in row[: n + 1])
     print(f"{x:5.0f} {m:5.0f} {factor:8.4f} {s:8.4f}   {again:8.4f}")
 
+alt = "Left: m rises from 1 to 3 and 5. Right: s, rescaled by 0.135 before elements 1 and 3."
+with fk.figure("Where m rises, s is rescaled", alt, panels=2, height=2.4) as (left, right):
+    draw_staircase(left, right, row)
+
 # %% [markdown]
-# It begins with m = −∞ and s = 0: the maximum and the sum of nothing. The first factor is
+# The loop begins with m = −∞ and s = 0, the maximum and the sum of no elements. The first factor is
 # $e^{-\infty} = 0$, and 0 · 0 does no harm.
 #
-# **Predict:** of 1,000 random numbers, how many are larger than all before them? That often the
-# factor is not 1.
+# **Predict:** of 1,000 random numbers, how many are larger than all before them? The factor differs
+# from 1 only there.
 
 # %%
 new_maxima = fk.predict("new maxima among 1,000, on average", None)
@@ -72,61 +94,47 @@ new_maxima = fk.predict("new maxima among 1,000, on average", None)
 many = fk.randn(200, 1000, device="virtual")
 so_far = many.cummax(1).values
 new_maxima.against(round(1 + (so_far[:, 1:] > so_far[:, :-1]).sum().item() / 200, 1), expected=7.5)
-
-m, s, history = -math.inf, 0.0, []
-for x in (many[3, :60] + torch.linspace(-4, 4, 60)).tolist():
-    m_new = max(m, x)
-    s, m = s * math.exp(m - m_new) + math.exp(x - m_new), m_new
-    history.append((x, m, s))
-figure, axes = plt.subplots(figsize=(6.4, 3))
-values, maxima, sums = zip(*history, strict=True)
-axes.plot(values, ".", color="gray", label="x")
-axes.step(range(60), maxima, where="post", label="m, the maximum so far")
-axes.plot(sums, label="s, relative to it")
-axes.set(xlabel="elements read", title="s falls where m rises")
-axes.legend(loc="lower right")
-plt.show()
+online_softmax(many[3, :24])
 
 # %% [markdown]
-# The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5,
-# near which an average of 200 rows comes. Hardly ever is there anything to rescale. Remember that
-# when you test it. (The row in the picture rises on average, or there would be little to see.)
+# The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5;
+# the average of these 200 rows is close to it. The sum is hardly ever rescaled. Remember that when
+# you test it. The picture shows the first 24 elements of one row: drag a point and watch the
+# factors.
 #
 # ## 2. Two numbers for a part of a row
 #
-# Week 1 had a rule: an operator that is associative and has an identity goes through every tree,
-# over lanes, warps and blocks. A single element is the pair (x, 1), for $e^{x - x} = 1$. The pair
-# of no element at all is (−∞, 0). And two parts of a row are merged by rescaling *both* to the
-# larger maximum:
+# Week 1 had a rule: an operator that is associative and has an identity works in every tree, over
+# lanes, warps and blocks. A single element is the pair (x, 1), because $e^{x - x} = 1$. The pair of
+# no elements is (−∞, 0). To merge two parts of a row, rescale *both* sums to the larger maximum:
 #
 # $$m = \max(m_a, m_b) \qquad s = s_a\, e^{m_a - m} + s_b\, e^{m_b - m}$$
-#
-# Write it before you read on.
 
 # %% [markdown] exercise="week2/merge" part="task"
 # ### Exercise 1: merge two parts of a row
 #
-# Write `merge(a, b)` in plain Python. `a` and `b` are pairs (m, s), of two parts of a row: the
-# maximum, and the sum of all `exp(x - m)`. It gives the pair of both parts together. `(-math.inf,
-# 0.0)` is the pair of no element at all: merging it changes nothing, and two of them give it again.
+# Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
+# maximum, and the sum of all `exp(x - m)`. Return the pair of both parts together. `(-math.inf,
+# 0.0)` is the pair of no elements: merging it changes nothing, and merging two of them gives it
+# again.
 #
 # <details><summary>Hint 1</summary>
 #
-# The new maximum is the easy part. By which factor is each of the two sums rescaled?
+# The new maximum is the easy part. By which factor must each of the two sums be rescaled?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# By `math.exp(old maximum - new maximum)`. For one of the two the factor is 1, and you need not
-# know for which.
+# By `math.exp(old maximum - new maximum)`. One of the two factors is 1, and you need not know
+# which.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# If both maxima are -inf, the difference is NaN. Decide, in a line before the exponentials, what is
-# subtracted in that case: both sums are 0, so any number does.
+# If both maxima are -inf, the difference is NaN. A line before the exponentials must choose another
+# number to subtract in that case: both sums are 0, so any number works.
 #
 # </details>
 
@@ -150,25 +158,19 @@ fk.exercise("week2/merge").grade(merge)
 #     return m, a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift)
 # ```
 #
-# This is the operator of the whole week. It is associative, up to rounding, and commutative, and it
-# has an identity: so it goes through loops, lanes, warps, blocks and clusters, like a sum.
-# `logsumexp` is the same operator in other clothes: m + log s.
+# This is the operator of the whole week. It is associative (up to rounding) and commutative, and it
+# has an identity, so it works across loops, lanes, warps, blocks and clusters, like a sum.
+# `logsumexp` is the same operator in another form: m + log s.
 #
 # </details>
 
 # %% [markdown]
-# Here is one to go on with. It says what it subtracts: the maximum, or 0 where there is no maximum
-# yet, since −∞ − (−∞) would be NaN.
+# The helper `merged_pair(a, b)` does the same. Is it associative, and is (−∞, 0) its identity? This
+# is no proof, but a test: 500 rows with masked elements and empty parts, each merged in its own
+# random tree and compared with the formula in two passes.
 
 
 # %%
-def merged_pair(a, b):
-    """(maximum, sum relative to it) of two parts of a row together."""
-    m = max(a[0], b[0])
-    shift = m if m > -math.inf else 0.0
-    return m, a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift)
-
-
 def in_any_order(pairs, chance):
     """Merge neighbours, chosen at random, until one pair is left: a random tree."""
     pairs = list(pairs)
@@ -178,11 +180,6 @@ def in_any_order(pairs, chance):
     return pairs[0]
 
 
-# %% [markdown]
-# Is it associative, and is (−∞, 0) its identity? Not a proof, but 500 rows with masked elements and
-# empty parts among them, each merged in a tree of its own, beside the formula in two passes:
-
-# %%
 chance, worst = random.Random(0), 0.0
 for _ in range(500):
     values = [chance.gauss(0, 30) if chance.random() < 0.7 else -math.inf for _ in range(20)]
@@ -198,45 +195,27 @@ print("identity, left and right:", merged_pair((-math.inf, 0.0), (3.0, 1.5)), en
 print(merged_pair((3.0, 1.5), (-math.inf, 0.0)))
 
 # %% [markdown]
-# Up to rounding, that is: like a sum, it gives slightly different bits in each tree. In the tree of
-# a butterfly, eight elements look like this:
+# The merge, like a sum, rounds slightly differently in each tree. Here is the tree of a butterfly
+# for eight elements:
 
 # %% jupyter={"outputs_hidden": true}
-level = [(float(x), 1.0) for x in (2, 4, 1, 7, 3, 0, 5, 6)]
-places = [float(k) for k in range(8)]
-figure, axes = plt.subplots(figsize=(8, 3.4))
-box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "tab:blue"}
-for depth in range(4):
-    above = [(places[k] + places[k + 1]) / 2 for k in range(0, len(level) - 1, 2)]
-    for k, (m, s) in enumerate(level):
-        label = f"m = {m:.0f}\ns = {s:.3f}"
-        axes.text(places[k], -depth, label, ha="center", va="center", size=8, bbox=box)
-        if above:
-            factor = math.exp(min(0.0, m - level[k ^ 1][0]))
-            colour = "tab:blue" if factor == 1 else "tab:red"
-            axes.plot((places[k], above[k // 2]), (-depth, -depth - 1), color=colour, zorder=0)
-            if factor < 1:
-                middle = (places[k] + above[k // 2]) / 2
-                note = {"size": 8, "color": colour, "ha": "center", "backgroundcolor": "white"}
-                axes.text(middle, -depth - 0.55, f"· {factor:.3f}", **note)
-    level = [merged_pair(level[k], level[k + 1]) for k in range(0, len(level) - 1, 2)]
-    places = above
-axes.set(title="(m, s) of eight elements; red is rescaled", xlim=(-0.6, 7.6), ylim=(-3.5, 0.5))
-axes.axis("off")
-plt.show()
+title = "Each merge rescales the sum with the smaller maximum"
+alt = "Eight pairs become four, two and one: m = 7, s = 1.581. Dashed edges show factors below 1."
+with fk.figure(title, alt, height=3.4) as axes:
+    draw_tree(axes, (2, 4, 1, 7, 3, 0, 5, 6))
 
 # %% [markdown]
 # ## 3. Across the lanes of a warp
 #
-# That tree is a butterfly of shuffles, two of them a step. First without any row:
+# On a GPU that tree is a butterfly with two shuffles per step. Write it first without a row:
 
 # %% [markdown] exercise="week2/merge_lanes" part="task"
 # ### Exercise 2: merge the pairs of 32 lanes
 #
-# Row r of `m` and `s`, both (rows, 32) in float32, has the pairs (m, s) that 32 lanes have ended
-# with. Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes that have seen
-# no element hold (−∞, 0), and in some rows all of them do; then the result is (−∞, 0) as well.
-# `merge_lanes(m, s, y)`.
+# Row r of `m` and `s`, both (rows, 32) in float32, holds the pairs (m, s) of 32 lanes at the end of
+# their loops. Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes without
+# elements hold (−∞, 0). In some rows all lanes do; the result is then (−∞, 0).
+# Signature: `merge_lanes(m, s, y)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
@@ -249,15 +228,14 @@ plt.show()
 #
 # <details><summary>Hint 2</summary>
 #
-# Two shuffles a step, m and s, and both before either of them has changed: the old maximum is
-# needed for the factor.
+# Two shuffles per step, m and s, both before either changes: the factor needs the old maximum.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Where both maxima are -inf the difference is NaN: in the line before the exponentials decide what
-# is subtracted, the new maximum or 0.
+# Where both maxima are -inf, the difference is NaN: a line before the exponentials chooses what to
+# subtract, the new maximum or 0.
 #
 # </details>
 
@@ -307,41 +285,44 @@ fk.exercise("week2/merge_lanes").grade(merge_lanes)
 #     merge_lanes_kernel(mM, mS, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# Ten shuffles and ten exponentials. There is a cheaper way to the same result: first the maximum of
-# all lanes by five shuffles, then each lane rescales its own sum *once*, then the sums are added by
-# five shuffles. Production kernels do that; it needs all pairs at the same time, which a loop over
-# a row does not have.
+# Ten shuffles and ten exponentials. There is a cheaper way: first the maximum of all lanes by five
+# shuffles, then each lane rescales its own sum *once*, then five shuffles add the sums. Production
+# kernels do that. It needs all pairs at the same time, and a loop over a row does not have them.
 #
 # </details>
 
 # %% [markdown]
-# The kernel has it twice: each lane goes through its part of the row, from (−∞, 0) on, and then the
-# lanes merge what they have. `merged` is the function of section 2 in CuTe DSL.
+# The kernel merges twice: each lane goes through its part of the row, beginning with (−∞, 0), and
+# then the lanes merge their pairs. Two helpers do it: `merged(a, b)`, the formula of section 2 in
+# CuTe DSL, and `butterfly_merged(m, s, lanes)`, your exercise for 8 or 32 lanes.
+#
+# <details><summary>The code of both</summary>
+#
+# ```python
+# @cute.jit
+# def finite(m):
+#     return Float32(0.0) if m == -Float32.inf else m
+#
+#
+# @cute.jit
+# def merged(a, b):
+#     m = cute.arch.fmax(a[0], b[0])
+#     shift = finite(m)
+#     return m, a[1] * exp(a[0] - shift) + b[1] * exp(b[0] - shift)
+#
+#
+# @cute.jit
+# def butterfly_merged(m, s, lanes: cutlass.Constexpr = 32):
+#     for k in cutlass.range_constexpr(lanes.bit_length() - 1):
+#         other = tuple(cute.arch.shuffle_sync_bfly(v, offset=1 << k) for v in (m, s))
+#         m, s = merged((m, s), other)
+#     return m, s
+# ```
+#
+# </details>
 
 
 # %%
-@cute.jit
-def exp(x):
-    return cute.math.exp(x, fastmath=True)
-
-
-@cute.jit
-def merged(a, b):
-    """(maximum, sum relative to it) of two parts of a row together."""
-    m = cute.arch.fmax(a[0], b[0])
-    shift = Float32(0.0) if m == -Float32.inf else m
-    return m, a[1] * exp(a[0] - shift) + b[1] * exp(b[0] - shift)
-
-
-@cute.jit
-def merged_lanes(m, s, lanes: cutlass.Constexpr):
-    """The pair of each group of so many lanes, in all of them."""
-    for k in cutlass.range_constexpr(lanes.bit_length() - 1):
-        other = tuple(cute.arch.shuffle_sync_bfly(v, offset=1 << k) for v in (m, s))
-        m, s = merged((m, s), other)
-    return m, s
-
-
 @cute.kernel
 def online_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
@@ -351,7 +332,7 @@ def online_kernel(mX: cute.Tensor, mY: cute.Tensor):
         m, s = -Float32.inf, Float32(0.0)
         for n in range(lane, mX.shape[1], 32):
             m, s = merged((m, s), (mX[row, n].to(Float32), Float32(1.0)))
-        m, s = merged_lanes(m, s, 32)
+        m, s = butterfly_merged(m, s, 32)
         for n in range(lane, mX.shape[1], 32):
             mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
 
@@ -362,52 +343,23 @@ def online(mX: cute.Tensor, mY: cute.Tensor):
     online_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 
 
-# %% [markdown]
-# And rows to test it with. Not only large and small values: this kernel depends on the *order*, so
-# there are rows that ascend and descend, and rows too short to give each lane an element.
-
-
-# %%
-def hard_rows(n, dtype=torch.float32):
-    """Seven rows of n elements, and their names."""
-    plain = fk.randn(n, device="virtual") * 3
-    masked = plain.clone()
-    masked[: n // 2] = -torch.inf
-    rows = {
-        "plain": plain,
-        "descending": plain.sort(descending=True).values,
-        "ascending": plain.sort().values,
-        "around 1,000": plain + 1000,
-        "around -1,000": plain - 1000,
-        "first half masked": masked,
-        "all masked": torch.full((n,), -torch.inf),
-    }
-    return torch.stack(list(rows.values())).to(fk.device, dtype), list(rows)
-
-
-for n in (1, 5, 33, 1025):
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        x, _ = hard_rows(n, dtype)
-        y = fk.empty(*x.shape, dtype=dtype)
-        run_online = fk.compile(online, x, y)
-        run_online(x, y)
-        fk.check(y, x.double().softmax(1))
+run_online = checked(online, 1, 5, 33, 1025)
 
 # %% [markdown]
-# Right, in all rows of all lengths. Twice there is something to it, though, that is easily left
-# out.
+# `online` is right for all hard rows of all lengths. It depends on the *order* of the elements,
+# and the hard rows include ascending, descending and masked ones, and rows too short to give each
+# lane an element. Two parts of the loop are easily forgotten.
 #
-# > **Looks right and is wrong.** Two kernels with one thing less in the loop. `no_rescaling` adds
+# > **Looks right and is wrong.** Two kernels lack one part of the loop each. `no_rescaling` adds
 # > $e^{x - m}$ with the maximum so far and leaves the rest of the sum as it is; `no_guard`
-# > subtracts m as it is, −∞ too. Both merge their lanes correctly.
+# > subtracts m even when it is −∞. Both merge their lanes correctly.
 
 
 # %%
 @cute.jit
 def without_rescaling(a, x):
     m = cute.arch.fmax(a[0], x)
-    shift = Float32(0.0) if m == -Float32.inf else m
-    return m, a[1] + exp(x - shift)
+    return m, a[1] + exp(x - finite(m))
 
 
 @cute.jit
@@ -425,7 +377,7 @@ def careless_kernel(mX: cute.Tensor, mY: cute.Tensor, absorb: cutlass.Constexpr)
         m, s = -Float32.inf, Float32(0.0)
         for n in range(lane, mX.shape[1], 32):
             m, s = absorb((m, s), mX[row, n].to(Float32))
-        m, s = merged_lanes(m, s, 32)
+        m, s = butterfly_merged(m, s, 32)
         for n in range(lane, mX.shape[1], 32):
             mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
 
@@ -442,68 +394,59 @@ def careless(absorb):
 no_rescaling, no_guard = careless(without_rescaling), careless(without_guard)
 
 # %% [markdown]
-# **Predict:** of the seven rows, how many will `no_rescaling` have right if they are 1,000 long?
-# And if they are 31 long? And how many will `no_guard` have right at 1,000?
+# **Predict:** for how many of the eight hard rows is `no_rescaling` right if they have 1,000
+# elements? And if they have 31? For how many is `no_guard` right at 1,000?
 
 # %%
 long_rows = fk.predict("right without rescaling, rows of 1,000", None)
 short_rows = fk.predict("right without rescaling, rows of 31", None)
 unguarded = fk.predict("right without the guard, rows of 1,000", None)
 
-
 # %% jupyter={"outputs_hidden": true}
-def survived(fn, n):
-    """Run a softmax on the hard rows: the names of those that are right."""
-    x, names = hard_rows(n)
-    y = fk.empty(*x.shape)
-    fk.compile(fn, x, y)(x, y)
-    good = y.double().isclose(x.double().softmax(1), rtol=1e-3, atol=1e-6, equal_nan=True).all(1)
-    return [name for name, ok in zip(names, good.tolist(), strict=True) if ok]
-
-
 for guess, fn, n in (
     (long_rows, no_rescaling, 1000),
     (short_rows, no_rescaling, 31),
     (unguarded, no_guard, 1000),
 ):
-    right = survived(fn, n)
-    guess.against(len(right))
-    print("   right:", ", ".join(right))
+    good = survivors(fn, n)
+    guess.against(len(good))
+    print("   right:", ", ".join(good))
 
 # %% [markdown]
-# A descending row shows each lane its maximum first: nothing is ever to be rescaled, and the kernel
-# that cannot do it is right. In a row of up to 32 elements each lane has one, so it is right for
-# *every* such row. All the tests of a careful person who draws small examples by hand would pass.
+# In a descending row each lane meets its maximum first and never has to rescale, so a kernel that
+# cannot rescale is right. In a row of up to 32 elements each lane has at most one, so the kernel is
+# right for *every* such row. Small examples, drawn by hand, would all pass.
 #
-# Without the guard a lane that begins with masked elements has m = −∞ and subtracts −∞ from −∞. The
-# NaN stays in its sum for ever, and the butterfly hands it to the whole row. The row in which
-# everything is masked is NaN in any case, as torch has it: with the guard its sum is 0, and its
-# maximum −∞ makes NaN of the last subtraction.
+# Without the guard, a lane whose first elements are masked has m = −∞ and subtracts −∞ from −∞. The
+# NaN never leaves its sum, and the butterfly spreads it to the whole row. The completely masked row
+# is NaN in any case, as in torch: the guard makes its sum 0, and the last subtraction turns its
+# maximum −∞ into NaN.
 
 # %% [markdown] exercise="week2/what_hides" part="task"
 # ### Exercise 3: say which row shows the mistake
 #
-# An online softmax by a warp: lane i absorbs elements i, i + 32, i + 64, … from (m, s) = (−∞, 0)
-# on, then the lanes are merged. In each line one thing is done wrongly and everything else is
-# right. Are the weights of that row `"right"` all the same, are they `"wrong"` numbers, or `"NaN"`?
+# In an online softmax with one warp per row, lane i absorbs elements i, i + 32, i + 64, …,
+# beginning with (m, s) = (−∞, 0); then the lanes are merged. Each line names one mistake in an
+# otherwise correct kernel, and a row. Are the weights of that row still `"right"`, are they
+# `"wrong"` numbers, or `"NaN"`?
 #
 # <details><summary>Hint 1</summary>
 #
-# What does one lane see? Not the row, but every 32nd element of it.
+# What does one lane see? Only every 32nd element of the row.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A factor that is left out shows only where it would not have been 1; one too many shows only where
-# it is not multiplied by 0.
+# A missing factor shows only where it is not 1; an extra term shows only where it is not multiplied
+# by 0.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# For each line write down (m, s) of lane 0 and lane 1 before the lanes are merged, and the line of
-# the merge that changes them.
+# For each line, write down (m, s) of lane 0 and lane 1 before the merge, and the line of the merge
+# that changes them.
 #
 # </details>
 
@@ -545,22 +488,22 @@ fk.exercise("week2/what_hides").grade(shows)
 # }
 # ```
 #
-# `s` may begin with anything: the first element rescales it by $e^{-\infty}$. And no row shows
-# every mistake. A test of an online softmax has rows that ascend, rows with differing maxima in the
-# lanes, rows far below 0, masked beginnings, and lanes without anything.
+# `s` may begin with any number: the first element rescales it by $e^{-\infty}$. No single row shows
+# every mistake. A test of an online softmax needs ascending rows, rows with different maxima in the
+# lanes, rows far below 0, masked beginnings, and lanes without elements.
 #
 # </details>
 
 # %% [markdown]
-# Anything else that merges may travel along with (m, s). And where no row is to be written, one
-# pass is all there is:
+# Any other value that merges can travel with (m, s). And a kernel that does not write the row needs
+# only one pass:
 
 # %% [markdown] exercise="week2/confidence" part="task"
 # ### Exercise 4: say how sure a classifier is
 #
-# `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; where
-# several are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
-# computed in float32, each row read **once**. `confidence(x, p, at)`.
+# `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
+# weights are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
+# computed in float32; each row is read **once**. Signature: `confidence(x, p, at)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
@@ -572,16 +515,15 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # <details><summary>Hint 2</summary>
 #
-# Three values travel through the loop and through the shuffles: m, s, and the column of m. The
-# weight is 1/s.
+# Three values pass through the loop and the shuffles: m, s, and the column of m. The weight is 1/s.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The column goes with the larger maximum, and with equal ones the smaller column wins, as in
-# `warp_argmax`; a lane without an element holds a column behind every other. Decide about the
-# column in a line before m changes.
+# The column belongs to the larger maximum; if both are equal, the smaller column wins, as in
+# `warp_argmax`. A lane without elements holds a column after all others. Choose the column in a
+# line before m changes.
 #
 # </details>
 
@@ -643,19 +585,20 @@ fk.exercise("week2/confidence").grade(confidence)
 #     confidence_kernel(mX, mP, mAt).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# Classifiers are asked this all day long, and it needs neither the softmax nor a second pass: the
-# matrix is read once and two numbers a row are written. Anything that merges may travel along with
-# (m, s); with a vector of values in place of the column it is flash attention.
+# Classifiers answer this question all the time, and it needs neither the softmax nor a second pass:
+# the kernel reads the matrix once and writes two numbers per row. Any value that merges can travel
+# with (m, s); with a vector of values instead of the column, this is flash attention.
 #
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## 4. Across the warps of a block
 #
-# Long rows, or few of them, want a block each. Nothing new is needed: the pairs of eight warps go
-# through shared memory, two words a warp and one barrier, and then *every* warp merges all eight of
-# them, for every thread needs the result. Eight pairs in eight lanes, four times over, are a
-# butterfly of three steps.
+# Long rows, or few of them, need one block each. The pairs of eight warps go through shared memory:
+# two words per warp and one barrier. Then *every* warp merges all eight pairs, because every thread
+# needs the result. Lane i reads pair i % 8, so a butterfly of three steps merges them.
 
 
 # %%
@@ -669,11 +612,11 @@ def online_block_kernel(mX: cute.Tensor, mY: cute.Tensor):
     m, s = -Float32.inf, Float32(0.0)
     for n in range(tidx, mX.shape[1], 256):
         m, s = merged((m, s), (mX[row, n].to(Float32), Float32(1.0)))
-    m, s = merged_lanes(m, s, 32)
+    m, s = butterfly_merged(m, s, 32)
     if tidx % 32 == 0:
         sMax[tidx // 32], sSum[tidx // 32] = m, s
     cute.arch.sync_threads()
-    m, s = merged_lanes(sMax[tidx % 8], sSum[tidx % 8], 8)
+    m, s = butterfly_merged(sMax[tidx % 8], sSum[tidx % 8], 8)
     for n in range(tidx, mX.shape[1], 256):
         mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
 
@@ -683,38 +626,30 @@ def online_block(mX: cute.Tensor, mY: cute.Tensor):
     online_block_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 
 
-for n in (1, 257, 4000):
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        x, _ = hard_rows(n, dtype)
-        y = fk.empty(*x.shape, dtype=dtype)
-        run_block = fk.compile(online_block, x, y)
-        run_block(x, y)
-        fk.check(y, x.double().softmax(1))
-
+run_block = checked(online_block, 1, 257, 4000)
 x, y = fk.randn(2, 1000), fk.empty(2, 1000)
 print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", seeds=2))
 
 # %% [markdown] exercise="week2/block_logsumexp" part="task"
-# ### Exercise 5: compute log-sum-exp in one pass, a block a row
+# ### Exercise 5: compute log-sum-exp in one pass, one block per row
 #
-# `y[m]` is the logarithm of the sum of the exponentials of row m again, in float32, float16 and
-# bfloat16, computed in float32; now each element is read **once**. Rows are hard ones, and of a row
-# of −∞ the result is −∞. `block_logsumexp(x, y)`.
+# `y[m]` is again the logarithm of the sum of the exponentials of row m, in float32, float16 and
+# bfloat16, computed in float32. Now each element is read **once**. The rows are hard ones; a row of
+# −∞ gives −∞. Signature: `block_logsumexp(x, y)`.
 #
 # **Asked**: one block per row, 256 threads per block, at most 1 barrier, at most 256 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
-# Each thread carries (m, s) through its part of the row. What is merged in which order: lanes, then
-# warps?
+# Each thread carries (m, s) through its part of the row. In which order are lanes and warps merged?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The same merge serves an element, which is the pair (x, 1), another lane and another warp: written
-# once, as a function with `@cute.jit`, it is called three times.
+# The same merge serves an element, which is the pair (x, 1), another lane, and another warp: write
+# it once, as a function with `@cute.jit`, and call it three times.
 #
 # </details>
 #
@@ -785,41 +720,41 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 #     block_logsumexp_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# A read and a number a row: this is what remains of a softmax when only the loss is wanted. Of a
-# row of −∞ the pair is (−∞, 0), and m + log s is −∞ by itself: with (m, s) no case is special any
-# more, except inside the merge.
+# One read, and one number written per row: this is all that a softmax costs when only the loss is
+# needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s),
+# only the merge needs a special case.
 #
 # </details>
 
 # %% [markdown] exercise="week2/online_columns" part="task"
-# ### Exercise 6: take the softmax of columns, eight threads each
+# ### Exercise 6: take the softmax of columns, eight threads per column
 #
 # `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16,
-# computed in float32, in **two** passes. A warp reads 32 neighbours of one row, and the eight warps
-# share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column meet in shared
-# memory: mind the stride of their layout. Columns are hard ones; of a column of −∞ the result is
-# NaN. `online_columns(x, y)`.
+# computed in float32, in **two** passes. A warp reads 32 neighbouring elements of one row, and the
+# eight warps share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column
+# meet in shared memory: choose the stride of their layout with care. The columns are hard ones; a
+# column of −∞ gives NaN. Signature: `online_columns(x, y)`.
 #
 # **Asked**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
-# Column `tidx % 32` of the block, rows `tidx // 32`, and 8 further each time: one pair a thread.
+# Column `tidx % 32` of the block, rows `tidx // 32` and every eighth after it: one pair per thread.
 # There is nothing to shuffle. Why?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two shared tensors of (8, 32) words. After the barrier each thread reads the eight pairs of its
-# own column, since each of them needs the result.
+# Two shared tensors of (8, 32) words. After the barrier each thread reads all eight pairs of its
+# column, because each thread needs the result.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A thread beyond the last column has to reach the barrier: the predicate stands around the two
-# loops over rows, and not around what lies between them.
+# A thread beyond the last column must also reach the barrier: the predicate surrounds the two loops
+# over rows, but not the lines between them.
 #
 # </details>
 
@@ -885,145 +820,92 @@ fk.exercise("week2/online_columns").grade(online_columns)
 #     online_columns_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# Merging eight pairs one after the other is no worse here than a tree: all threads do it at the
-# same time, each for its column, and neighbours read neighbouring words. The operator does not care
-# whether it goes through a loop, through lanes or through shared memory.
+# Merging eight pairs in sequence keeps every thread busy: each merges the pairs of its own column,
+# and neighbours read neighbouring words. The operator works equally in a loop, across lanes and
+# across shared memory.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. Count again
 #
-# `three_passes` of the last notebook, to compare with:
-
-
-# %%
-@cute.kernel
-def three_passes_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    lane, row = tidx % 32, bidx * 8 + tidx // 32
-    if row < mX.shape[0]:
-        m, s = -Float32.inf, Float32(0.0)
-        for n in range(lane, mX.shape[1], 32):
-            m = cute.arch.fmax(m, mX[row, n].to(Float32))
-        m = cute.arch.warp_reduction(m, cute.arch.fmax)
-        for n in range(lane, mX.shape[1], 32):
-            s += exp(mX[row, n].to(Float32) - m)
-        s = cute.arch.warp_reduction(s, operator.add)
-        for n in range(lane, mX.shape[1], 32):
-            mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
-
-
-@cute.jit
-def three_passes(mX: cute.Tensor, mY: cute.Tensor):
-    blocks = cute.ceil_div(mX.shape[0], 8)
-    three_passes_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
-
-
-# %% [markdown]
-# **Predict:** the bytes that `online` moves, in matrices. And how many exponentials does it compute
-# for each element, where `three_passes` computes two?
+# `cost` profiles a call and returns its reads and writes in matrices, and its instructions per
+# element. `executed(profile, opcode)` counts one opcode. `three_passes` of the last notebook comes
+# from the helpers.
+#
+# **Predict:** how many matrices does `online` move? And how many exponentials per element does it
+# compute, where `three_passes` computes two?
 
 # %%
 moved = fk.predict("times the matrix, online", None)
-exponentials = fk.predict("exponentials an element, online", None)
+exponentials = fk.predict("exponentials per element, online", None)
 
 # %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(8, 2048), fk.empty(8, 2048)
 steps = {"three_passes": three_passes, "online": online, "online_block": online_block}
-table = {}
+costs, powers = {}, {}
 for name, fn in steps.items():
-    p = fk.profile(fk.compile(fn, x, y), x, y)
-    every = [i for line in p.all_lines for i in line.instructions]
-    powers = sum(i["thread_instructions"] for i in every if i.text.startswith("ex2"))
-    table[name] = (
-        p.global_load_bytes_moved / x.nbytes,
-        p.global_store_bytes_moved / x.nbytes,
-        powers / x.numel(),
-        p.warp_instructions * 32 / x.numel(),
-    )
-print("               reads   writes   exponentials   instructions an element")
-for name, (reads, writes, powers, instructions) in table.items():
-    print(f"{name:12s} {reads:7.2f} {writes:8.2f} {powers:14.2f} {instructions:14.1f}")
-moved.against(sum(table["online"][:2]))
-exponentials.against(round(table["online"][2]))
+    run = fk.compile(fn, x, y)
+    costs[name] = cost(run, x, y)
+    powers[name] = 32 * executed(fk.profile(run, x, y), "ex2") / x.numel()
+    print(f"{name:>12}: {costs[name]}, {powers[name]:.2f} of them exponentials")
+moved.against(costs["online"].reads + costs["online"].writes)
+exponentials.against(round(powers["online"]))
 
-# %%
-figure, axes = plt.subplots(figsize=(6.4, 1.9))
-for k, (reads, writes, *_) in enumerate(table.values()):
-    axes.barh(k, reads, color="tab:blue", label="read" if k == 0 else None)
-    axes.barh(k, writes, left=reads, color="tab:orange", label="written" if k == 0 else None)
-axes.axvline(2, color="gray", linestyle=":")
-axes.set_yticks(range(len(table)), list(table))
-axes.set(xlabel="times the matrix (dotted: the least)", title="Bytes moved")
-axes.invert_yaxis()
-axes.legend(loc="lower right", fontsize=8)
-plt.show()
+alt = "; ".join(f"{name} {c.reads:.0f} reads, {c.writes:.0f} write" for name, c in costs.items())
+with fk.figure("One read less", alt, height=1.7) as axes:
+    draw_moved(axes, costs, least=2)
 
 # %% [markdown]
-# One pass less, and an exponential more: bytes have been paid for with arithmetic. (One of the
-# two exponentials in the loop is always $e^0$, since the larger of m and x is the new m. A `merged`
-# that chooses has one exponential and a comparison instead.) In `online_block` each thread has only
-# eight of the 2,048 elements, so merging shows: eight steps of two exponentials.
+# One pass less, one exponential more: the kernel pays for bytes with arithmetic. (One of the two
+# exponentials in the loop is always $e^0$, because the larger of m and x is the new m. A `merged`
+# that chooses needs one exponential and a comparison.) In `online_block` each thread has only eight
+# of the 2,048 elements, so its eight merging steps of two exponentials weigh more.
 #
 # ## 6. What it is worth
 #
-# **Predict:** by bytes alone `online` takes ¾ of the time of `three_passes`. What was it on a real
-# GPU, with 32,768 rows of 4,096 in `float32`? And with 64 rows of 262,144, how many times faster is
-# a block a row than a warp a row?
+# **Predict:** by bytes alone `online` takes ¾ of the time of `three_passes`. What was the ratio on
+# an H200, for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, how many times
+# as fast is one block per row as one warp per row?
 
 # %%
 ratio = fk.predict("time of online / time of three_passes", None)
 by_block = fk.predict("time of online / time of online_block, 64 rows", None)
 
 # %% jupyter={"outputs_hidden": true}
-from forgekit.benching.recorded import recorded
-
 times = recorded("week2/01_online")
-
-
-def compared(step, other):
-    """Times of a step divided by those of another, by size and type."""
-    return {
-        (r.shape, r.dtype): r.ms / times.row(other, r.dtype, r.shape).ms
-        for r in times.rows
-        if r.step == step
-    }
-
-
-ratios, blocks = compared("online", "three_passes"), compared("online", "online_block")
+ratios = time_ratios(times, "online", "three_passes")
+blocks = time_ratios(times, "online", "online_block")
 ratio.against(round(ratios[(32768, 4096), "float32"], 2))
 by_block.against(round(blocks[(64, 262144), "float32"], 1))
-least, most = min(ratios.values()), max(ratios.values())
-print(f"all of them: online / three_passes {least:.2f} to {most:.2f}")
+print(
+    f"all of them: online / three_passes {min(ratios.values()):.2f} to {max(ratios.values()):.2f}"
+)
 print(f"rows of 256: online / online_block {blocks[(131072, 256), 'float32']:.2f}")
 times
 
 # %% [markdown]
-# One pass less saves 4 to 19 % of the time: never more than its bytes, which are a quarter.
-# Blocks and warps are as in week 1: short rows belong to warps, few and long ones to blocks.
+# One pass less saves 4 to 19 % of the time, and never more than a quarter, its share of the bytes.
+# As in week 1, warps suit short rows, and blocks suit few long ones.
 #
-# A surprise stands in the middle: at 4,096 `online_block` leaves a warp a row far behind, and
-# torch, too. How much of x is being worked on at a time? 132 multiprocessors have room for 8 such
-# blocks each, 2,048 threads.
+# One result is a surprise: at 4,096 elements, `online_block` is much faster than one warp per row.
+# How much of x is in use at a time? The GPU has 132 multiprocessors (**SMs**) with room for eight
+# such blocks each.
 
 # %%
-from forgekit.profiling.gpus import gpu_named
-
 h200 = gpu_named("H200")
-for name, rows_a_block in (("a warp a row", 8), ("a block a row", 1)):
-    at_work = h200.multiprocessors * 8 * rows_a_block * 4096 * 4
-    print(f"{name:14s} {at_work / 1e6:6.1f} MB of x at a time")
-print(f"the L2 cache   {h200.l2_bytes / 1e6:6.1f} MB")
+for name, rows_per_block in (("one warp per row", 8), ("one block per row", 1)):
+    in_use = h200.multiprocessors * 8 * rows_per_block * 4096 * 4
+    print(f"{name:17s} {in_use / 1e6:6.1f} MB of x at a time")
+print(f"the L2 cache      {h200.l2_bytes / 1e6:6.1f} MB")
 
 # %% [markdown]
-# The rows of the blocks fit into the cache, those of the warps do not: so the block's second pass
-# can find its row there, and the profile, which counts what threads ask for, cannot see the
-# difference. (That is arithmetic, and it fits; what the caches did, only a profiler on a GPU
-# knows.) It is a pass all the same, and the rows of blocks four times as long do not fit.
+# The rows of all blocks fit into the cache, the rows of all warps do not. So the second pass of a
+# block can find its row in the cache, and the profile, which counts requests, cannot show that.
+# (This is arithmetic that agrees with the times; only a profiler on a GPU can tell what the caches
+# did.) Rows four times as long do not fit with blocks either.
 #
-# What you said in this notebook, and what it was:
+# Your predictions in this notebook, beside the results:
 
 # %%
 fk.predictions()
@@ -1031,24 +913,24 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | kernel | reads of the row | writes | exponentials an element | for |
+# | kernel | reads of the row | writes | exponentials per element | for |
 # |---|---|---|---|---|
 # | `three_passes` | 3 | 1 | 2 | comparison |
-# | `online`, a warp a row | 2 | 1 | 3, and merging lanes | many short rows |
-# | `online_block`, a block a row | 2 | 1 | 3, and merging lanes and warps | long rows |
+# | `online`, one warp per row | 2 | 1 | 3, plus merging lanes | many short rows |
+# | `online_block`, one block per row | 2 | 1 | 3, plus merging lanes and warps | long rows |
 #
-# | what is merged | operator | identity |
+# | merged | operator | identity |
 # |---|---|---|
 # | (m, s) | the larger m; both s rescaled to it | (−∞, 0) |
-# | an element x | is the pair (x, 1) | |
+# | an element x | the pair (x, 1) | |
 #
-# **The bad number: the row is read twice**, once for (m, s) and once for the result. The threads
-# had every element in a register already, and have dropped it.
+# **The bad number: the row is read twice**, once for (m, s) and once for the result. Each thread
+# had all its elements in registers and dropped them.
 #
-# **In practice** the two kinds of reduction are mixed: where a thread has all its elements at hand,
-# it takes their maximum first and rescales once, not at each element. The merge of pairs is left
-# for what arrives one after the other: parts of a row too long to hold, warps, blocks of a cluster.
-# Put a vector beside s, the sum of values weighted so far, and it is flash attention.
+# **In practice** kernels mix two kinds of reduction: a thread that holds all its elements takes
+# their maximum first and rescales once, not at each element. Pairs are merged only where data
+# arrive in sequence: parts of a row too long to hold, warps, blocks of a cluster. With a vector
+# beside s, the sum of values weighted so far, the pair becomes flash attention.
 #
 # **Further reading:** [Online normalizer calculation for
 # softmax](https://arxiv.org/abs/1805.02867) (M. Milakov and N. Gimelshein), four pages ·

@@ -11,15 +11,14 @@
 # %% [markdown]
 # # Send a gradient back through softmax
 #
-# **You will build** the gradient of softmax, first by a warp that reads everything twice, then with
-# both rows in registers, and an operator of PyTorch made of your own two kernels.
-# **You will learn** why the gradient of a row is one sum, why y is kept and not x, which checks a
+# **You will build** the gradient of softmax: first with one warp per row, which reads everything
+# twice, then with both rows in registers. Then you make a PyTorch operator of your own two kernels.
+# **You will learn** why a row's gradient needs one sum, why y is saved and not x, which checks a
 # wrong gradient passes, and what autograd, `torch.library` and `torch.compile` ask of a kernel.
-# **You need** `02_the_row_in_registers`. About 40 minutes, and 80 more for the exercises.
+# **You need** `02_the_row_in_registers`. About 45 minutes, and 95 more for the exercises.
 #
-# Forward, a row is read once and written once, and where it does not fit, `03` says what to do.
-# **The bad number** is a new one: the gradient has *two* rows to read, the softmax and what comes
-# back for it.
+# The forward kernels of `03` read each row once, if it fits on the chip. **The bad number** is a
+# new one: the gradient reads *two* rows, y and its gradient dy.
 
 # %%
 import operator
@@ -27,10 +26,24 @@ from functools import partial
 
 import cutlass
 import cutlass.cute as cute
-import matplotlib.pyplot as plt
 import torch
 from cutlass import Float32
-from cutlass.cute.nvgpu import CopyUniversalOp
+from week2_helpers import (
+    TYPES,
+    Step,
+    checked_backward,
+    cost,
+    difference_picture,
+    given,
+    gradient_picture,
+    loads_of,
+    online,
+    row_sum,
+    row_tiles,
+    rows_picture,
+    saved_matrices,
+    whole,
+)
 
 import forgekit as fk
 from forgekit.benching.recorded import recorded
@@ -38,73 +51,54 @@ from forgekit.benching.recorded import recorded
 # %% [markdown]
 # ## 1. One row, and how it changes
 #
-# Somewhere behind the softmax a number L is computed, the loss. Training asks of every tensor on
-# the way: if an element grows a little, how much does L grow? For y that is `dy`, with `dy[j]` =
-# ∂L/∂yⱼ. It is given to us. Wanted is `dx`, the same for x.
+# The network computes a number L, the loss, from y. Training needs to know for each tensor: if an
+# element grows a little, how much does L grow? For y we are given the answer, `dy[j]` = ∂L/∂yⱼ. We
+# need the same for x: `dx[i]`.
 #
-# First, how y changes with x. With yⱼ = eⱼ / s, eⱼ = exp(xⱼ) and s the sum of all e, xᵢ is in every
-# sum and in one of the numerators:
+# First, how does y change with x? With yⱼ = eⱼ / s, eⱼ = exp(xⱼ) and s = Σ e, each xᵢ is part of s.
+# For j = i it is part of the numerator as well:
 #
-# ∂yⱼ/∂xᵢ = −eⱼ·eᵢ / s² = −yⱼ·yᵢ for j ≠ i, and for j = i there is one term more, eᵢ / s = yᵢ.
+# ∂yⱼ/∂xᵢ = −yⱼ·yᵢ for j ≠ i, and yᵢ − yᵢ·yᵢ for j = i
 #
-# So there is a matrix of derivatives for each row, the **Jacobian**: y on the diagonal, minus the
-# product of y with itself.
-
-# %%
-x = torch.tensor([1.0, 2.0, 0.0, 1.0], dtype=torch.float64)
-y = x.softmax(0)
-jacobian = torch.diag(y) - y[:, None] * y[None, :]
-assert torch.allclose(jacobian, torch.autograd.functional.jacobian(lambda x: x.softmax(0), x))
-print("y          ", y.numpy().round(4))
-print("∂y[j]/∂x[i]", str(jacobian.numpy().round(4)).replace("\n", "\n            "))
-print("sums       ", jacobian.sum(0).numpy().round(4) + 0.0)
-
-# %% [markdown]
-# Positive on the diagonal, negative elsewhere, and every line adds up to 0: what one element gains,
-# the others lose. The same of a row of 24, as a picture:
-
-# %%
-row = fk.randn(24, seed=5, device="virtual").double().softmax(0)
-figure, axes = plt.subplots(figsize=(4.2, 3.2))
-matrix = torch.diag(row) - row[:, None] * row
-limit = matrix.abs().max() / 2
-drawn = axes.imshow(matrix, cmap="RdBu", vmin=-limit, vmax=limit)
-axes.set(title="∂y[j]/∂x[i] of a row of 24", xlabel="i", ylabel="j", xticks=[], yticks=[])
-figure.colorbar(drawn)
-plt.show()
-print(f"of one row of 4,096 float32, {4096 * 4 / 1e3:.1f} kB: {4096**2 * 4 / 1e6:.1f} MB")
-
-# %% [markdown]
-# Nobody computes that. dx is a product with this matrix, and the sum collapses:
+# These derivatives form one matrix per row, the **Jacobian**: y on the diagonal, minus the product
+# of y with itself. It is far too large to store, but dx is a product with it, and the sum
+# collapses:
 #
 # dxᵢ = Σⱼ dyⱼ · ∂yⱼ/∂xᵢ = dyᵢ·yᵢ − Σⱼ dyⱼ·yⱼ·yᵢ = **(dyᵢ − Σⱼ dyⱼ·yⱼ) · yᵢ**
 #
-# One sum a row, the same for all of its elements: the mean of dy with the weights y. Then an
-# element of dx needs an element of dy and one of y, nothing else.
+# That is one sum per row, the mean of dy with the weights y. Each element of dx then needs only its
+# own dy and y.
 
 
 # %%
 def formula(dy, y):
-    """dx in float64, of rows of any type."""
+    """Return dx in float64 for rows of any type."""
     dy, y = dy.double(), y.double()
     return (dy - (dy * y).sum(-1, keepdim=True)) * y
 
 
-dy = torch.tensor([1.0, 0.0, 3.0, -1.0], dtype=torch.float64)
-print("by the Jacobian  ", (jacobian @ dy).numpy().round(6))
-print("by the collapsed ", formula(dy, y).numpy().round(6))
+x = torch.tensor([1.0, 2.0, 0.0, 1.0], dtype=torch.float64)
+y, dy = x.softmax(0), torch.tensor([1.0, 0.0, 3.0, -1.0], dtype=torch.float64)
+jacobian = torch.diag(y) - y[:, None] * y[None, :]
+assert torch.allclose(jacobian, torch.autograd.functional.jacobian(lambda x: x.softmax(0), x))
+print("∂y[j]/∂x[i]", str(jacobian.numpy().round(4)).replace("\n", "\n            "))
+print("sums       ", jacobian.sum(0).numpy().round(4) + 0.0)
+print("dx by the Jacobian  ", (jacobian @ dy).numpy().round(6))
+print("dx by the formula   ", formula(dy, y).numpy().round(6))
+print(f"a row of 4,096 float32: {4096 * 4 / 1e3:.1f} kB, its Jacobian: {4096**2 * 4 / 1e6:.1f} MB")
 
 # %% [markdown]
-# Both come from the same derivation. An independent witness is a **finite difference**: take a
-# small step, look how L changes. Along a direction v it has to change by Σ dx·v a step.
+# Each line of the Jacobian adds up to 0: the others lose what one element gains.
 #
-# How small is small? The difference of two values is off by the curvature, times eps²; and by the
-# rounding of the values, divided by eps. So there is a best step, and it depends on the type.
+# Both results come from one derivation. A **finite difference** is independent of it: take a small
+# step along a direction v, and see how L changes. It has to change by Σ dx·v per step. The error of
+# a large step grows with eps², because f is curved. The error of a small one grows with 1/eps,
+# because both values are rounded. So there is a best step, and it depends on the type:
 
 
 # %%
 def along(f, x, dy, direction, eps):
-    """How L = Σ dy·f(x) changes along a direction, by a central difference."""
+    """Return how L = Σ dy·f(x) changes along a direction, by a central difference."""
     ahead, behind = f(x + eps * direction), f(x - eps * direction)
     return ((ahead - behind) * dy).sum().item() / (2 * eps)
 
@@ -115,34 +109,28 @@ def softmax(x):
 
 x, dy, direction = (fk.randn(3, 50, seed=k, device="virtual").double() for k in range(3))
 right = (formula(dy, softmax(x)) * direction).sum().item()
-figure, axes = plt.subplots(figsize=(5.6, 2.6))
-for dtype, digits in ((torch.float64, 9), (torch.float32, 4)):
+eps, errors = [10 ** (-k / 2) for k in range(22)], {}
+for dtype in (torch.float64, torch.float32):
     parts = [t.to(dtype) for t in (x, dy, direction)]
-    steps_of = [10 ** (-k / 2) for k in range(22)]
-    errors = [abs(along(softmax, *parts, eps) / right - 1) for eps in steps_of]
-    name = str(dtype)[6:]
-    axes.loglog(steps_of, errors, ".-", label=name)
-    assert min(errors) < 10**-digits
-    print(f"{name}: right to {digits} digits with the best step")
-axes.set(xlabel="step", ylabel="relative error", title="A derivative by differences")
-axes.legend()
-plt.show()
+    errors[str(dtype)[6:]] = [abs(along(softmax, *parts, e) / right - 1) for e in eps]
+assert min(errors["float64"]) < 1e-9 and min(errors["float32"]) < 1e-4
+difference_picture(eps, errors)
 
 # %% [markdown]
-# The formula is right to nine digits. And keep the left end of the other curve in mind: with values
-# in float32 a step of 10⁻⁶ measures rounding alone. It will come back in section 6.
+# The formula is right to nine digits. Remember the left half of the `float32` curve: with a step of
+# 10⁻⁶ the error is 6 %. Section 6 comes back to it.
 
 # %% [markdown] exercise="week2/numeric_gradient" part="task"
 # ### Exercise 1: take a gradient by differences
 #
-# Write `numeric_gradient(f, x, dy, eps=1e-6)`: the gradient of L = Σ dy·f(x) by every element of
-# `x`, by central differences, (L(x + step) - L(x - step)) / (2·eps), in which one element of x
-# takes a step at a time. `f` is any function of a float64 tensor; autograd cannot look into it. `x`
-# is the same after the call, the result has its shape, and `f` is called twice an element.
+# Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) by every
+# element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step
+# changes one element of x. `f` is any function of a float64 tensor; autograd cannot look into it.
+# Leave `x` unchanged, return a tensor of its shape, and call `f` twice per element.
 #
 # <details><summary>Hint 1</summary>
 #
-# One loop over the elements. In each turn only one element is another one, in two tensors.
+# Loop over the elements. In each round you need two tensors that differ from x in one element.
 #
 # </details>
 #
@@ -155,8 +143,8 @@ plt.show()
 #
 # <details><summary>Hint 3</summary>
 #
-# f gives a tensor, L is a number: multiply the difference by dy and add up, in the line before the
-# division.
+# f returns a tensor, L is a number: multiply the difference by dy and add up, in the line before
+# the division.
 #
 # </details>
 
@@ -184,72 +172,55 @@ fk.exercise("week2/numeric_gradient").grade(numeric_gradient)
 #     return dx
 # ```
 #
-# Two calls of f an element: for a matrix of a million elements that is two million. So one takes
-# such gradients of a few numbers, in float64, as a check of what is computed in another way; that
-# is what `torch.autograd.gradcheck` does. Central differences are worth the second call: their
-# error goes with eps² and not with eps.
+# This calls f twice per element: two million times for a matrix of a million elements. So it serves
+# as a check, in float64 and for few elements, of a gradient that was computed in another way.
+# `torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
+# error falls with eps², not with eps.
 #
 # </details>
 
 # %% [markdown]
-# ## 2. What has to be kept
+# ## 2. What to save
 #
-# Between forward and backward something has to be remembered. y can be computed from x, so x would
-# do. What is the difference?
+# The gradient needs something from the forward kernel. y can be computed from x, so x would do.
+# What is the difference?
 #
-# | | the gradient reads | exponentials an element | reductions a row |
+# | saved | the gradient reads | exponentials per element | reductions per row |
 # |---|---|---|---|
-# | from x | dy and x | 1 | maximum, sum, Σ dy·y |
-# | from y | dy and y | 0 | Σ dy·y |
+# | x | dy and x | 1 | maximum, sum, Σ dy·y |
+# | y | dy and y | 0 | Σ dy·y |
 #
-# The bytes of the gradient are the same. The rest of the difference is memory: y is the result, so
-# in most networks somebody keeps it anyway, for the product that follows. x is often wanted by
-# nobody else, and can go. Autograd can be asked what it keeps:
-
+# The gradient reads equally many bytes in both cases. But y is the result, and most networks save
+# it anyway for the product that follows; x can then be freed.
+#
+# **Predict:** how many matrices as large as x does autograd save for `x.softmax(1)`? And for
+# `written_out(x)`, the same function in four steps of torch?
 
 # %%
-def kept(function, x):
-    """What autograd keeps of a call, in matrices as large as x; what is kept twice counts once."""
-    sizes = {}
-    with torch.autograd.graph.saved_tensors_hooks(
-        lambda t: sizes.update({t.data_ptr(): t.nbytes}) or t, lambda t: t
-    ):
-        function(x)
-    return sum(sizes.values()) / x.nbytes
+of_both = fk.predict("matrices saved, by softmax and written out", None)  # in the form (4, 7)
 
 
+# %% jupyter={"outputs_hidden": true}
 def written_out(x):
     e = (x - x.amax(1, keepdim=True)).exp()
     return e / e.sum(1, keepdim=True)
 
 
-# %% [markdown]
-# **Predict:** how many matrices are kept by `x.softmax(1)`? And by `written_out(x)`, which is the
-# same in four steps of torch?
-
-# %%
-of_both = fk.predict("matrices kept, by softmax and written out", None)  # in the form (4, 7)
-
-# %% jupyter={"outputs_hidden": true}
 x = fk.randn(64, 1000, device="virtual").requires_grad_()
-matrices = {"x.softmax(1)": kept(softmax, x), "written out": kept(written_out, x)}
-of_both.against(tuple(round(m) for m in matrices.values()))
-figure, axes = plt.subplots(figsize=(5.6, 1.4))
-axes.barh(list(matrices), list(matrices.values()), color=["tab:green", "tab:red"])
-axes.set(title="Kept for the gradient", xlabel="matrices as large as x")
-axes.invert_yaxis()
-plt.show()
+saved = saved_matrices(softmax, x), saved_matrices(written_out, x)
+of_both.against(tuple(round(m) for m in saved))
 y = x.softmax(1)
-print("what softmax keeps is its result:", y.grad_fn._saved_result.data_ptr() == y.data_ptr())
+print("softmax saves its result:", y.grad_fn._saved_result.data_ptr() == y.data_ptr())
 
 # %% [markdown]
-# Each step of torch keeps what *its* gradient needs: `amax` its input, `exp` and the division their
-# exponentials. One operator with a gradient of its own keeps y, which exists already.
+# Each step of torch saves what *its* gradient needs: `amax` its input, `exp` and the division their
+# exponentials. One operator with its own gradient saves only y, which exists anyway.
 #
-# ## 3. A warp a row, twice
+# ## 3. One warp per row, two reads
 #
-# The kernel in the form of `three_passes`: one loop for the sum, a butterfly that gives it to all
-# lanes, and one loop that writes.
+# The first kernel has the form of `three_passes`: one loop for the sum, a butterfly that gives it
+# to all lanes, and one loop that writes. `given` draws dy and y, and `checked_backward` compares dx
+# with the formula, in three types.
 
 
 # %%
@@ -274,54 +245,31 @@ def backward(mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor):
     backward_kernel(mdY, mY, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
 
-TYPES = (torch.float32, torch.float16, torch.bfloat16)
-
-
-def given(*shape, dtype=torch.float32):
-    """dy, y = softmax of something else, and room for dx."""
-    dy, x = (fk.randn(*shape, dtype=dtype, seed=seed) for seed in (0, 1))
-    return dy + 1, (2 * x).softmax(1), fk.empty(*shape, dtype=dtype)
-
-
-for dtype in TYPES:
-    for shape in ((1, 1), (3, 31), (5, 1000), (4, 1025)):
-        dy, y, dx = given(*shape, dtype=dtype)
-        fk.compile(backward, dy, y, dx)(dy, y, dx)
-        assert fk.check(dx, formula(dy, y), atol=1e-6)
-
-# %% [markdown]
-# (The tolerance is absolute here: in a row of one element dx is 0, and where one y is nearly 1, dx
-# is a difference of nearly equal numbers.)
-#
-# **A test for nothing.** Since every line of the Jacobian adds up to 0, Σ dx = 0 for every row,
-# whatever dy is: Σ dx = Σ dy·y − (Σ dy·y)·(Σ y), and Σ y = 1. No reference is needed for that.
-
-# %%
+checked_backward(partial(fk.compile, backward), formula, (1, 1), (3, 31), (5, 1000), (4, 1025))
 dy, y, dx = given(1, 20)
-run_backward = fk.compile(backward, dy, y, dx)
-run_backward(dy, y, dx)
-figure, axes = plt.subplots(1, 3, figsize=(8, 1.9), layout="constrained")
-for ax, (name, values) in zip(axes, {"dy": dy, "y": y, "dx": dx}.items(), strict=True):
-    colours = ["tab:blue" if v > 0 else "tab:red" for v in values[0]]
-    ax.bar(range(20), values[0].cpu(), color=colours)
-    ax.set(title=f"{name}, sum {values.double().sum():z.4f}", xticks=[])
-plt.show()
+fk.compile(backward, dy, y, dx)(dy, y, dx)
+rows_picture(dy=dy, y=y, dx=dx)
 
 # %% [markdown]
-# Where y is small nothing happens, whatever dy says: a probability of 0 does not learn. And dx is
-# positive where dy is above the weighted mean, negative where it is below.
+# The picture shows a row of 20. Where y is small, dx is small whatever dy is: a probability of 0
+# does not learn. dx is positive where dy is above the weighted mean, and negative below it. (The
+# tolerance is absolute. In a row of one element dx is 0, and where y is nearly 1, dx is a
+# difference of nearly equal numbers.)
 #
-# > **Looks right and is wrong.** Somebody forgets that every x is in every denominator, and writes
-# > dx = dy·y: no Σ dy·y at all. Each of these five is a check that people write:
+# **A free test.** Σ dx = Σ dy·y − (Σ dy·y)·(Σ y) = 0 for every row and every dy, because Σ y = 1.
+# This test needs no reference.
+#
+# > **Looks right and is wrong.** Suppose you forget that every x is in every denominator, and write
+# > dx = dy·y, without Σ dy·y. Each of these five looks like a good check:
 # >
-# > 1. `torch.testing.assert_close` with its own tolerances, random rows of 128,256, as many as a
-# >    language model has words
-# > 2. the same comparison, rows of 100
+# > 1. `torch.testing.assert_close` with its default tolerances, for random rows of 128,256, the
+# >    size of a language model's vocabulary
+# > 2. the same comparison, for rows of 100
 # > 3. a dy whose weighted mean is 0 in each row
-# > 4. dy = 1 everywhere: y adds up to 1 whatever x is, so dx has to be 0
+# > 4. dy = 1 everywhere: y adds up to 1 for every x, so dx has to be 0
 # > 5. Σ dx = 0, with a random dy
 #
-# **Predict:** which of them let dy·y pass?
+# **Predict:** which of them does dy·y pass?
 
 # %%
 passes = fk.predict("checks that dy·y passes", None)  # their numbers, in the form (1, 2)
@@ -329,7 +277,7 @@ passes = fk.predict("checks that dy·y passes", None)  # their numbers, in the f
 
 # %% jupyter={"outputs_hidden": true}
 def close(got, want):
-    """Whether torch.testing.assert_close accepts it."""
+    """Return True if torch.testing.assert_close accepts it."""
     try:
         torch.testing.assert_close(got, want.to(got.dtype))
     except AssertionError:
@@ -357,41 +305,41 @@ print(found)
 fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 
 # %% [markdown]
-# The first one is worth a moment. In a row of 128,256 most of y is below 10⁻⁴, and the weighted
-# mean of a random dy is near 0. So the missing term is below 10⁻⁵, and that much `assert_close`
-# allows for float32, however small the numbers. `fk.check` makes the absolute tolerance smaller
-# where the expected values are small, and finds it: **a gradient has to be compared on its own
-# scale.** In the third check it is dy that hides the mistake: the sum that is missing is 0. Give dy
-# a mean of its own, as `given` does above. The exercises do, and say it in words: "Σ dy·y is
-# missing, or 0".
+# **Check 1.** In a row of 128,256 most of y is below 10⁻⁴, and the weighted mean of a random dy is
+# near 0. So the missing term is below 10⁻⁵. For `float32`, `assert_close` allows that much, however
+# small the numbers are. `fk.check` uses a smaller absolute tolerance where the expected values are
+# small, and finds the mistake. **Compare a gradient on its own scale.**
+#
+# **Check 3.** This dy hides the mistake: the missing sum is 0. Give dy a mean of its own, as
+# `given` does.
 
 # %% [markdown] exercise="week2/log_softmax_backward" part="task"
 # ### Exercise 2: compute the gradient of log-softmax
 #
-# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, the logarithm of softmax, has been
-# computed and kept. Given `dy`, write `dx` in float32, float16 and bfloat16, computed in float32;
-# rows of any length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over
-# j collapses here as well. `log_softmax_backward(dy, y, dx)`.
+# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. Given
+# `dy` and y, write `dx`, in float32, float16 and bfloat16, with float32 arithmetic, for rows of any
+# length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j collapses
+# here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can be taken out of the
+# Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can you take out of the
 # second?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# One sum a row, and it is not that of softmax: only one of the two rows is needed for it, so the
-# first loop reads that one alone.
+# There is one sum per row, but not that of softmax. It needs only one of the two rows, so the first
+# loop reads that one alone.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.math.exp(…, fastmath=True)` of a `Float32` stands in the second loop, in the line that
+# `cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line that
 # stores.
 #
 # </details>
@@ -438,72 +386,39 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 #     log_softmax_backward_kernel(mdY, mY, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# dx = dy - exp(y)·Σ dy. With a loss that looks at the logarithm of one probability a row, dy is -1
-# there and 0 elsewhere, Σ dy = -1, and dx = p - 1 at that place and p elsewhere: the famous *p
-# minus one-hot* of cross-entropy. The first loop reads one matrix, so three reads and a write in
-# all, where softmax's gradient has four and a write.
+# dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
+# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the famous *p minus
+# one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
+# write; softmax's gradient makes four and a write.
 #
 # </details>
 
 # %% [markdown]
 # ## 4. Both rows in registers
 #
-# **Predict:** how much does `backward` move? The unit is one matrix, here 64 × 1,024 float32.
+# **Predict:** how many matrices does `backward` move? The unit is one matrix, here 64 × 1,024
+# `float32`. (`cost` profiles a run; it counts reads, writes and instructions per element.)
 
 # %%
 moved = fk.predict("matrices moved", None)
 
 # %% jupyter={"outputs_hidden": true}
-costs = {}
-
-
-def cost(name, run, *args):
-    """What a run moves, in matrices, and its instructions for 1 kB of a matrix."""
-    p = fk.profile(run, *args)
-    of_one = args[0].nbytes
-    costs[name] = (
-        p.global_load_bytes_moved / of_one,
-        p.global_store_bytes_moved / of_one,
-        p.warp_instructions / of_one * 1024,
-    )
-    reads, writes, work = costs[name]
-    print(f"{name}: {reads:.2f} read, {writes:.2f} written, {work:.0f} instructions for 1 kB")
-
-
 dy, y, dx = given(64, 1024)
-run_backward = fk.compile(backward, dy, y, dx)
-cost("backward", run_backward, dy, y, dx)
-moved.against(round(sum(costs["backward"][:2])))
+costs = {"backward": cost(fk.compile(backward, dy, y, dx), dy, y, dx)}
+print(costs["backward"])
+moved.against(round(costs["backward"].reads + costs["backward"].writes))
 
 # %% [markdown]
-# **The bad number: four readings and a writing**, where two and one would do. The remedy is that of
-# `02`: what is needed twice stays in registers. There are two rows now, so twice the registers for
-# the same length; and 16 bytes a load by TV layout and tiled copy, a predicate for each vector.
+# **The bad number: four reads**, where two would do. The remedy is that of `02`: a thread keeps in
+# registers what it needs twice. Two rows need twice the registers. As in `02`, `row_tiles` makes a
+# tiled copy with 16 bytes per load, `warps` warps share a row, and each thread has `loads` vectors
+# of each matrix. `row_sum` adds over the threads of a row.
 #
-# What has to stand in registers that nothing is loaded into? Forward it was −∞, the identity of the
-# maximum. Here the row goes through a sum of products: 0.
-#
-# A row is shared by `warps` warps, each thread with `loads` vectors of both matrices. More than one
-# warp meet in shared memory, as in week 1.
+# What must a register hold if nothing is loaded into it? In the forward kernel it was −∞, the
+# identity of the maximum. Here the row goes through a sum of products, so it is 0.
 
 
 # %%
-@cute.jit
-def over_row(value, warps: cutlass.Constexpr):
-    """The sum of a value over the threads of a row; each of them gets it."""
-    value = cute.arch.warp_reduction(value, operator.add)
-    if cutlass.const_expr(warps > 1):
-        tidx, _, _ = cute.arch.thread_idx()
-        smem = cutlass.memory.SmemAllocator()
-        sPart = smem.allocate_tensor(Float32, cute.make_layout(warps), 16)
-        if tidx % 32 == 0:
-            sPart[tidx // 32] = value
-        cute.arch.sync_threads()
-        value = sPart[tidx % warps]
-        value = cute.arch.warp_reduction(value, operator.add, threads_in_group=warps)
-    return value
-
-
 @cute.kernel
 def backward_vectors_kernel(
     gdY: cute.Tensor,
@@ -534,8 +449,8 @@ def backward_vectors_kernel(
     cute.copy(tiled_copy, tXgdY, tXrdY, pred=tXpX)
     cute.copy(tiled_copy, tXgY, tXrY, pred=tXpX)
     dy, y = tXrdY.load().to(Float32), tXrY.load().to(Float32)
-    dot = over_row((dy * y).reduce(cute.ReductionOp.ADD, 0.0, 0), warps)
-    if cutlass.const_expr(again):  # to see what a second reading costs
+    dot = row_sum((dy * y).reduce(cute.ReductionOp.ADD, 0.0, 0), warps)
+    if cutlass.const_expr(again):  # to see what a second read costs
         cute.copy(tiled_copy, tXgdY, tXrdY, pred=tXpX)
         cute.copy(tiled_copy, tXgY, tXrY, pred=tXpX)
         dy, y = tXrdY.load().to(Float32), tXrY.load().to(Float32)
@@ -543,6 +458,12 @@ def backward_vectors_kernel(
     cute.copy(tiled_copy, tXrY, tXgdX, pred=tXpX)
 
 
+# %% [markdown]
+# How many warps per row? With four vectors of each matrix per thread, a row of 1,024 `float32` gets
+# two warps, and a row of 16,384 gets a block of 32.
+
+
+# %%
 @cute.jit
 def backward_vectors(
     mdY: cute.Tensor,
@@ -552,82 +473,51 @@ def backward_vectors(
     loads: cutlass.Constexpr,
     again: cutlass.Constexpr = False,
 ):
-    rows, threads = cutlass.const_expr(4 if warps == 1 else 1), cutlass.const_expr(32 * warps)
-    vec = cutlass.const_expr(128 // mY.element_type.width)
-    atom = cute.make_copy_atom(CopyUniversalOp(), mY.element_type, num_bits_per_copy=128)
-    thr_layout = cute.make_layout((rows, threads), stride=(threads, 1))
-    val_layout = cute.make_layout((1, vec), stride=(vec, 1))
-    tiled_copy = cute.make_tiled_copy_tv(atom, thr_layout, val_layout)
-    tiler_mn = (rows, threads * vec * loads)
+    tiled_copy, tiler_mn = row_tiles(mY.element_type, warps, loads)
     gdY = cute.zipped_divide(mdY, tiler_mn)  # ((TileM,TileN),(RestM,RestN))
     gY = cute.zipped_divide(mY, tiler_mn)  # as gdY
     gdX = cute.zipped_divide(mdX, tiler_mn)  # as gdY
     cX = cute.zipped_divide(cute.make_identity_tensor(mY.shape), tiler_mn)  # as gdY
     backward_vectors_kernel(gdY, gY, gdX, cX, mY.shape, tiled_copy, warps, again).launch(
-        grid=(gY.shape[1][0], 1, 1), block=(rows * threads, 1, 1)
+        grid=(gY.shape[1][0], 1, 1), block=(tiler_mn[0] * 32 * warps, 1, 1)
     )
 
 
-# %% [markdown]
-# How many warps? Four vectors a thread of each matrix are in flight together, so two warps for a
-# row of 1,024 `float32`, and a block of 32 warps for one of 16,384. The compiled kernel is for the
-# number of vectors of a row, not for its length.
-
-
-# %%
 def compiled(dy, y, dx, again=False):
-    """For rows of whole vectors, up to 64 kB."""
-    vectors, warps = y[0].nbytes // 16, 1
-    while warps * 32 * 4 < vectors:
+    """Compile for rows of whole vectors, up to 64 kB."""
+    warps = 1
+    while warps < 32 and loads_of(y, 32 * warps) > 4:
         warps *= 2
-    specs = [fk.spec(t, divisible={1: 16 // t.element_size()}) for t in (dy, y, dx)]
-    return fk.compile(backward_vectors, *specs, warps, -(-vectors // (32 * warps)), again)
+    specs = [whole(t) for t in (dy, y, dx)]
+    return fk.compile(backward_vectors, *specs, warps, loads_of(y, 32 * warps), again)
 
-
-for dtype in TYPES:
-    for shape in ((5, 136), (2, 4096)):
-        dy, y, dx = given(*shape, dtype=dtype)
-        compiled(dy, y, dx)(dy, y, dx)
-        assert fk.check(dx, formula(dy, y), atol=1e-6)
 
 dy, y, dx = given(64, 1024)
-run_again, run_vectors = compiled(dy, y, dx, again=True), compiled(dy, y, dx)
-run_again(dy, y, dx)
-assert fk.check(dx, formula(dy, y), atol=1e-6)
-cost("backward_read_twice", run_again, dy, y, dx)
-cost("backward_vectors", run_vectors, dy, y, dx)
-print(fk.sanitize(run_vectors, dy, y, dx, schedule="adversarial", seeds=2))
-
-figure, axes = plt.subplots(figsize=(6.4, 1.7))
-for k, (reads, writes, _) in enumerate(costs.values()):
-    axes.barh(k, reads, color="tab:blue", label="read" if k == 0 else None)
-    axes.barh(k, writes, left=reads, color="tab:orange", label="written" if k == 0 else None)
-axes.axvline(3, color="gray", linestyle=":")
-axes.set_yticks(range(len(costs)), list(costs))
-axes.set(xlabel="matrices (dotted: the least)", title="What the gradient moves")
-axes.invert_yaxis()
-axes.legend(loc="lower right", fontsize=8)
-plt.show()
+for name, again in (("backward_read_twice", True), ("backward_vectors", False)):
+    checked_backward(partial(compiled, again=again), formula, (5, 136), (2, 4096), (64, 1024))
+    run = compiled(dy, y, dx, again=again)
+    costs[name] = cost(run, dy, y, dx)
+    print(f"{name:>20}: {costs[name]}")
+print(fk.sanitize(run, dy, y, dx, schedule="adversarial", seeds=2))
+gradient_picture(costs)
 
 # %% [markdown]
-# Three instead of five, and a third of the instructions. `backward_read_twice` is the same kernel
-# with one change: it fetches both rows again for the second loop. Section 9 has times of all three,
-# so that one can see which of the two changes, vectors or registers, has helped.
+# Three matrices instead of five, and a third of the instructions. `backward_read_twice` is the same
+# kernel with one change: it loads both rows again. Section 9 times all three.
 
 # %% [markdown] exercise="week2/backward_in_place" part="task"
 # ### Exercise 3: write the gradient over the one that came in
 #
-# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, and no third matrix is
-# needed. Float32, float16 and bfloat16, computed in float32; rows of whole vectors, up to 1,024
-# elements. Each element is read once.
-# Called as `backward_in_place(dy, y)`.
+# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, so no third matrix is
+# needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
+# elements. Read each element once. Signature: `backward_in_place(dy, y)`.
 #
 # **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# What is read once and needed twice has to stay in registers: how many vectors of a row of 1,024
-# does a lane have? That number depends on the type alone.
+# Keep in registers what you read once and need twice. How many vectors of a row of 1,024 does a
+# lane have? That number depends on the type alone.
 #
 # </details>
 #
@@ -641,8 +531,8 @@ plt.show()
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without a vector still takes part in the shuffles. What its registers have to hold for that
-# belongs into a line before the first loop.
+# A lane without a vector still takes part in the shuffles. Set what its registers have to hold for
+# that in a line before the first loop.
 #
 # </details>
 
@@ -702,33 +592,34 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #     backward_in_place_kernel(mdY, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# In place is safe here because a lane stores only what it has read itself, and only after the
-# shuffles: nobody else wants these elements. It is the sort of thing that a framework does when it
-# knows that nobody needs dy any more; autograd does not, since another branch of the graph may have
-# been handed the same tensor. Two reads and one write, as with a matrix of its own, but one matrix
-# less has to exist.
+# Writing in place is safe here: a lane stores only what it has read itself, and only after the
+# shuffles, so no other thread still needs these elements. A framework does this when it knows that
+# dy is no longer needed. Autograd does not, because another branch of the graph may hold the same
+# tensor. The kernel makes two reads and one write, as with a matrix of its own, but one matrix less
+# exists.
 #
 # </details>
 
 # %% [markdown]
-# Rows of a batch are seldom all of one length. What stands beyond the end of a sentence is nobody's
-# number, and may be a NaN:
+# *A good place for a break.*
+#
+# The rows of a batch seldom have one length. Beyond a sentence's end the memory is undefined, and
+# may hold a NaN:
 
 # %% [markdown] exercise="week2/padded_backward" part="task"
 # ### Exercise 4: compute the gradient of padded rows
 #
-# A batch of sentences of different lengths: of row m the first `length[m]` columns are valid
-# (int32, from 0 to N), and softmax was over those. Beyond them nobody has written: `dy` and `y` may
-# hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0
-# beyond, to the end of the row. Float32 and float16; nothing beyond the length is loaded. Called as
+# A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
+# (int32, from 0 to N), and softmax was over those. The columns beyond are undefined: `dy` and `y`
+# may hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0
+# beyond, to the end of the row. Float32 and float16; load nothing beyond the length. Signature:
 # `padded_backward(dy, y, length, dx)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# What is 0 · NaN? So what is not valid cannot be multiplied away: it must not be part of any
-# arithmetic.
+# What is 0 · NaN? You cannot multiply an invalid element away: keep it out of all arithmetic.
 #
 # </details>
 #
@@ -741,8 +632,8 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #
 # <details><summary>Hint 3</summary>
 #
-# In the second loop a value `dx = Float32(0.0)` comes first, and an `if` with the length, around
-# both loads, replaces it.
+# In the second loop, begin with `dx = Float32(0.0)`. An `if` with the length, around both loads,
+# replaces it.
 #
 # </details>
 
@@ -795,19 +686,19 @@ fk.exercise("week2/padded_backward").grade(padded_backward)
 #     padded_backward_kernel(mdY, mY, mLength, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# 0 times anything is not 0 in floating point: a mask that is multiplied lets NaN through, and one
-# NaN in a gradient is in every weight after the next step. A predicate keeps what is not valid out
-# of the arithmetic, and its load out of the traffic: on average half of the matrix is not read. A
-# row of length 0 needs no case of its own: its sum is empty, and all of its dx are 0.
+# In floating point 0 times NaN is NaN. A mask that is multiplied lets NaN through, and after the
+# next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
+# arithmetic, and their loads out of the traffic: on average half of the matrix is not read. A row
+# of length 0 needs no case of its own, because its sum is empty and all of its dx are 0.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. Sixteen bits
 #
-# The kernel computes in float32 and rounds once, at the end. But the y that it gets was rounded
-# already, when forward stored it. So y does not quite add up to 1, and Σ dx is not quite 0. In 64
-# rows of 1,024:
+# The kernel computes in `float32` and rounds once, at the end. But the forward kernel has already
+# rounded y to 16 bits. So y does not quite add up to 1, and Σ dx is not quite 0. The cell
+# measures the error in 64 rows of 1,024:
 
 # %%
 x = 3 * fk.randn(64, 1024, device="virtual").double()
@@ -822,65 +713,31 @@ for dtype in TYPES:
     print(f"{str(dtype)[6:]:>9} {off:9.0e} {error:22.0e} {(y == 0).double().mean().item():24.1%}")
 
 # %% [markdown]
-# All of that error comes from y. A bfloat16 has 8 bits: half a unit in the last place is up to 0.2
-# % of a number, and where one y is nearly 1, its dx is a difference of nearly equal numbers, so
-# some percent are left of it. This is what keeping y in 16 bits costs; no kernel can repair it.
-# float16 is more exact and has another end: probabilities below 3·10⁻⁸ are 0, and their dx with
-# them.
-#
-# What a kernel must not do is *add up* in 16 bits; week 1 has shown why.
+# All of this error comes from y. `bfloat16` rounds y by up to 0.2 %; where y is nearly 1, dx is a
+# difference of nearly equal numbers, and the error grows to 2 % here. No kernel can repair that.
+# `float16` is more exact, but it turns probabilities below 3·10⁻⁸ into 0, and their dx as well. A
+# kernel must never *add up* in 16 bits, as week 1 has shown.
 #
 # ## 6. Into autograd
 #
-# So far `dx` was asked for by hand. Now PyTorch shall ask. First, a forward kernel of any length,
-# that of `01_online`, and two functions that launch:
+# So far you called the gradient by hand. Now let PyTorch ask for it. The forward kernel is `online`
+# from `01_online`, with four rows per block.
+#
+# A **`torch.autograd.Function`** is a pair of functions. `forward` computes, and says what to save;
+# `backward` gets dy and the saved tensors, and returns one gradient per input of forward.
 
 
 # %%
-@cute.kernel
-def online_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    row, lane = bidx * 4 + tidx // 32, tidx % 32
-    if row < mX.shape[0]:
-        m, s = -Float32.inf, Float32(0.0)
-        for n in range(lane, mX.shape[1], 32):
-            x = mX[row, n].to(Float32)
-            m_new = cute.arch.fmax(m, x)
-            shift = Float32(0.0) if m_new == -Float32.inf else m_new  # none yet but -inf
-            s = s * cute.math.exp(m - shift, fastmath=True)
-            s += cute.math.exp(x - shift, fastmath=True)
-            m = m_new
-        m_row = cute.arch.warp_reduction(m, cute.arch.fmax)
-        s = s * cute.math.exp(m - m_row, fastmath=True)
-        s = cute.arch.warp_reduction(s, operator.add)
-        for n in range(lane, mX.shape[1], 32):
-            e = cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True)
-            mY[row, n] = (e / s).to(mY.element_type)
-
-
-@cute.jit
-def online(mX: cute.Tensor, mY: cute.Tensor):
-    blocks = cute.ceil_div(mX.shape[0], 4)
-    online_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
-
-
 def launch_forward(x, y):
     fk.compile(online, x, y)(x, y)
 
 
 def launch_backward(dy, y, dx):
-    whole = y[0].nbytes % 16 == 0
-    run = compiled(dy, y, dx) if whole else fk.compile(backward, dy, y, dx)
+    vectors = y[0].nbytes % 16 == 0
+    run = compiled(dy, y, dx) if vectors else fk.compile(backward, dy, y, dx)
     run(dy, y, dx)
 
 
-# %% [markdown]
-# A **`torch.autograd.Function`** is a pair of functions. `forward` computes, and says what is kept;
-# `backward` gets dy and what was kept, and returns a gradient for each input of forward.
-
-
-# %%
 class Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -906,42 +763,19 @@ x.requires_grad_()
 weights = fk.randn(3, 40, seed=1)
 (Softmax.apply(x) * weights).sum().backward()
 assert fk.check(x.grad, formula(weights, softmax(x.detach())), atol=1e-6)
-print("kept, in matrices:", kept(Softmax.apply, x))
-
-# %% [markdown]
-# `once_differentiable` says that nobody has derived the gradient of the gradient: a second
-# derivative is refused, not wrong.
-#
-# The `.contiguous()` is not for safety's sake. **Predict:** after `Softmax.apply(x).sum()
-# .backward()`, what are the strides of the dy that comes, of shape (3, 40)?
-
-# %%
-strides = fk.predict("strides of dy", None)  # in the form (40, 1)
-
-# %% jupyter={"outputs_hidden": true}
 Softmax.apply(x).sum().backward()
-strides.against(seen[-1])
+print("strides of dy, of a weighted sum and of a sum:", *seen)
+print("saved, in matrices:", saved_matrices(Softmax.apply, x))
 
 # %% [markdown]
-# The gradient of a sum is one number for all elements, *expanded*: one place in memory, seen 120
-# times. A kernel that counts on neighbours would read past it.
+# - `once_differentiable`: our gradient has no gradient. PyTorch refuses a second derivative instead
+#   of computing a wrong one.
+# - `.contiguous()`: the gradient of a sum is one number for all elements, *expanded*, so its
+#   strides are (0, 0). A kernel that relies on neighbours would read past it.
 #
-# Now the check that PyTorch offers, `torch.autograd.gradcheck`: it compares the gradient of a
-# function with central differences, element by element. Its step is 10⁻⁶ unless one says otherwise;
-# it is made for float64, and our kernel computes in float32.
-
-# %%
-x = fk.randn(2, 5, seed=7).requires_grad_()
-for eps in (1e-6, 1e-2):
-    fine = torch.autograd.gradcheck(
-        Softmax.apply, (x,), eps=eps, atol=1e-3, rtol=1e-3, raise_exception=False
-    )
-    print(f"eps = {eps:g}: {fine}")
-
-# %% [markdown]
-# (It warns that x is no float64.) Here is the picture of section 1 again: a step of 10⁻⁶ is at the
-# left end of the curve of float32, and 10⁻² is not far from its best step, 3·10⁻³. Three digits is
-# what we have asked for (`atol`, `rtol`). That is little; is it enough to find a missing sum?
+# PyTorch has its own check, `torch.autograd.gradcheck`. It compares a gradient with central
+# differences, element by element. It is made for `float64`, with a step of 10⁻⁶; our kernel
+# computes in `float32`. And does it find a missing sum? `Forgetful` returns dy·y:
 
 
 # %%
@@ -951,22 +785,23 @@ class Forgetful(Softmax):
         return dy * ctx.saved_tensors[0]
 
 
-torch.autograd.gradcheck(
-    Forgetful.apply, (x,), eps=1e-2, atol=1e-3, rtol=1e-3, raise_exception=False
-)
+x = fk.randn(2, 5, seed=7).requires_grad_()
+for function, eps in ((Softmax, 1e-6), (Softmax, 1e-2), (Forgetful, 1e-2)):
+    fine = torch.autograd.gradcheck(
+        function.apply, (x,), eps=eps, atol=1e-3, rtol=1e-3, raise_exception=False
+    )
+    print(f"{function.__name__:>9}, eps = {eps:g}: {fine}")
 
 # %% [markdown]
-# It is. In the small: rows of 5, whose numbers are large. (One can also compile a kernel for
-# float64 and ask for ten digits; or let gradcheck look at the formula in float64, and compare the
-# kernel with the formula, as all checks of this notebook do.)
+# (gradcheck warns that x is not `float64`.) The curve of section 1 explains the first two lines: in
+# `float32` the error is 6 % with a step of 10⁻⁶, and below 10⁻⁴ with 10⁻². We asked for three
+# digits. That is enough to find the missing sum in rows of 5, whose numbers are large.
 #
 # ## 7. Into torch.compile
 #
-# A Function is Python, and `torch.compile` wants to look through Python. What it finds inside is a
-# launch that it can neither look through nor run, since while it traces there is no memory, only
-# shapes. An **operator** is a box that it leaves closed. `torch.library.custom_op` makes one; then
-# it has to be told two things: what comes out, without computing it, and what the gradient is made
-# of.
+# A Function is Python code, and `torch.compile` traces Python code. Our launch cannot be traced:
+# there is no memory while tracing, only shapes. An **operator** is a box that the tracer leaves
+# closed. `torch.library.custom_op` makes one; then you declare its result's shape and its gradient.
 
 
 # %%
@@ -1004,23 +839,18 @@ def gradient(ctx, dy):
 
 
 my_softmax.register_autograd(gradient, setup_context=keep)
+torch.library.opcheck(my_softmax, (fk.randn(3, 5).requires_grad_(),))
 
 # %% [markdown]
-# Two operators, because the gradient will be traced as well. `register_fake` gives what stands in
-# for the result: a tensor of the right shape, type and strides. `keep` and `gradient` are the two
-# halves of `Function`. `mutates_args=()` promises that no argument is changed.
+# There are two operators, because `torch.compile` traces the gradient as well. The function under
+# `register_fake` returns a stand-in for the result, with the right shape, type and strides. `keep`
+# and `gradient` are the two halves of a `Function`. `mutates_args=()` promises that no argument
+# changes. `opcheck` tests all of these promises.
 #
-# `torch.library.opcheck` tries whether all that was said is true:
-
-# %%
-x = fk.randn(3, 5).requires_grad_()
-torch.library.opcheck(my_softmax, (x,))
-
-# %% [markdown]
-# And a function with it, compiled. `fullgraph=True` refuses to give up at what cannot be traced.
-# The backend `"aot_eager"` traces forward and backward as for any other and runs the graph with
-# torch's own operators: that is the part which concerns us. The usual backend, `"inductor"`, would
-# write new code for the product as well; on a CPU it needs a C++ compiler for that, and its time.
+# Now a compiled function that contains the operator. `fullgraph=True` raises where tracing fails.
+# The backend `"aot_eager"` traces forward and backward, and runs the graph with torch's own
+# operators. (The default, `"inductor"`, would also generate code for the product, and needs a C++
+# compiler for that on a CPU.)
 
 
 # %%
@@ -1042,29 +872,29 @@ for plain, traced in zip(*gradients, strict=True):
 #
 # `softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
 # along the last dimension, with its gradient by `x`; t is a plain float. The kernels are given as
-# functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`; they
-# take contiguous tensors only, and you do not know what is inside. `x` and `dy` may have any
-# strides; y and dx are contiguous. The grade runs `gradcheck`, `opcheck`, and a function compiled
-# with `torch.compile(fullgraph=True)`. Call the operators `mine::tempered_softmax` and
-# `mine::tempered_softmax_backward`.
+# functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`. They
+# take contiguous tensors only, and you cannot look inside. `x` and `dy` may have any strides; y and
+# dx are contiguous. Name the operators `mine::tempered_softmax` and
+# `mine::tempered_softmax_backward`. The grade runs `gradcheck`, `opcheck`, and a function compiled
+# with `torch.compile(fullgraph=True)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two operators, one for each kernel, each with a fake; and for the first one a gradient.
+# Make two operators, one per kernel, each with a fake. The first one also gets a gradient.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The function that keeps gets `inputs`, the tuple (x, t), and `output`. The one that computes the
-# gradient returns something for *each* input; for t, which is no tensor, None.
+# The function that saves gets `inputs`, the tuple (x, t), and `output`. The function that computes
+# the gradient returns something for *each* input; for t, which is no tensor, None.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The gradient calls the second operator, never the launcher, in the line that returns: when
-# torch.compile traces it, there is no memory yet that a kernel could run on.
+# In its last line the gradient calls the second operator, never the launcher: while torch.compile
+# traces it, there is no memory that a kernel could run on.
 #
 # </details>
 
@@ -1115,19 +945,18 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 #     return softmax
 # ```
 #
-# An operator is a black box with a contract: what it returns without computing it (the fake), that
-# it changes nothing and shares no memory (the schema), and how its gradient is made of other
-# operators. `torch.compile` works with the contract alone. `forgekit.ops.softmax` is made of the
-# same parts; what it has beyond them is a short way around the dispatcher where nobody needs a
-# gradient.
+# An operator is a black box with a contract. The fake gives its result without computing it. The
+# schema says that it changes nothing and shares no memory. Its gradient is made of other operators.
+# `torch.compile` works with the contract alone. `forgekit.ops.softmax` has the same parts, and a
+# short way around the dispatcher for calls that need no gradient.
 #
 # </details>
 
 # %% [markdown]
 # ## 8. Without y
 #
-# If nobody else wants y, it need not exist. Take the loss L = Σ w·softmax(x) and its gradient, for
-# w of x's size:
+# If no other layer needs y, no kernel has to store it. Take the loss L = Σ w·softmax(x) and its
+# gradient, with w as large as x:
 #
 # | launches | read | written | matrices moved |
 # |---|---|---|---|
@@ -1135,36 +964,35 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # | one, rows read twice | x, w, x, w | dx | 5 |
 # | one, rows in registers | x, w | dx | 3 |
 #
-# In the first of two exercises y is nowhere; in the second there is a second gradient to be had
-# from the same readings.
+# The first of two exercises stores no y. The second takes another gradient from the same reads.
 
 # %% [markdown] exercise="week2/value_and_gradient" part="task"
 # ### Exercise 6: compute a value and its gradient in one kernel
 #
-# `value[m] = Σ w[m, n] · softmax(x[m])[n]`, a mean of `w` with the weights of a softmax, and its
-# gradient `dx[m, n]` by `x`, both in one launch: the softmax itself is stored nowhere. Float32,
-# rows of any length; `x` and `w` are read at most twice, and no number overflows for an x of 1,000
-# or -1,000. Called as `value_and_gradient(x, w, value, dx)`.
+# `value[m] = Σ w[m, n] · softmax(x[m])[n]` is a mean of `w` with the weights of a softmax. Compute
+# it and its gradient `dx[m, n]` by `x` in one launch, and store the softmax nowhere. Float32, rows
+# of any length. Read `x` and `w` at most twice. No number may overflow for an x of 1,000 or -1,000.
+# Signature: `value_and_gradient(x, w, value, dx)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# With L = value and dL/dy = w the formula of this notebook gives dx. What is its Σ dy·y here?
+# With L = value and dL/dy = w, the formula of this notebook gives dx. What is its Σ dy·y here?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The first pass is online, with three numbers a lane: m, s = Σ exp(x - m) and t = Σ w·exp(x - m).
-# What happens to s and to t where m grows?
+# The first pass is online, with three numbers per lane: m, s = Σ exp(x - m) and t = Σ w·exp(x - m).
+# What happens to s and t when m grows?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The merge of lanes is the one of `01_online`: the maximum of the warp first, then s and t,
-# rescaled in the lines before their two sums.
+# Merge the lanes as in `01_online`: the maximum of the warp first, then s and t, rescaled in the
+# lines before their two sums.
 #
 # </details>
 
@@ -1225,40 +1053,40 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #     value_and_gradient_kernel(mX, mW, mValue, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# In (m, s, t) a third number is carried along and rescaled as s is: the value is t / s. With a
-# vector of V in place of the number w it is the loop of flash attention, whose accumulator is
-# rescaled in the same line. Forward, loss and gradient in one kernel read x and w twice and write
-# dx: 5 matrices' worth, or 3 with rows in registers; one kernel for each of the three would move y
-# twice more, and keep it in memory.
+# (m, s, t) has a third number, which is rescaled as s is: the value is t / s. With a vector of V
+# instead of the number w this is the loop of flash attention, whose accumulator is rescaled in the
+# same line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices,
+# or 3 with rows in registers. One kernel for each of the three would store y and move it two more
+# times.
 #
 # </details>
 
 # %% [markdown] exercise="week2/temperature_backward" part="task"
-# ### Exercise 7: compute the gradient by the temperature, too
+# ### Exercise 7: add the gradient by the temperature
 #
-# `y = softmax(x / t)` with one temperature t, a `Float32`, for all rows. From dy, y and x, in one
-# kernel: `dx`, and `dt[m]`, what row m contributes to the gradient by t, `Σ dz·(-x / t²)` where dz
-# is the gradient by z = x / t. Float32, rows of any length; `dy` and `y` are read twice, `x` once.
-# Called as `temperature_backward(dy, y, x, t, dx, dt)`.
+# `y = softmax(x / t)` has one temperature t, a `Float32`, for all rows. From dy, y and x, one
+# kernel computes `dx`, and `dt[m]`, the contribution of row m to the gradient by t: `Σ dz·(-x /
+# t²)`, where dz is the gradient by z = x / t. Float32, rows of any length. Read `dy` and `y` twice,
+# and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 #
 # **Asked**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# dz = (dy - Σ dy·y)·y is known after the first loop only, and x is to be read in that loop alone.
-# Or read x in the second, where dz is at hand: how many reductions are there then, and when?
+# dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, how many
+# reductions does the kernel have, and when?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The second loop can add up dz·x as it stores dx: x is read there, and nowhere else.
+# The second loop can add up dz·x as it stores dx. Only this loop reads x.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# After the second loop there is one more sum of a warp, and then the line in which one lane stores
+# After the second loop comes one more sum over the warp, and then the line in which one lane stores
 # dt.
 #
 # </details>
@@ -1339,41 +1167,23 @@ fk.exercise("week2/temperature_backward").grade(temperature_backward)
 #     )
 # ```
 #
-# Two reductions, one before and one after dz: the second loop stores dx and adds up dt on the way.
-# It can be done with one reduction as well, of three sums: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x),
-# all known after one loop; but that is a difference of two numbers that may be large and nearly
-# equal, so it loses digits where x has a large mean. A gradient by something that many rows share
-# ends in a sum over rows; here that is left to a second launch, for instance one of week 1.
+# There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt
+# on the way. One reduction of three sums would also do: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all
+# known after one loop. But this is a difference of two numbers that may be large and nearly equal,
+# so it loses digits where x has a large mean. The gradient by a number that many rows share ends in
+# a sum over rows. That sum is left to a second launch, for instance one of week 1.
 #
 # </details>
 
 # %% [markdown]
 # ## 9. On an H200
 #
-# The three kernels were timed beside torch's. `backward_vectors` moves 3 matrices,
-# `backward_read_twice` 5 by the counters of section 4. **Predict:** in float32, 32,768 rows of
-# 4,096, how many times as long does the one take that reads twice?
+# The three kernels were timed beside torch's gradient. `backward_vectors` moves 3 matrices and
+# `backward_read_twice` 5, by the counters of section 4. **Predict:** for 32,768 rows of 4,096
+# `float32`, how many times as long does the kernel that reads twice take?
 
 # %%
 times_longer = fk.predict("times as long, for reading twice", None)
-
-
-# %%
-class Step:
-    """`backward_vectors`, compiled for the length of the rows."""
-
-    def __init__(self, again):
-        self.again = again
-
-    def calls(self, dy, y, dx):
-        return partial(compiled(dy, y, dx, self.again), dy, y, dx)
-
-
-steps = {
-    "backward": backward,
-    "backward_read_twice": Step(again=True),
-    "backward_vectors": Step(again=False),
-}
 
 # %% jupyter={"outputs_hidden": true}
 times = recorded("week2/04_backward")
@@ -1384,23 +1194,20 @@ times_longer.against(round(twice / once, 2))
 times
 
 # %% [markdown]
-# - **Reading twice costs 6 % here, and 12 % in bfloat16, not 67 %.** The profile counts what
-#   threads ask for, and not all of it gets to the memory: five matrices in 0.389 ms would be 6,900
-#   GB/s, and the memory has 4,800. A block has read these 32 kB a moment ago, and caches still have
-#   them. In rows of 16,384 bfloat16 `backward_read_twice` even takes 3 % less time than
-#   `backward_vectors`.
-# - **What has helped is the rest:** `backward_read_twice` takes 0.389 ms where `backward` takes
-#   0.702. It has vectors, a block a row, and all of its loads in flight. The two differ in three
-#   things, so the table does not say which of them it was. In rows of 256, where both have a warp a
-#   row, `backward` takes 4 % longer in float32, and 62 % in bfloat16.
-# - **104 % of a copy** is no mistake: two thirds of what the gradient moves is read, half of what a
-#   copy moves. A copy is no upper bound for it.
+# - **The second read costs 6 % here, and 12 % in `bfloat16`, not 67 %.** The profile counts
+#   requests, and caches answer some of them: five matrices in 0.389 ms would be 6,900 GB/s, but the
+#   memory delivers 4,800. The block read these 32 kB a moment ago. In rows of 16,384 `bfloat16`,
+#   `backward_read_twice` even takes 3 % less time than `backward_vectors`.
+# - **The rest helped more:** `backward_read_twice` takes 0.389 ms, `backward` 0.702. It has
+#   vectors, one block per row, and all loads in flight. The two differ in three things, so the
+#   table cannot tell which of them helped. In rows of 256, where both have one warp per row,
+#   `backward` takes 4 % longer in `float32` and 62 % longer in `bfloat16`.
+# - **104 % of a copy** is no mistake: the gradient reads two thirds of its bytes, a copy reads
+#   half. So a copy is not an upper bound for it.
 # - torch's gradient takes 1.9 to 2.3 times as long as `backward_vectors`.
 #
-# So was keeping the rows in vain? For time alone, and on this GPU: nearly. It still is the kernel
-# with the fewest instructions.
-#
-# What you said in this notebook, and what it was:
+# On this GPU, keeping the rows saves little time. It still gives the kernel with the fewest
+# instructions.
 
 # %%
 fk.predictions()
@@ -1408,15 +1215,14 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | step | matrices moved | instructions for 1 kB | 32,768 × 4,096 float32 | bfloat16 |
+# | step | matrices moved | instructions per element | 32,768 × 4,096 float32 | bfloat16 |
 # |---|---|---|---|---|
-# | `backward` | 5 | 258 | 0.702 ms | 0.520 ms |
-# | `backward_read_twice` | 5 | 116 | 0.389 ms | 0.206 ms |
-# | `backward_vectors` | 3 | 84 | 0.367 ms | 0.184 ms |
+# | `backward` | 5 | 32.2 | 0.702 ms | 0.520 ms |
+# | `backward_read_twice` | 5 | 14.6 | 0.389 ms | 0.206 ms |
+# | `backward_vectors` | 3 | 10.5 | 0.367 ms | 0.184 ms |
 # | torch | | | 0.745 ms | 0.373 ms |
 #
-# (Recorded on an H200 on 22 November 2026; instructions are of float32, counted by the virtual
-# GPU.)
+# (Recorded on an H200 on 22 November 2026. The virtual GPU counted the instructions, in `float32`.)
 #
 # | a check | dy·y passes |
 # |---|---|
@@ -1425,16 +1231,16 @@ fk.predictions()
 # | a tolerance on the scale of dx, dy with a mean of its own | no |
 # | dy = 1; Σ dx = 0; finite differences in small rows | no |
 #
-# | PyTorch asks | of |
+# | PyTorch feature | asks for |
 # |---|---|
-# | what is kept, and a gradient for each input | `autograd.Function` |
-# | a stand-in for the result, no input changed, a gradient made of operators | `torch.library` |
-# | all of that, and not to look inside | `torch.compile` |
+# | `autograd.Function` | what to save, and one gradient per input |
+# | `torch.library` | a stand-in for the result, unchanged inputs, a gradient made of operators |
+# | `torch.compile` | all of that; it does not look inside |
 #
 # **In practice** `forgekit.ops.softmax` has these parts and more: any dimension, a gradient of the
-# gradient, rows that do not fit into registers. Flash attention keeps neither y nor its matrix, but
-# one number a row, the logarithm of the sum, and computes y again from it: there the matrix is what
-# does not fit.
+# gradient, rows that do not fit into registers. Flash attention saves neither y nor its matrix. It
+# saves one number per row, the logarithm of the sum, and computes y again from it, because there
+# the matrix does not fit.
 #
 # **Further reading:** [extending
 # torch.autograd](https://pytorch.org/docs/stable/notes/extending.html) · [custom
@@ -1444,3 +1250,11 @@ fk.predictions()
 # appendix B, the gradient without a matrix in memory).
 #
 # **Next:** which kernel for which rows ([`05_in_production`](05_in_production.ipynb)).
+
+
+# %%
+steps = {
+    "backward": backward,
+    "backward_read_twice": Step(lambda dy, y, dx: compiled(dy, y, dx, again=True)),
+    "backward_vectors": Step(compiled),
+}

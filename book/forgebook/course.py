@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forgekit.course import WEEKS, week_folders
+from forgekit.course import WEEKS, week_folders, week_title
 
 __all__ = ["ROOT", "Notebook", "Section", "anchor", "notebooks", "read", "slug", "week_titles"]
 
@@ -117,8 +117,5 @@ def notebooks() -> tuple[Notebook, ...]:
 
 
 def week_titles() -> dict[str, str]:
-    """The folder of each week -> "Week 0: copy and transpose", as the contents have it."""
-    contents = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
-    captions = re.findall(r'caption: "?(.+?)"?\n\s+chapters:\n\s+- glob: (\w+)/', contents)
-    found = {folder: caption for caption, folder in captions}
-    return {week: found.get(week, week) for week in WEEKS}
+    """Return the folder of each week -> "Week 0: copy and transpose"."""
+    return {week: week_title(week.partition("_")[0]) for week in WEEKS}

@@ -14,6 +14,7 @@ from forgebook.course import ROOT, Notebook, anchor, notebooks, week_titles
 __all__ = ["addressed", "filled", "is_made"]
 
 _MARKER = re.compile(r"^<!-- made: ([a-z]+)(?: ([\w. ]+))? -->$", re.MULTILINE)
+_PICTURE = re.compile(r"^!\[.+\]\(\.\./book/pictures/\w+\.svg\)$", re.MULTILINE)
 _EXERCISE = re.compile(r"\]\([\w./]+\.ipynb(#exercise-[\w-]+)\)")
 _CLONE = re.compile(r"(git clone (?:--depth 1 )?)URL\b")
 _IN_PLACE = re.compile(r",\s+with\s+the\s+repository's\s+address\s+in\s+place\s+of\s+`URL`")
@@ -66,8 +67,14 @@ def _weeks(_: str) -> str:
     for folder, title in week_titles().items():
         held = [nb for nb in notebooks() if nb.week == folder]
         blocks.append(f"## {title}\n")
-        blocks.append(f"{_total(held)}\n\n{_table(held)}")
+        blocks.append(f"{_picture(folder)}\n\n{_total(held)}\n\n{_table(held)}")
     return "\n".join(blocks)
+
+
+def _picture(week: str) -> str:
+    """Return the picture of a week's own page, as a page of the book has it."""
+    found = _PICTURE.search((ROOT / week / "README.md").read_text("utf-8"))
+    return found[0].replace("../book/", "") if found else ""
 
 
 def _total(held: list[Notebook]) -> str:

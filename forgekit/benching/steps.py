@@ -51,6 +51,7 @@ def _steps(notebook: Path) -> dict[str, Any]:
     from IPython.core.interactiveshell import InteractiveShell
 
     os.environ.setdefault("FORGEKIT_CHECK", "report")  # as in a notebook
+    sys.path.insert(0, str(notebook.parent.resolve()))  # where it imports its week's helpers from
     shell = InteractiveShell.instance()
     _, *cells = re.split(r"^# %%", notebook.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for number, cell in enumerate(cells, start=1):

@@ -32,7 +32,9 @@ def picture(
         panels: name -> its cells. hue: number of the colour of a cell that brings none, of its
             text; None leaves it grey. Cells of one colour belong together.
     """
-    blocks = [_grid(name, rows, hue).block() for name, rows in panels.items()]
+    used = [_hue(cell, hue) for rows in panels.values() for row in rows for cell in row]
+    hues = 1 + max((number for number in used if number is not None), default=0)
+    blocks = [_grid(name, rows, hue, hues).block() for name, rows in panels.items()]
     flat = all(len(rows) == 1 for rows in panels.values())
     words = ". ".join(
         f"{name}: {' / '.join(' '.join(map(_text, row)) for row in rows)}"
@@ -47,12 +49,15 @@ def _text(cell: Cell) -> str:
     return cell if isinstance(cell, str) else cell[0]
 
 
-def _grid(name: str, rows: Rows, hue: Callable[[str], int | None]) -> Grid:
+def _hue(cell: Cell, hue: Callable[[str], int | None]) -> int | None:
+    return hue(cell) if isinstance(cell, str) else cell[1]
+
+
+def _grid(name: str, rows: Rows, hue: Callable[[str], int | None], hues: int) -> Grid:
     def content(r: int, c: int) -> Content:
-        cell = rows[r][c]
-        number = hue(cell) if isinstance(cell, str) else cell[1]
-        fill = NOTHING if number is None else thread_colour(number)
-        return Content(fill, (_text(cell),))
+        number = _hue(rows[r][c], hue)
+        fill = NOTHING if number is None else thread_colour(number, hues)
+        return Content(fill, (_text(rows[r][c]),))
 
     longest = max(len(_text(cell)) for row in rows for cell in row)
     down = plain_axis(len(rows)) if len(rows) > 1 else Axis(())

@@ -9,11 +9,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import cutlass
+import cutlass.cute as cute
 import pytest
 import torch
 from forgebook import reference
 
 import forgekit as fk
+from forgekit.lessons.wrong import wrong_solutions
 from forgekit.profiling import predictions
 from tests.book.conftest import ROOT
 
@@ -81,3 +84,26 @@ def test_it_counts_what_the_page_says(
         assert moved / found.moved_bytes == pytest.approx(wanted, rel=0.01)
     fewer, more = (found[name].counters.thread_instructions for name in (few, many))
     assert fewer / more == pytest.approx(share, abs=0.005)
+
+
+# -- the walk from a failing grade to the fix ---------------------------------------------------
+def test_week_0_shows_the_output_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
+    e = fk.exercise("week0/lower_triangle")
+    (down,) = (w for w in wrong_solutions(e) if w.name == "by columns")
+    printed: list[object] = []
+    for name, text in (("cell", down.of(e.source.solution)), ("fixed", e.source.solution)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        vars(module).update(cutlass=cutlass, cute=cute)  # in a notebook another cell imports them
+        spec.loader.exec_module(module)
+        printed.append(e.grade(module.lower_triangle))
+        if name == "cell":
+            printed += [fk.coalescing(*e.failed, kind="load"), fk.profile(*e.failed)]
+    known = " ".join("\n".join(map(repr, printed)).replace("cell.py", "cell [2]").split())
+    page = (ROOT / "week0_copy_transpose" / "README.md").read_text("utf-8")
+    shown = "".join(re.findall(r"^```text\n(.+?)^```", page, re.M | re.S)).splitlines()
+    assert len(shown) > 15
+    assert [line for line in shown if " ".join(line.split()) not in known] == []

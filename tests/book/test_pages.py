@@ -65,9 +65,17 @@ def test_pictures_say_what_they_show(pages: Pages) -> None:
 
 
 def test_weeks_at_a_glance_have_their_pictures(pages: Pages) -> None:
-    for week, words in (("week1_reduce", "five steps"), ("week2_softmax", "three softmax kernels")):
+    shown = {
+        "week0_copy_transpose": "32 by 32 elements",
+        "week1_reduce": "five steps",
+        "week2_softmax": "three softmax kernels",
+    }
+    for week, words in shown.items():
         ((what, alt),) = pages[f"{week}/README.html"].pictures
         assert what == "svg forge" and words in alt
+    assert pages["book/weeks.html"].pictures == [
+        picture for week in shown for picture in pages[f"{week}/README.html"].pictures
+    ]
 
 
 def test_headings_are_in_order(pages: Pages) -> None:

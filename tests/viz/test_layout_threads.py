@@ -12,7 +12,8 @@ from cutlass import Float16, Float32
 
 import forgekit.vgpu
 from forgekit.errors import UsageError
-from forgekit.layouts import Layout
+from forgekit.layouts import Layout, make_layout_tv
+from forgekit.lessons.pictures import picture
 from forgekit.viz import (
     draw_copy_layout,
     draw_mma_from_layouts,
@@ -22,6 +23,7 @@ from forgekit.viz import (
     tidfrg_D,
     tidfrg_S,
 )
+from forgekit.viz.palette import thread_colour
 from forgekit.viz.picture import LayoutPicture
 from tests.layouts.cute_oracle import cute_context
 from tests.viz import pictures
@@ -301,3 +303,12 @@ def test_a_copy_whose_trace_has_ended_is_refused_and_the_process_lives() -> None
                  lambda: tidfrg_S(kept["copy"], (8, 16))):  # fmt: skip
         with pytest.raises(UsageError, match=r"has ended \(CuTe has freed it\)"):
             draw()
+
+
+def test_few_threads_get_colours_that_differ() -> None:
+    """Colours span the palette for any number of threads, up to the lanes of a warp."""
+    tiler, layout_tv = make_layout_tv(Layout((2, 4), (4, 1)), Layout((1, 2), (2, 1)))
+    tile = draw_tv_layout(layout_tv, tiler).svg
+    assert all(thread_colour(t, 8) in tile for t in range(8))
+    two = picture("pairs", {"x": [[("a", 0), ("b", 1)]]}).svg
+    assert thread_colour(0, 2) in two and thread_colour(1, 2) in two

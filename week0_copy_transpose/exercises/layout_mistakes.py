@@ -1,4 +1,4 @@
-"""What an offset or a layout worked out by hand got wrong, told from the wrong answer itself."""
+"""Explain a wrong offset or a wrong layout from the answer itself."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["Reply", "about_layout", "about_offset", "about_offsets"]
 
 @dataclass(frozen=True, repr=False)
 class Reply:
-    """What is said of an answer.
+    """The reply to an answer.
 
     Attributes:
-        right: whether it is right. text: one line, or one for each part. open: whether all that
-        is amiss is an answer not written down yet.
+        right: True if the answer is right. text: one line, or one for each part. open: True if
+        an answer is missing and none is wrong.
     """
 
     right: bool
@@ -34,7 +34,7 @@ class Reply:
 
 # -- offsets of coordinates -------------------------------------------------------------------
 def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
-    """Whether each offset is that of its coordinate; if not, the likely misconception.
+    """Check the offset of each coordinate, and name the likely misconception behind a wrong one.
 
     Args:
         layout: of two modes or more. answers: coordinate -> offset, None where there is none yet.
@@ -56,7 +56,7 @@ def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
 
 
 def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
-    """Whether an offset is that of a coordinate; None or `...` is no answer yet."""
+    """Check the offset of a coordinate; None or `...` is no answer yet."""
     try:
         wanted = layout(coord)
     except UsageError as error:
@@ -76,7 +76,7 @@ def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
 
 
 def _slips(layout: Layout, coord: Any) -> Iterator[tuple[int, str]]:
-    """Wrong offsets that have a likely reason, the likeliest first."""
+    """Yield wrong offsets that have a likely reason, the likeliest first."""
     if not isinstance(coord, tuple):
         yield coord, "a linear index is no offset; make a coordinate of it first"
     if isinstance(layout.shape, tuple):
@@ -105,14 +105,14 @@ def _slips(layout: Layout, coord: Any) -> Iterator[tuple[int, str]]:
 
 
 def _backwards(value: Any) -> Any:
-    """A nested tuple with every level reversed."""
+    """Return a nested tuple with every level reversed."""
     if not isinstance(value, tuple):
         return value
     return tuple(_backwards(part) for part in value[::-1])
 
 
 def _turned(value: Any, modes: Any) -> Any:
-    """A tuple with some of its entries reversed, those that are tuples themselves."""
+    """Return a tuple in which those of the given entries that are tuples are reversed."""
     if not isinstance(value, tuple):
         return value
     return tuple(part[::-1] if k in modes and isinstance(part, tuple) else part
@@ -121,7 +121,7 @@ def _turned(value: Any, modes: Any) -> Any:
 
 # -- a layout read from a picture -------------------------------------------------------------
 def about_layout(picture: Any, shape: Any, stride: Any) -> Reply:
-    """Whether shape and stride give a picture; if not, what was mixed up.
+    """Check that shape and stride give a picture; if not, say what was mixed up.
 
     Every layout that is the same function is right.
 
@@ -156,7 +156,7 @@ def _holds_none(value: Any) -> bool:
 
 
 def _mistake(layout: Layout, table: list[list[int]]) -> str | None:
-    """What was mixed up, or the first place that differs; None if the layout is right."""
+    """Return what was mixed up, or the first place that differs; None if the layout is right."""
     rows, columns = len(table), len(table[0])
     if layout.rank != 2:
         modes = "1 mode" if layout.rank == 1 else f"{layout.rank} modes"
@@ -178,13 +178,13 @@ def _mistake(layout: Layout, table: list[list[int]]) -> str | None:
 
 
 def _difference(layout: Layout, table: list[list[int]]) -> tuple[int, int] | None:
-    """The first place at which a layout is not the table; None if it is."""
+    """Return the first place at which layout and table differ; None if they are equal."""
     places = ((i, j) for i, row in enumerate(table) for j in range(len(row)))
     return next(((i, j) for i, j in places if layout((i, j)) != table[i][j]), None)
 
 
 def _suspects(layout: Layout) -> Iterator[tuple[Layout, str]]:
-    """Layouts that may have been meant, each with what was mixed up."""
+    """Yield layouts that the student may have meant, each with what was mixed up."""
     shape, stride = layout.shape, layout.stride
     if congruent(shape, stride[::-1]):
         says = "The strides of the two modes are swapped: the first is for steps down."
@@ -198,12 +198,14 @@ def _suspects(layout: Layout) -> Iterator[tuple[Layout, str]]:
 
 
 def _assumption(layout: Layout, rows: int, columns: int) -> str | None:
-    """What was taken for granted: rows, or columns, one after the other without a gap."""
+    """Name a wrong assumption: that rows, or columns, follow one another without a gap."""
     compact = [[i * columns + j for j in range(columns)] for i in range(rows)]
     if _difference(layout, compact) is None:
-        return "You took the rows to follow one another in memory. Where does row 1 begin?"
+        return "You assumed that the rows follow one another in memory. Where does row 1 begin?"
     if _difference(layout, [[i + j * rows for j in range(columns)] for i in range(rows)]) is None:
-        return "You took the columns to follow one another in memory. Where does column 1 begin?"
+        return (
+            "You assumed that the columns follow one another in memory. Where does column 1 begin?"
+        )
     return None
 
 

@@ -1,4 +1,4 @@
-"""What the puzzles of 10_practice share: a missing halo, and forgekit's pictures."""
+"""What the puzzles of 02_five_kernels and 10_practice share: pictures, and a missing halo."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["coloured", "halo_missing", "numbers", "picture"]
 
 
 def halo_missing(most: int) -> Misconception:
-    """Wrong is nothing but the last elements, at most so many, of blocks of 128, and not only at
-    the end of all."""
+    """Return the misconception that leaves the last elements of blocks of 128 wrong: at most `most`
+    per block, nothing else, and not only those of the last block."""
 
     def when(e: Evidence) -> bool:
         (position, got), want = next(iter(e.got.items())), e.case.expected
@@ -19,7 +19,7 @@ def halo_missing(most: int) -> Misconception:
         return bool(len(wrong) and at_ends and int(wrong[0]) + most < len(got))
 
     return Misconception(
-        "all that is wrong are the last elements of blocks of 128: they need elements of x that "
-        "belong to the next block, the halo.",
+        "only the last elements of each block of 128 are wrong: they need the halo, elements of x "
+        "that belong to the next block.",
         when,
     )

@@ -1,4 +1,4 @@
-"""What exercises on the gradient share: results of a softmax, and gradients that arrive for them."""
+"""What exercises on the gradient share: inputs, the formula, and typical wrong sums."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["after_down", "dy_and_y", "shares", "softmax_gradient"]
 
 
 def dy_and_y(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(m, n) each: dy with a mean of 1, so that the sum of dy·y shows in every element; and y."""
+    """Return dy with a mean of 1, so that Σ dy·y shows in every element, and y, (m, n) each."""
     return draw(m, n) + 1, (2 * draw(m, n)).float().softmax(1).to(draw.dtype)
 
 
 def softmax_gradient(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """dx of y = softmax(x), by rows."""
+    """Return dx of y = softmax(x), by rows."""
     return (dy - (dy * y).sum(1, keepdim=True)) * y
 
 
 def shares(values: torch.Tensor, rounded: bool = False) -> torch.Tensor:
-    """What each lane has of the rows' sums (m, n), in the place of every column that is its own.
+    """Return each lane's share of the row sums, (m, n), at every column that the lane takes.
 
-    rounded: to the type of `values` after each addition.
+    rounded: round to the type of `values` after each addition.
     """
     m, n = values.shape
     lanes = torch.nn.functional.pad(values, (0, -n % 32)).view(m, -1, 32)
@@ -36,7 +36,7 @@ def shares(values: torch.Tensor, rounded: bool = False) -> torch.Tensor:
 
 
 def after_down(values: torch.Tensor) -> torch.Tensor:
-    """As `shares`, after a sum by shuffles down, in which a lane without a source gets its own."""
+    """Return `shares` after a sum by shuffles down; a lane without a source adds its own share."""
     total = shares(torch.nn.functional.pad(values, (0, -values.shape[1] % 32)))[:, :32]
     for offset in (16, 8, 4, 2, 1):
         total = total + torch.cat([total[:, offset:], total[:, 32 - offset :]], 1)

@@ -1,4 +1,4 @@
-"""What exercises of 02_the_row_in_registers share: a gate on arithmetic an element."""
+"""A gate that exercises of 02_the_row_in_registers share: arithmetic per element."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ARITHMETIC", "DIVISIONS", "EXPONENTIALS", "arithmetic"]
 
 ARITHMETIC = r"(fma|mul|add|sub|max|min|div|rcp|ex2|lg2)\S*\.f32"
-DIVISIONS = r"div\.\S*f32"  # of PTX one instruction, of the machine many
+DIVISIONS = r"div\.\S*f32"  # one instruction in PTX, many in machine code
 EXPONENTIALS = r"ex2\."
 
 
@@ -26,10 +26,10 @@ def arithmetic(
     look_at: str,
     dtype: str = "float32",
 ) -> Group:
-    """A group that counts PTX instructions of some kinds for each element of a call.
+    """Return a group that counts PTX instructions of some kinds per element of a call.
 
-    size: (rows, columns), of full vectors. limits: a pattern of opcodes, what they are called, and
-    how many an element are allowed.
+    size: (rows, columns), of full vectors. limits: a pattern of opcodes, their name, and how many
+    are allowed per element.
     """
     rows, columns = size
 
@@ -56,4 +56,4 @@ def arithmetic(
         )
         for pattern, called, most in limits
     ]
-    return counters(make, size, gates, dtype, name="Arithmetic an element", look_at=look_at)
+    return counters(make, size, gates, dtype, name="Arithmetic per element", look_at=look_at)

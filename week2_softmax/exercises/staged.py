@@ -1,5 +1,5 @@
-"""What exercises on rows that do not fit share: how they are read, and what a forgotten rescaling
-leaves of their statistics."""
+"""What exercises on rows that do not fit share: gates on copies, and statistics that were not
+rescaled."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["announced", "asynchronous", "not_rescaled", "overlapping"]
 
 
 def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(m, s) of rows, (M, 1) each, if a thread adds exp(x - maximum so far) and never rescales.
+    """Return m and s of rows, (M, 1) each, if threads add exp(x - maximum so far) and never rescale.
 
-    The threads take vectors of `vec` in turn; what they have is merged as it should be.
+    The threads take vectors of `vec` elements in turn; their pairs are merged correctly.
     """
     tile = threads * vec
     wide = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % tile), value=-torch.inf)
@@ -35,8 +35,8 @@ def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor,
 
 
 def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
-    """The mbarrier is made known to the cluster before others use it. The sanitizer takes any
-    barrier of the cluster for an order, so it is the PTX that is read."""
+    """Check in the PTX that the cluster sees the mbarrier before other blocks use it; to the
+    sanitizer any barrier of the cluster is an order."""
 
     def run(submission: Submission) -> str:
         ptx = submission.compiled(make(*size, dtype=torch.float32)).ptx
@@ -44,9 +44,9 @@ def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
             return "by a fence"
         if re.search(r"barrier\.cluster\.arrive\S*\.relaxed", ptx):
             raise GateError(
-                "No fence follows the making of the mbarrier, and the arrival is relaxed.",
-                "a relaxed arrival makes nothing known: another block may send its pair to an "
-                "mbarrier that it does not see as made.",
+                "No fence publishes the new mbarrier, and the arrival is relaxed.",
+                "a relaxed arrival publishes nothing: another block may send its pair before it "
+                "sees this block's mbarrier.",
                 "cute.arch.mbarrier_init_fence()",
             )
         return "by the arrival at the cluster's barrier"
@@ -55,7 +55,7 @@ def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
 
 
 def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
-    """All elements of the input come by `cp.async`, 16 bytes at a time, each once."""
+    """Check that `cp.async` copies each element once, 16 bytes at a time."""
     m, n = size
     requests = m * -(-n // 128)
     return counters(
@@ -64,8 +64,8 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
             Counter(
                 lambda p: p["global_load_requests"] - p["global_async_requests"],
                 "loads into registers", at_most=0, ideal=0,
-                misconceptions=[counted(lambda p: True, "elements are loaded into registers: all of them are "
-                               "to come by cp.async, and to be read from shared memory.")],
+                misconceptions=[counted(lambda p: True, "elements are loaded into registers; copy all of "
+                               "them by cp.async, and read them from shared memory.")],
             ),
             Counter(
                 "global_async_requests", "cp.async requests", at_most=requests, ideal=requests,
@@ -99,7 +99,7 @@ class FirstRead(Listener):
 
 
 def overlapping(case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str) -> Group:
-    """Newer copies are in flight when the first is read. says: what it means that none is."""
+    """Newer copies are in flight when the first is read. says: the diagnosis if none is."""
 
     def run(submission: Submission) -> str:
         call, first = case(*size, dtype=dtype), FirstRead()
@@ -107,7 +107,7 @@ def overlapping(case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says:
         if first.in_flight:
             return f"a thread has {first.in_flight} in flight when it first reads"
         waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", submission.compiled(call).ptx)
-        found = "No copy is in flight any more when shared memory is first read."
+        found = "No copy is in flight when shared memory is first read."
         if waits[:1] == ["0"]:
             found = f"In the PTX the first of {len(waits)} waits is for all groups."
         raise GateError(found, says, "fk.timeline(*{failed})")

@@ -1,4 +1,4 @@
-"""What exercises with pairs (m, s) share: NaN where a part of a row has seen nothing."""
+"""A misconception that exercises with pairs (m, s) share: NaN from a part without elements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _nan_of_numbers(e: Evidence) -> bool:
 
 
 NAN_FROM_NOTHING = Misconception(
-    "there is NaN where a number is expected. Of exponentials it comes from -inf - (-inf), in a part "
-    "that has seen nothing but -inf or no element at all, or from inf / inf or 0 / 0.",
+    "there is NaN where a number is expected. With exponentials, NaN comes from -inf - (-inf), in a "
+    "part that holds only -inf or no elements, or from inf / inf or 0 / 0.",
     _nan_of_numbers,
 )

@@ -118,7 +118,8 @@ def spell_out(tv: ThreadValues) -> str:
 
 def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
     threads = max(tv.threads for tv in tvs)
-    shown = tuple(thread_colour(t) for t in range(min(threads, _WARP)))
+    lanes = min(threads, _WARP)
+    shown = tuple(thread_colour(t, lanes) for t in range(lanes))
     text = f"thread 0 to {threads - 1}" if threads > 1 else "thread 0"
     if threads > _WARP:
         text = f"lane 0 to {_WARP - 1} of each of {-(-threads // _WARP)} warps"
@@ -143,6 +144,7 @@ def tile_grid(
     cell: tuple[float, float] | None = None,
 ) -> Grid:  # fmt: skip
     rows, columns = tv.tile
+    lanes = min(tv.threads, _WARP)
 
     def content(row: int, column: int) -> Content:
         holders = tv.at(row, column)
@@ -154,7 +156,7 @@ def tile_grid(
         if len(holders) > 1:
             data.append(("holders", " ".join(f"T{t}V{v}" for t, v in holders)))
         corner = f"+{len(holders) - 1}" if len(holders) > 1 else ""
-        return Content(thread_colour(thread), (f"T{thread}", f"V{value}"), corner,
+        return Content(thread_colour(thread, lanes), (f"T{thread}", f"V{value}"), corner,
                        data=tuple(data))  # fmt: skip
 
     def group(row: int, column: int) -> tuple[Any, Any]:
@@ -178,7 +180,7 @@ def _table_grid(tv: ThreadValues) -> Grid:
     def content(thread: int, value: int) -> Content:
         m, n = tv.coords[thread, value].tolist()
         data = (("thread", str(thread)), ("value", str(value)), ("coord", f"({m},{n})"))
-        return Content(thread_colour(thread), (f"{m},{n}",), data=data)
+        return Content(thread_colour(thread, min(tv.threads, _WARP)), (f"{m},{n}",), data=data)
 
     note = "its coordinate (row,column)"
     if not whole:

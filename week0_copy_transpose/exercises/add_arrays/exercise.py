@@ -1,4 +1,4 @@
-"""Puzzle week0/add_arrays: one element a thread, of three arrays."""
+"""Puzzle week0/add_arrays: one element per thread, from three arrays."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
@@ -18,18 +18,18 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="add two arrays",
     task="""
-`z[i] = a[i] + b[i]` for three arrays of one length, whatever it is, in float32 and float16. The
-host function is called as `add_arrays(a, b, z)`.
+Compute `z[i] = a[i] + b[i]` for three arrays of any common length, in float32 and float16.
+Signature: `add_arrays(a, b, z)`.
 """,
     hints=(
-        "A kernel for the threads, a host function for the launch: `scale` had both.",
-        "How many blocks of 128 threads does a length of n need? Which threads have none?",
-        "The number of blocks is `cute.ceil_div(n, 128)`; the predicate comes before any element "
-        "is touched, of all three arrays at once.",
+        "You need a kernel for the threads and a host function for the launch, as in `scale`.",
+        "How many blocks of 128 threads does a length of n need? Which threads have no element?",
+        "Launch `cute.ceil_div(n, 128)` blocks. The predicate comes before the first access "
+        "to any of the three arrays.",
     ),
     analysis="""
-Twelve bytes an element and one addition: on any GPU this kernel waits for memory. Nothing in it can
-be faster than reading `a` and `b` once and writing `z` once.
+The kernel moves twelve bytes per element and does one addition: on any GPU it waits for memory. No
+version can be faster than reading `a` and `b` once and writing `z` once.
 """,
     entry="add_arrays",
     given=PICTURE,
@@ -43,5 +43,5 @@ be faster than reading `a` and `b` once and writing `z` once.
         looks_like(lambda a, b, z: a - b, "b is subtracted."),
         looks_like(lambda a, b, z: a * b, "the elements are multiplied."),
     ],
-    praise="A whole kernel, from nothing.",
+    praise="A whole kernel from scratch.",
 )

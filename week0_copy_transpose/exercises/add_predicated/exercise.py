@@ -52,7 +52,7 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
 
 
 def _unguarded(verb: str, says: str) -> Misconception:
-    """The copy that was stopped stands there without a predicate."""
+    """The line that was stopped is a copy without a predicate."""
 
     def when(e: Evidence) -> bool:
         line = e.text.partition("\n")[0]
@@ -71,7 +71,7 @@ def _outside(e: Evidence) -> tuple[set[int], set[int]]:
 
 
 def _mode(rows: bool) -> list[Misconception]:
-    """Of a case in which only rows, or only columns, are beyond the matrix."""
+    """Return the mistakes of a case in which only rows, or only columns, are beyond the matrix."""
     mode, other = ("row", "columns") if rows else ("column", "rows")
 
     def here(e: Evidence) -> bool:
@@ -86,13 +86,13 @@ def _mode(rows: bool) -> list[Misconception]:
         return here(e) and rows and e.case.args[0].shape[0] % 4 != 0
 
     return [
-        Misconception("with 4 rows all is right, where a thread's four vectors are all inside or all "
-             "outside. Here they differ: the predicate of vector `v` has to ask for the "
-             "coordinate of vector `v`.", of_another),
-        Misconception(f"the {mode} after the last is let through, and none beyond it: the last {mode} is "
-             f"that of the size less 1.", one_too_many),
-        Misconception(f"the {other} of this matrix fill the tiles, and {mode}s far beyond the last are "
-             f"reached: the predicate does not look at the {mode}.", lambda e: here(e) and
+        Misconception("4 rows pass, where a thread's four vectors are all inside or all outside. Here "
+             "they differ: the predicate of vector `v` must check the coordinate of vector "
+             "`v`.", of_another),
+        Misconception(f"the predicate lets the {mode} after the last through, and none beyond it: the "
+             f"last {mode} is number size - 1.", one_too_many),
+        Misconception(f"the {other} of this matrix fill the tiles, and the kernel accesses {mode}s far "
+             f"beyond the last: the predicate does not check the {mode}.", lambda e: here(e) and
              bool(_outside(e)[0 if rows else 1])),
     ]  # fmt: skip
 
@@ -108,16 +108,16 @@ def _overflowed(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, a: float) -> 
 
 
 def _vectors(m: int, n: int, vec: int) -> list[Counter]:
-    """Loads and stores of 16 bytes a lane; a row of n elements in pieces of a warp."""
+    """Count loads and stores of 16 bytes per lane; a warp moves a part of a row of n elements."""
     return [_moved(kind, times, m, n, vec) for kind, times in (("load", 2), ("store", 1))]
 
 
 def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
     fewest = times * m * -(-n // (32 * vec))
     once = times * m * n * (16 // vec)
-    twice = "vectors are moved more than once."
-    scalar = "the elements are moved one by one. `cute.copy` with `tiled_copy` moves 16 bytes at "
-    scalar += "once, with one predicate for the whole vector."
+    twice = "the kernel moves vectors more than once."
+    scalar = "the kernel moves elements one by one. `cute.copy` with `tiled_copy` moves 16 bytes "
+    scalar += "per access, with one predicate for the whole vector."
     return Counter(
         measure=f"global_{kind}_requests",
         called=f"{kind} requests",
@@ -131,7 +131,7 @@ def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
 
 
 def _values() -> Group:
-    """The gate on values. What to look at next differs: wrong numbers are no matter of places."""
+    """Return the gate on values; for wrong numbers it advises arithmetic instead of a footprint."""
     gate = values(
         _case,
         sizes=[(16, 256), (4, 256), (5, 256), (16, 264), (3, 8), (37, 200)],
@@ -140,20 +140,20 @@ def _values() -> Group:
         misconceptions=[
             looks_like(lambda x, y, z, a: x, "the kernel still copies `x`."),
             looks_like(lambda x, y, z, a: a * x.float(), "`y` is not added."),
-            looks_like(lambda x, y, z, a: x.float() + y.float(), "`a` is left out."),
+            looks_like(lambda x, y, z, a: x.float() + y.float(), "`a` is missing."),
             looks_like(lambda x, y, z, a: x.float() + a * y.float(), "`a` belongs to `x`."),
             looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "`a` is for `x` alone."),
-            looks_like(_sizes_exchanged, "the sizes are exchanged: the row is compared with the "
-                       "number of columns, and the column with that of rows.", unstored=True),
-            looks_like(_overflowed, "the product is rounded to float16, and is too large for "
-                       "it. Convert both to Float32 first, and back once, at the end."),
-            _unguarded("reads", "this load has no predicate: vectors outside of the matrix are "
-                       "loaded, too. Each copy needs `pred=tXpX`."),
-            _unguarded("writes", "the loads stay inside, and the store has no predicate: it "
-                       "needs `pred=tXpX` as well."),
+            looks_like(_sizes_exchanged, "the sizes are exchanged: the predicate compares the row with the "
+                       "number of columns, and the column with the number of rows.", unstored=True),
+            looks_like(_overflowed, "the product is rounded to float16, which cannot represent it. "
+                       "Convert both to Float32 first, and back once, at the end."),
+            _unguarded("reads", "this load has no predicate, so it also loads vectors outside the "
+                       "matrix. Each copy needs `pred=tXpX`."),
+            _unguarded("writes", "the loads stay inside, but the store has no predicate: it also "
+                       "needs `pred=tXpX`."),
             *_mode(rows=True),
             *_mode(rows=False),
-            found("out-of-bounds", "the predicate is true for vectors outside of the matrix."),
+            found("out-of-bounds", "the predicate is true for vectors outside the matrix."),
         ],
         look_at="fk.footprint(*{failed}, tensor='mX')  # print tXcX[(0, v), 0, 0] with cute.printf"
         " to compare",
@@ -165,8 +165,8 @@ def _values() -> Group:
         except GateError as failure:
             if "the result is wrong" in failure.happened and "NaN" not in failure.happened:
                 failure.look_at = (
-                    "{failed}.show() runs this very call again. Compute `a * x + y` of one wrong "
-                    "element by hand, in Float32: which of your steps gives another number?"
+                    "{failed}.show() repeats this call. Compute `a * x + y` of one wrong element by "
+                    "hand, in Float32: which of your steps gives a different number?"
                 )
             raise
 
@@ -176,29 +176,29 @@ def _values() -> Group:
 EXERCISE = Exercise(
     title="add two matrices with a tiled copy",
     task="""
-Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types.
-Partitions, registers and the tensor of predicates `tXpX` are there already, one predicate for each
-of a thread's 4 vectors. Fill the predicates, load both matrices, compute in `Float32`, store. As
-given, the kernel copies `x`, and only where all tiles fit.
+Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types. The
+skeleton has the partitions, the registers and the tensor `tXpX`, one predicate for each of a
+thread's 4 vectors. Fill the predicates, load both matrices, compute in `Float32`, and store. As
+given, the kernel copies `x`, and only where every tile fits.
 
-Rows may have a gap between them: `x` can be a piece of a wider matrix, so it cannot be taken for
-one long vector. In the tests rows of 256 elements are 272 elements apart, and the gaps count in
-the bytes that a tensor "has".
+Rows may have gaps between them: `x` can be a part of a wider matrix, so you cannot treat it as
+one long vector. In the tests, rows of 256 elements are 272 elements apart, and the reported sizes
+include the gaps. Signature: `add_predicated(x, y, z, a)`.
 """,
     hints=(
-        "`copy_tiled` above does all of it but the arithmetic. The coordinate of a thread's vector "
-        "`v` is that of its first element, `tXcX[(0, v), 0, 0]`.",
-        "`tXrX.load()` gives all of a thread's values at once, and `.to(Float32)` converts them. "
-        "Compute with that as with a number. `tXrX.store(…)` puts a result back into registers, "
-        "converted with `.to(gZ.element_type)`.",
-        "Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry "
-        "of the vector's coordinate is less than that of `shape`; two loads; the arithmetic; one "
-        "store. All three copies take the predicates.",
+        "`copy_tiled` above does all of it except the arithmetic. The coordinate of a thread's "
+        "vector `v` is that of its first element, `tXcX[(0, v), 0, 0]`.",
+        "`tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. "
+        "Compute with the result as with a number. `tXrX.store(…)` writes a result back to "
+        "registers, after `.to(gZ.element_type)`.",
+        "Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` if each entry of "
+        "the vector's coordinate is less than that of `shape`; two loads; the arithmetic; two "
+        "lines to store. All three copies take the predicates.",
     ),
     analysis="""
-One predicate a vector is enough, since rows are whole vectors: a vector lies inside or outside, but
-never across the edge. Registers of vectors that were not loaded hold anything at all; the
-arithmetic on them does no harm, because the store has the same predicate.
+One predicate per vector is enough, since rows are whole vectors: a vector is inside or outside,
+but never across the edge. Registers of vectors that were not loaded contain arbitrary values.
+Arithmetic on them does no harm, because the store has the same predicate.
 
 The sum is computed in `Float32` and rounded once, at the end. In `float16` the product of 3 and
 30,000 would be infinite, although the sum is not.
@@ -208,8 +208,8 @@ The sum is computed in `Float32` and rounded once, at the end. In `float16` the 
         _values(),
         clean(_case, sizes=[(37, 200)]),
         counters(_case, (64, 512), _vectors(64, 512, 4), name="16 bytes at once"),
-        counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="At the edges, too"),
+        counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="16 bytes at the edges"),
         economical(_case, [(16, 256), (64, 1024)], waste={"threads": 1}),
     ),
-    praise="Any matrix, at full width to its very edge.",
+    praise="Any matrix, at full width up to its edge.",
 )  # fmt: skip

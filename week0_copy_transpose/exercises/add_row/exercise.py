@@ -21,20 +21,21 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="add a row to every row",
     task="""
-`z[i, j] = x[i, j] + r[j]`: `x` and `z` have M rows and N columns, `r` has N elements. The host
-function is called as `add_row(x, r, z)`.
+Compute `z[i, j] = x[i, j] + r[j]`, where `x` and `z` have M rows and N columns and `r` has N
+elements. Signature: `add_row(x, r, z)`.
 """,
     hints=(
-        "A matrix has two edges, so a thread has two numbers: its row and its column.",
-        "Blocks of 32 × 8 threads, and a grid of two dimensions. Which of the two numbers has to "
-        "change from lane to lane?",
-        "x of thread and block is the column, y the row; the grid's first entry counts blocks "
-        "across, its second blocks down; and the predicate asks for both edges.",
+        "A matrix has two edges, so each thread needs two indices: its row and its column.",
+        "Launch blocks of 32 × 8 threads in a two-dimensional grid. Which of the two indices "
+        "must change from lane to lane?",
+        "Let the x indices of thread and block give the column, and the y indices the row. "
+        "The first entry of the grid counts blocks across, the second counts blocks down. The "
+        "predicate checks both edges.",
     ),
     analysis="""
-`r` is loaded once for each row of `x`: as many sectors again as `x` itself. On a GPU most of them
-come from a cache, but the requests are made. A thread that keeps its `r[j]` in a register and goes
-down eight rows makes an eighth of them; try it, it passes as well.
+The kernel loads `r` once for each row of `x`, so it requests as many sectors again as for `x`. On a
+GPU a cache serves most of these requests, but the warps still issue them. A thread that keeps
+`r[j]` in a register and goes down eight rows issues an eighth of them. Try it: it passes as well.
 """,
     entry="add_row",
     given=PICTURE,
@@ -48,12 +49,12 @@ down eight rows makes an eighth of them; try it, it passes as well.
         looks_like(lambda x, r, z: x + r[0], "every column gets the first element of r."),
         looks_like(
             lambda x, r, z: x + r[: len(x), None],
-            "row i gets r[i]: the number of the *column* chooses the element of r.",
+            "row i gets r[i], but the *column* index selects the element of r.",
         ),
         looks_like(
             lambda x, r, z: x + r[torch.arange(x.numel()).reshape(x.T.shape).T % len(r)],
             "a single index counts down the columns, not along the rows: `mZ[k]` is row k % M of "
-            "column k // M, so its element of r is not number k % N.",
+            "column k // M, so it does not need r[k % N].",
         ),
     ],
 )

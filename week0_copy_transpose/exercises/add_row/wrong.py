@@ -12,7 +12,7 @@ FLAT = """    k = (by * cute.ceil_div(mZ.shape[1], 32) + bx) * 256 + ty * 32 + t
 
 WRONG = (
     Wrong("one index for both", {BODY: FLAT}, "counts down the columns"),
-    Wrong("the row chooses", {"mR[j]": "mR[i]"}, "the number of the *column* chooses"),
+    Wrong("the row chooses", {"mR[j]": "mR[i]"}, "the *column* index selects"),
     Wrong("always the first of r", {"mR[j]": "mR[0]"}, "gets the first element of r"),
     Wrong("r forgotten", {"mX[i, j] + mR[j]": "mX[i, j]"}, "r is not added"),
     Wrong(

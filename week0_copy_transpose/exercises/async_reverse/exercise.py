@@ -59,33 +59,33 @@ def _a_block_too_many(e: Evidence) -> bool:
 
 
 def _waiting() -> Group:
-    """The sanitizer's gate; of copies that are not awaited, it says what is missing for it."""
+    """Return the sanitizer's gate, which names the missing call where a copy is not awaited."""
     gate = clean(
         _case,
         sizes=[(2, 512), (3, 104)],
         misconceptions=[
-            found("divergent-barrier", "the barrier is within the `if`, and some threads never "
-                  "reach it. What all threads have to do stands outside."),
-            Misconception("the barrier comes before the wait. A thread waits for its *own* copies alone; so "
-                 "all wait first, and meet at the barrier afterwards.",
+            found("divergent-barrier", "the barrier is inside the `if`, and some threads never "
+                  "reach it. Lines for all threads belong outside."),
+            Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so "
+                 "all threads wait first and meet at the barrier afterwards.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
-            found("shared-race", "more than one thread copies to the same place: each vector is one "
-                  "thread's.", text="writes another value there"),
-            found("shared-race", "each thread has waited for its own copies. The elements it reads "
-                  "were copied by other threads, which takes a barrier."),
-            Misconception("the copy's place in shared memory is beyond what the block has: a vector's place "
-                 "has the vector's number.", lambda e: _where(e, "copies to", "shared-memory")),
-            Misconception("the loop leaves the row in shared memory, whose elements are number 0 to n - 1: "
+            found("shared-race", "more than one thread copies to the same place: each vector "
+                  "belongs to one thread.", text="writes another value there"),
+            found("shared-race", "each thread waits for its own copies, but it reads elements that "
+                  "other threads copied, so it needs a barrier."),
+            Misconception("the copy's place in shared memory is beyond the block's allocation: a vector's "
+                 "place has the vector's number.", lambda e: _where(e, "copies to", "shared-memory")),
+            Misconception("the loop reads outside the row in shared memory, whose elements are 0 to n - 1: "
                  "element j comes from n - 1 - j, if j is less than n.",
                  lambda e: _where(e, "reads", "shared-memory")),
             Misconception("there are more blocks than rows.", _a_block_too_many),
-            Misconception("threads beyond the end of the row copy, too: a row has n // vec vectors, and a "
-                 "block 128 threads.", lambda e: _where(e, "copies from", "mX[")),
-            Misconception("what is read was never copied, or only a part of it. Each thread with a vector "
-                 "copies the whole of it, 16 bytes.",
+            Misconception("threads beyond the end of the row also copy: a row has n // vec vectors, and a "
+                 "block has 128 threads.", lambda e: _where(e, "copies from", "mX[")),
+            Misconception("the loop reads elements that no thread has copied. Each thread with a vector "
+                 "must copy all of it, 16 bytes.",
                  lambda e: e.kinds == ("uninitialised-shared",)),
         ],
-        look_at="fk.timeline(*{failed})  # what stands between copy and read?",
+        look_at="fk.timeline(*{failed})  # what is between copy and read?",
     )  # fmt: skip
 
     def run(submission: Submission) -> str:
@@ -105,15 +105,15 @@ def _not_awaited(ptx: str) -> str:
     if "cp.async.wait_all" in ptx:
         return "the wait comes too early or too late: it belongs between copy and barrier."
     if not waits:
-        return "nobody waits for the copies: a barrier does not."
+        return "no thread waits for the copies: a barrier does not wait for them."
     if "cp.async.commit_group" not in ptx:
-        return "the wait is for groups, and these copies are in none: commit them first."
+        return "the wait is for groups, and these copies are in no group: commit them first."
     if min(waits) > 0:
         return (
-            f"wait_group({min(waits)}) allows that many of the newest groups to be open still. "
-            "Here is one group, and all of it is needed."
+            f"wait_group({min(waits)}) allows that many of the newest groups to be incomplete. "
+            "Here is one group, and you need all of it."
         )
-    return "copy, commit, wait is the order; what is committed after the wait is not awaited."
+    return "the order is copy, commit, wait; the wait ignores groups that are committed later."
 
 
 def _bytes_a_copy(p: Profile) -> float:
@@ -130,29 +130,31 @@ _FRUGAL = economical(_case, [(2, 104), (40, 512)], waste={"threads": 1})
 EXERCISE = Exercise(
     title="reverse rows with asynchronous copies",
     task="""
-One block reverses one row of up to 128 vectors. Bring the row into shared memory with `cp.async`,
-one vector a thread, and make sure that it is there before the loop below reads it. Remember that a
-thread now reads what *other* threads have copied. Rows are whole vectors, but need not be 128.
+One block reverses one row of up to 128 vectors. Copy the row into shared memory with `cp.async`,
+one vector per thread, and make sure that it has arrived before the loop below reads it. A thread
+now reads what *other* threads have copied. Rows are whole vectors, but may have fewer than 128.
+Signature: `async_reverse(x, y)`.
 
-**Predict** first: which of your lines belong in an `if`, and which must not stand in one?"""
+Decide first which of your lines belong inside an `if`, and which must be outside."""
     + stated(_ASKED),
     hints=(
-        "Four things in a row: copy, commit, wait, and one more, because other threads have copied "
-        "the elements that a thread reads.",
-        "Only the copy is for the threads that have a vector, `tidx < n // vec`. The vector of a "
-        "thread is `gX[(None, tidx)]`, its place in shared memory `sX[(None, tidx)]`.",
-        "The copy is one `cute.copy` with `atom`, alone within its `if`. The three lines after it "
-        "are for all threads: section 8 has two of them, the third is that of "
-        "`01_why_slow_why_wrong`.",
+        "Four calls in order: copy, commit, wait, and one more, because a thread reads elements "
+        "that other threads have copied.",
+        "Only threads that have a vector copy, `tidx < n // vec`. A thread's vector is `gX[(None, "
+        "tidx)]`, and its place in shared memory is `sX[(None, tidx)]`.",
+        "The copy is one `cute.copy` with `atom`, alone inside its `if`. All threads execute the "
+        "three lines after it: section 4 has two of them, and `01_why_slow_why_wrong` has the "
+        "third.",
     ),
     analysis="""
-The wait is a matter between a thread and its own copies; the barrier is one between threads. Both
-are needed, in this order: after a barrier that comes first, the copies of others may still be in
-flight. The wait costs nothing where a thread has copied nothing, so it needs no `if`, and the barrier
-must not have one.
+The wait makes a thread wait for its own copies; the barrier makes threads wait for each other.
+You need both, in this order: after a barrier that comes first, copies of other threads may still
+be in flight. The wait costs nothing for a thread that has copied nothing, so it needs no `if`,
+and the barrier must not be in one.
 
-Both sides are coalesced: vectors of 16 bytes in, and out one element a thread, neighbours side by
-side. The reversal itself happens in shared memory, which does not mind.
+Both sides are coalesced: vectors of 16 bytes on the way in, and on the way out one element per
+thread, neighbours side by side. The reversal happens in shared memory, where the order of
+elements costs nothing.
 """,
     entry="async_reverse",
     groups=(
@@ -163,10 +165,10 @@ side. The reversal itself happens in shared memory, which does not mind.
             drawn=2, legal=lambda m, n: (m, min(512, -(-n // 8) * 8)),
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
-                looks_like(lambda x, y: x, "the rows are copied, and not reversed."),
-                found("out-of-bounds", "threads beyond the end of the row copy, too."),
-                Misconception("the sizes in float32 were right: look at what depends on the type. 16 "
-                     "bytes are 8 elements of this one.",
+                looks_like(lambda x, y: x, "the rows are copied but not reversed."),
+                found("out-of-bounds", "threads beyond the end of the row also copy."),
+                Misconception("all sizes in float32 pass: check everything that depends on the type. "
+                     "16 bytes are 8 elements of this type.",
                      lambda e: e.case.args[0].element_size() == 2),
             ],
         ),
@@ -176,21 +178,21 @@ side. The reversal itself happens in shared memory, which does not mind.
             [
                 Counter(
                     _plain_loads, "loads into registers", at_most=0, ideal=0,
-                    misconceptions=[counted(lambda p: True, "elements are loaded into registers, in the "
-                                   "loop or on their way to shared memory. All of them are to come "
-                                   "by `cute.copy` with `atom`, and to be read from `sRow`.")],
+                    misconceptions=[counted(lambda p: True, "threads load elements into registers, in the "
+                                   "loop or on their way to shared memory. Copy all of them with "
+                                   "`cute.copy` and `atom`, and read them from `sRow`.")],
                 ),
                 Counter(
                     "global_async_requests", "cp.async requests", at_most=16, ideal=16,
                     misconceptions=[
                         counted(lambda p: p["global_async_bytes_asked"] > _BYTES,
-                                "elements are copied more than once."),
+                                "threads copy elements more than once."),
                         counted(lambda p: _bytes_a_copy(p) <= 16,
-                                "of each warp one thread copies at a time, and the other 31 wait "
-                                "for it: one vector a thread, all at once."),
+                                "one thread of each warp copies at a time, while the other 31 "
+                                "wait. Let each thread copy one vector."),
                         counted(lambda p: _bytes_a_copy(p) < 512,
-                                "a whole warp with 16 bytes a thread copies 512 bytes a request: "
-                                "here copies are narrower, or threads have none."),
+                                "a whole warp with 16 bytes per thread copies 512 bytes per "
+                                "request: these copies are narrower, or some threads copy nothing."),
                     ],
                 ),
             ],
@@ -202,17 +204,16 @@ side. The reversal itself happens in shared memory, which does not mind.
             [
                 Counter("shared_load_bytes_asked", "bytes read from shared memory",
                         at_least=_BYTES, ideal=_BYTES,
-                        look_at="Each element is to be read from shared memory by the thread that "
-                        "stores it."),
+                        look_at="The thread that stores an element must read it from shared memory."),
                 Counter("global_store_sectors", "sectors stored", at_most=_BYTES // 32 * 5 // 4,
                         baseline=_BYTES // 32, ideal=_BYTES // 32,
-                        look_at="Neighbouring threads are to store neighbouring elements, as in "
-                        "the skeleton."),
+                        look_at="Neighbouring threads must store neighbouring elements, as in the "
+                        "skeleton."),
             ],
             name="Through shared memory, and coalesced",
         ),
         as_asked(_FRUGAL.counts, _ASKED, ("m", "n")),
         _FRUGAL,
     ),
-    praise="Two kinds of waiting, and you know which is which.",
+    praise="Two kinds of waiting, and you need both.",
 )  # fmt: skip

@@ -8,26 +8,28 @@ _WAIT = "    cute.arch.cp_async_wait_group(0)\n"
 _BARRIER = "    cute.arch.sync_threads()\n"
 
 WRONG = (
-    Wrong("no wait", {_WAIT: ""}, "nobody waits"),
-    Wrong("no commit", {_COMMIT: ""}, "these copies are in none"),
+    Wrong("no wait", {_WAIT: ""}, "no thread waits"),
+    Wrong("no commit", {_COMMIT: ""}, "these copies are in no group"),
     Wrong("one group may be open", {"wait_group(0)": "wait_group(1)"}, "allows that many"),
-    Wrong("no barrier", {_BARRIER: ""}, "which takes a barrier"),
+    Wrong("no barrier", {_BARRIER: ""}, "so it needs a barrier"),
     Wrong("barrier before wait", {_WAIT + _BARRIER: _BARRIER + _WAIT}, "barrier comes before"),
     Wrong(
-        "no predicate", {"if tidx < n // vec:": "if tidx >= 0:"}, "beyond the end of the row copy"
+        "no predicate",
+        {"if tidx < n // vec:": "if tidx >= 0:"},
+        "beyond the end of the row also copy",
     ),
     Wrong(
         "barrier within the if",
         {_COMMIT + _WAIT + _BARRIER: "    " + _COMMIT + "    " + _WAIT + "    " + _BARRIER},
-        "within the `if`",
+        "inside the `if`",
     ),
     Wrong(
         "through registers",
         {_COPY: "sX[(None, tidx)].store(gX[(None, tidx)].load())"},
-        "loaded into registers",
+        "load elements into registers",
     ),
-    Wrong("half as wide", {"num_bits_per_copy=128": "num_bits_per_copy=64"}, "or only a part"),
-    Wrong("off by one", {"sRow[n - 1 - j]": "sRow[n - j]"}, "the loop leaves the row"),
+    Wrong("half as wide", {"num_bits_per_copy=128": "num_bits_per_copy=64"}, "must copy all of it"),
+    Wrong("off by one", {"sRow[n - 1 - j]": "sRow[n - j]"}, "reads outside the row"),
     Wrong(
         "to the next place",
         {"sX[(None, tidx)])": "sX[(None, tidx + 1)])"},
@@ -39,7 +41,7 @@ WRONG = (
             f"if tidx < n // vec:\n        {_COPY}": "if tidx == 0:\n        for v in range(n // vec):\n"
             "            cute.copy(atom, gX[(None, v)], sX[(None, v)])"
         },
-        "one thread copies at a time",
+        "of each warp copies at a time",
     ),
     Wrong(
         "every thread copies all",
@@ -52,5 +54,5 @@ WRONG = (
         "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"
     ),
     Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "asks for at most 1 barrier"),
-    Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "not reversed"),
+    Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "but not reversed"),
 )

@@ -30,28 +30,29 @@ def _clamped(x: torch.Tensor, low: float, high: float) -> torch.Tensor:
 
 
 def _cut(x: torch.Tensor) -> torch.Tensor:
-    """The upper half of each number's bits: bfloat16 by cutting, not by rounding."""
+    """Return bfloat16 numbers by cutting off the lower half of the bits, without rounding."""
     return (x.view(torch.int32) >> 16).to(torch.int16).view(torch.bfloat16)
 
 
 EXERCISE = puzzle(
     title="clamp and convert",
     task="""
-`y[i]` is `x[i]`, but not below `low` and not above `high`, rounded to bfloat16. `x` is float32, `y`
-is bfloat16, `low` and `high` are numbers. The host function is called as `clamp(x, low, high, y)`.
+Limit each element to the range from `low` to `high`, then round it to bfloat16: `y[i]` is `low`
+where `x[i]` is smaller, `high` where it is larger, and otherwise `x[i]`. `x` is float32, `y` is
+bfloat16, and `low` and `high` are numbers. Signature: `clamp(x, low, high, y)`.
 """,
     hints=(
-        "Numbers are passed to a kernel as tensors are: `low: cutlass.Float32`. What does Python "
-        "call the smaller of two numbers, and the larger?",
-        "`min` and `max` work in a kernel. Which of the bounds belongs to which?",
-        "In the one line that stores: the larger of x and low, the smaller of that and high, and "
-        "last the conversion `.to(…)`, which a store into another type does not do by itself.",
+        "A kernel takes numbers as it takes tensors: `low: cutlass.Float32`. Which Python "
+        "functions return the smaller and the larger of two numbers?",
+        "`min` and `max` work inside a kernel. Which bound goes with which function?",
+        "One line computes and stores: take the larger of x and low, then the smaller of that "
+        "and high, then convert it with `.to(…)`. A store does not convert to another type by "
+        "itself.",
     ),
     analysis="""
-Six bytes an element where a float32 result would take eight: three quarters of the traffic, for a
-conversion that is one instruction. Fusing what comes after a load into the kernel that loads anyway
-is the cheapest speed-up there is. Clamping after the conversion gives the same numbers, since
-rounding keeps the order; it costs one conversion more.
+The kernel moves six bytes per element; with a float32 result it would move eight. One conversion
+instruction saves a quarter of the traffic. Moving such work into a kernel that loads the data
+anyway is called **fusion**.
 """,
     entry="clamp",
     given=PICTURE,
@@ -64,19 +65,19 @@ rounding keeps the order; it costs one conversion more.
         looks_like(lambda x, low, high, y: x.to(torch.bfloat16), "nothing is clamped."),
         looks_like(
             lambda x, low, high, y: x.clamp(min=low).to(torch.bfloat16),
-            "only low is a bound: nothing is cut at high.",
+            "only low limits the values: nothing is cut at high.",
         ),
         looks_like(
             lambda x, low, high, y: x.clamp(max=high).to(torch.bfloat16),
-            "only high is a bound: nothing is cut at low.",
+            "only high limits the values: nothing is cut at low.",
         ),
         looks_like(
             lambda x, low, high, y: torch.full_like(x, high).to(torch.bfloat16),
-            "every element is high: min and max have changed places.",
+            "every element is high: min and max are swapped.",
         ),
         looks_like(
             lambda x, low, high, y: torch.full_like(x, low).to(torch.bfloat16),
-            "every element is low: min and max have changed places.",
+            "every element is low: min and max are swapped.",
         ),
         looks_like(
             lambda x, low, high, y: _cut(x.clamp(low, high)),
@@ -84,7 +85,7 @@ rounding keeps the order; it costs one conversion more.
         ),
         looks_like(
             lambda x, low, high, y: x.clamp(low, high).half().to(torch.bfloat16),
-            "the value went through float16: it is rounded twice.",
+            "the value went through float16, so it was rounded twice.",
         ),
     ],
 )

@@ -27,23 +27,25 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="convolve with a filter in shared memory",
     task="""
-`y[i]` is the sum of `w[k] * x[i + k]` over the elements of the filter `w`; behind its end, `x`
-counts as 0. `w` has 1 to 32 elements. A block loads each element of `x` and of `w` that it needs
-once. The host function is called as `convolve(x, w, y)`; all are float32.
+`y[i]` is the sum of `w[k] * x[i + k]` over all elements of the filter `w`; past its end, `x`
+counts as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it
+needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
 """,
     hints=(
-        "It is the last puzzle with a halo whose size is known at run time, and a second tensor in "
-        "shared memory. A tensor there has a size that is fixed, so it is the largest possible.",
-        "Which threads load w, which the halo? Neither has more than 32 elements. How many "
-        "barriers do two tensors need?",
-        "Tiles of 128 + 31 and of 32; `w.shape[0] - 1` threads load the halo; one barrier; the "
-        "sum begins with `cutlass.Float32(0)` and adds in a loop over `range(mW.shape[0])`.",
+        "This is the previous puzzle with a halo whose size is known only at run time, and "
+        "with a second tensor in shared memory. A tensor there has a fixed size, so allocate "
+        "the largest possible.",
+        "Which threads load w, and which load the halo? Neither has more than 32 elements. "
+        "How many barriers do two tensors need?",
+        "Use tiles of 128 + 31 and of 32 elements. The first `w.shape[0] - 1` threads load "
+        "the halo. After one barrier, the sum begins with `cutlass.Float32(0)` and adds in a "
+        "loop over `range(mW.shape[0])`.",
     ),
     analysis="""
-All lanes read the same `sW[k]` at the same time: a broadcast, one wavefront. `sX[tidx + k]` is 32
-neighbours, whatever k is: one wavefront, too. So each product costs two accesses of shared memory
-and one multiply-add. That is what limits this kernel once the filter is long; then several results
-a thread, from registers, are the next step.
+All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront.
+`sX[tidx + k]` is 32 neighbours for every k, which also takes one wavefront. So each product
+costs two accesses of shared memory and one multiply-add. For a long filter these accesses limit
+the kernel; then the next step is to compute several results per thread from registers.
 """,
     asked={
         "barriers": 1,
@@ -72,7 +74,9 @@ a thread, from registers, are the next step.
         looks_like(lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x, "w[0] is left out."),
         halo_missing(31),
         found(
-            "shared-race", "a thread reads what another may not have stored yet.", text=" reads "
+            "shared-race",
+            "a thread reads an element that another may not have stored yet.",
+            text=" reads ",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Puzzle week0/every_kth: when a vector of 16 bytes pays although part of it is thrown away."""
+"""Puzzle week0/every_kth: when a vector of 16 bytes pays although part of it is discarded."""
 
 import torch
 
@@ -21,7 +21,7 @@ def _legal(m: int, n: int, k: int) -> tuple[int, int, int]:
 
 
 def _of_vectors(x: torch.Tensor, k: int, step: int) -> torch.Tensor:
-    """Of each 16 bytes as many as are to be kept, `step` apart."""
+    """Return as many elements of each 16 bytes as are kept, `step` apart."""
     vec = 16 // x.element_size()
     pieces = x.reshape(len(x), -1, vec)[:, :, : step * (vec // k) : step]
     return pieces.reshape(len(x), -1)
@@ -30,24 +30,25 @@ def _of_vectors(x: torch.Tensor, k: int, step: int) -> torch.Tensor:
 EXERCISE = puzzle(
     title="keep every k-th column",
     task="""
-`y[i, c] = x[i, c * k]`: `x` has M rows of N, `y` has N / k columns. `k` is a power of two from 2
-on, known when the kernel is compiled; N is a multiple of k and of 8. The host function is called as
-`every_kth(x, k, y)`, with float16 and float32.
+Store `y[i, c] = x[i, c * k]`, where `x` has M rows of N elements and `y` has N / k columns. `k`
+is a power of two, at least 2, and known when the kernel is compiled. N is a multiple of k and
+of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
 """,
     hints=(
-        "How many elements has a vector of 16 bytes, and how many of them are kept? From which k "
-        "on is it a single one?",
-        "`k` is a `cutlass.Constexpr`: an `if` with `cutlass.const_expr(…)` chooses the kernel "
-        "while it is compiled. The grid has to follow, too.",
-        "`zipped_divide` cuts x into pieces of `(1, vec)` and y into `(1, vec // k)`; a thread "
-        "copies its piece into registers, picks every k-th, and stores these as one vector, or "
-        "stores come in as many pieces. With k from vec on, one element a thread.",
+        "How many elements does a vector of 16 bytes hold, and how many of them are kept? "
+        "From which k on is it a single one?",
+        "`k` is a `cutlass.Constexpr`: an `if cutlass.const_expr(…)` chooses the kernel while "
+        "it is compiled. The grid has to follow that choice.",
+        "`zipped_divide` cuts x into pieces of `(1, vec)` and y into pieces of `(1, vec // "
+        "k)`. A thread copies its piece into registers, picks every k-th element, and stores "
+        "these as one vector. For k from vec on, use one element per thread.",
     ),
     analysis="""
-The sectors are the same either way: of 32 bytes, the ones kept and the ones not come together. What
-a vector saves are requests, four times as many elements at once for float16 and k = 2. From k = 8
-on it saves nothing, and once k is larger than a sector, loading whole rows would double the bytes.
-Where to compute with vectors is a question of bytes, and the compiler can answer it per type.
+The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
+with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
+four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
+loading whole rows would double the bytes. Count bytes to decide where
+vectors pay; a `const_expr` makes that decision per type.
 """,
     asked={
         "load_bytes": (
@@ -71,11 +72,13 @@ Where to compute with vectors is a question of bytes, and the compiler can answe
             lambda x, k, y: x[:, : y.shape[1]], "the first columns are kept, not every k-th."
         ),
         looks_like(lambda x, k, y: x[:, 1::k], "the columns kept are 1, k + 1, …: one too far."),
-        looks_like(lambda x, k, y: x[:, k - 1 :: k], "the last of each k is kept, not the first."),
+        looks_like(
+            lambda x, k, y: x[:, k - 1 :: k], "the last of each k columns is kept, not the first."
+        ),
         looks_like(
             lambda x, k, y: _of_vectors(x, k, 1),
-            "the first elements of each vector are kept, not every k-th of it.",
+            "the first elements of each vector are kept, not every k-th element.",
         ),
-        looks_like(lambda x, k, y: _of_vectors(x, k, 2), "2 stands where k belongs."),
+        looks_like(lambda x, k, y: _of_vectors(x, k, 2), "the step is 2 instead of k."),
     ],
 )

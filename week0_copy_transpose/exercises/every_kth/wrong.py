@@ -4,7 +4,7 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong(
-        "one element a thread",
+        "one element per thread",
         {
             "if cutlass.const_expr(k < vec):": "if cutlass.const_expr(False):",
             "cutlass.const_expr(max(k, vec))": "k",
@@ -20,9 +20,9 @@ WRONG = (
     Wrong(
         "the last of each",
         {"rX[v * k]": "rX[v * k + k - 1]", "mX[i, j * k]": "mX[i, j * k + k - 1]"},
-        "the last of each k is kept",
+        "the last of each k columns",
     ),
-    Wrong("always 2", {"rX[v * k]": "rX[v * 2]"}, "2 stands where k belongs"),
+    Wrong("always 2", {"rX[v * k]": "rX[v * 2]"}, "the step is 2 instead of k"),
     Wrong(
         "stored one by one",
         {

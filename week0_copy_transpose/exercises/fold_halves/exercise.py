@@ -7,19 +7,19 @@ EXERCISE = puzzle(
     title="fold a vector in the middle",
     task="""
 `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-multiple of 8. In float32 and float16; what has to be promised of the
-lengths is promised. Write the whole kernel and its launch, `fold_halves(x, y)`.
+multiple of 8. Serve float32 and float16. The lengths are promised to the compiler. Write the
+whole kernel and its launch. Signature: `fold_halves(x, y)`.
 """,
     hints=(
-        "Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` is the partner "
-        "of vector i?",
-        "`h` elements are `h // vec` vectors. `load()` gives values that can be added.",
-        "The predicate counts the vectors of `y`; the one line behind it loads vector i and the "
-        "vector that lies so many further, adds, and stores vector i of `gY`.",
+        "Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` is the "
+        "partner of vector i?",
+        "`h` elements are `h // vec` vectors. You can add the values that `load()` returns.",
+        "The predicate counts the vectors of `y`. The line after it loads vector i and its "
+        "partner from `gX`, adds them, and stores vector i of `gY`.",
     ),
     analysis="""
-Both loads stand before the store, so a thread has 32 bytes in flight where a copy has 16. Twelve
-bytes move for each element of `y`, and there is nothing to be saved.
+Both loads come before the store, so a thread has 32 bytes in flight; a copy has 16. Twelve bytes
+move per element of `y` in float32, which is the minimum.
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="fold_halves",
@@ -32,10 +32,10 @@ bytes move for each element of `y`, and there is nothing to be saved.
     promise={0: {0: 16}, 1: {0: 8}},
     waste={"instructions": 1.4},
     misconceptions=[
-        looks_like(lambda x, y: x[: len(y)], "the second half is left out."),
+        looks_like(lambda x, y: x[: len(y)], "the second half is missing."),
         looks_like(lambda x, y: 2 * x[: len(y)], "the first half is added to itself."),
-        looks_like(lambda x, y: x[0::2] + x[1::2], "neighbours are added, and not the halves."),
+        looks_like(lambda x, y: x[0::2] + x[1::2], "the kernel adds neighbours instead of the halves."),
         looks_like(lambda x, y: x[: len(y)] + x[len(y) :].flip(0),
-                   "the second half is read backwards."),
+                   "the kernel reads the second half backwards."),
     ],
 )  # fmt: skip

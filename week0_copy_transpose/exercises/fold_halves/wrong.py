@@ -6,7 +6,7 @@ WRONG = (
     Wrong("no predicate", {"if i < half:": "if i >= 0:"}, "or its bound is too large"),
     Wrong("elements for vectors", {"mY.shape[0] // vec": "mY.shape[0]"},
           "not the number of whole vectors"),
-    Wrong("half left out", {" + gX[(None, half + i)].load()": ""}, "the second half is left out"),
+    Wrong("half left out", {" + gX[(None, half + i)].load()": ""}, "the second half is missing"),
     Wrong("to itself", {"half + i": "i"}, "added to itself"),
     Wrong("a fixed grid", {"grid=(blocks": "grid=(500"}, "Threads launched: 64,000"),
     Wrong("eight elements in any type", {"vec = cutlass.const_expr(128 // mX.element_type.width)\n    gX":

@@ -5,52 +5,55 @@ from forgekit.lessons.gates import answers
 
 RIGHT = {"mX[2 * i]": 8, "mX[i + 1]": 5, "mX[255 - i]": 4, "mX[i // 4]": 1}
 MISCONCEPTIONS = {
-    ("mX[2 * i]", 4): "that would do without gaps, for 32 neighbours of 4 bytes. Here every second "
-    "word is skipped.",
-    ("mX[2 * i]", 16): "16 sectors would be every *fourth* word; here it is every second.",
-    ("mX[2 * i]", 32): "that would be a sector for each thread. How many of the threads' elements "
-    "lie in one sector?",
-    ("mX[2 * i]", 64): "that is what all eight warps fetch together. The question is of one warp.",
-    ("mX[2 * i]", 256): "that is bytes, from thread 0's element to thread 31's.",
-    ("mX[i + 1]", 4): "the bytes would fit in four sectors, if they began where a sector begins.",
-    ("mX[i + 1]", 8): "shifting doubles nothing: 128 bytes that begin 4 bytes late reach into one "
-    "sector more.",
+    ("mX[2 * i]", 4): "four sectors hold 32 neighbours of 4 bytes. Here every second word "
+    "is skipped.",
+    ("mX[2 * i]", 16): "16 sectors are for every *fourth* word; this load reads every second.",
+    ("mX[2 * i]", 32): "that would be one sector per thread. How many threads have their "
+    "element in the same sector?",
+    ("mX[2 * i]", 64): "all eight warps together fetch 64 sectors. The question is about one warp.",
+    ("mX[2 * i]", 256): "256 is the number of bytes in these sectors, not the number of sectors.",
+    ("mX[i + 1]", 4): "four sectors would hold the bytes if they began on a sector boundary.",
+    ("mX[i + 1]", 8): "the shift does not double the number: 128 bytes that begin 4 bytes "
+    "late reach into one more sector.",
     (
         "mX[255 - i]",
         32,
     ): "the order of the lanes does not matter: a sector that several lanes touch counts once.",
-    ("mX[255 - i]", 5): "the piece of one warp begins and ends at an edge of a sector: 255 - 31 is "
+    ("mX[255 - i]", 5): "the elements of one warp begin and end on a sector boundary: 255 - 31 is "
     "224, a multiple of 8.",
-    ("mX[i // 4]", 4): "that is for 32 different words. Four threads read the same word here.",
-    ("mX[i // 4]", 8): "8 is the number of different words. How many sectors do they lie in?",
-    ("mX[i // 4]", 32): "lanes that read the same word are served together.",
+    ("mX[i // 4]", 4): "four sectors are for 32 different words. Here four threads read the "
+    "same word.",
+    ("mX[i // 4]", 8): "8 is the number of different words. How many sectors hold them?",
+    ("mX[i // 4]", 32): "the hardware serves lanes that read the same word together.",
 }
 
 EXERCISE = Exercise(
     title="predict what four loads cost",
     task="""
-Threads `i = 0 … 255`, float32, `x` begins at a multiple of 256 bytes. How many sectors does the load
-of the first warp, threads 0 to 31, fetch in each case? The cell after the grade lets you draw them.
+Threads `i = 0 … 255` load float32 elements of `x`, which begins at a multiple of 256 bytes. How
+many sectors does the first warp (threads 0 to 31) fetch with each load? After the grade, a cell
+draws them.
 """,
     hints=(
         "Which elements do threads 0 to 31 read? Write down the first and the last.",
-        "A sector holds eight elements: 0 to 7, 8 to 15, and so on. It counts once, however many "
-        "threads touch it.",
-        "Divide the number of the first and of the last element by 8, rounded down: all sectors "
-        "from the one to the other are touched, unless a step jumps over one.",
+        "A sector holds eight elements: 0 to 7, 8 to 15, and so on. It counts once, however "
+        "many threads touch it.",
+        "Divide the index of the first and of the last element by 8 and round down: these are "
+        "the first and the last sector. The warp touches every sector between them, unless "
+        "its stride skips some.",
     ),
     analysis="""
-Sectors are counted, not lanes and not words. A stride of 2 fetches everything and uses half; a start
-off the edge costs one sector more, five for four; the order of lanes costs nothing; and what lanes
-share is fetched once.
+Count sectors, not lanes or words. A stride of 2 fetches all bytes and uses half of them. A start
+off a sector boundary costs one extra sector: five instead of four. The order of the lanes costs
+nothing. Lanes that share a word share its sector.
 """,
     entry="sectors",
     groups=(
         answers(
             RIGHT,
             MISCONCEPTIONS,
-            name="Sectors a request",
-            look_at="Draw the sectors as boxes of eight elements, and mark what is read.",
+            name="Sectors per request",
+            look_at="Draw the sectors as boxes of eight elements, and mark the elements that are read.",
         ),
     ),
 )

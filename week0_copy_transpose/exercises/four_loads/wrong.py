@@ -4,6 +4,6 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("gaps forgotten", {'[2 * i]": 8': '[2 * i]": 4'}, "every second word is skipped"),
-    Wrong("a sector a thread", {'[2 * i]": 8': '[2 * i]": 32'}, "a sector for each thread"),
+    Wrong("one per thread", {'[2 * i]": 8': '[2 * i]": 32'}, "one sector per thread"),
     Wrong("every fourth", {'[2 * i]": 8': '[2 * i]": 16'}, "every *fourth* word"),
 )

@@ -25,20 +25,22 @@ def _woven(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="interleave two arrays",
     task="""
-`z[2i] = a[i]` and `z[2i + 1] = b[i]`, for `a` and `b` of n elements and `z` of 2n. No sector of
-memory may be asked for twice. The host function is called as `interleave(a, b, z)`.
+Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`; `a` and `b` have n elements, `z` has 2n. Request no
+sector of memory twice. Signature: `interleave(a, b, z)`.
 """,
     hints=(
-        "If thread i writes `z[2 * i]`, how far apart do the 32 lanes of a warp store? How many "
-        "sectors is that, and how much of each is used?",
-        "`04_copy_fast` had a remedy for elements that lie side by side and belong to one thread.",
-        "Put the two values into a small tensor in registers, and store it as *one* vector of two "
-        "elements: `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one.",
+        "If thread i writes `z[2 * i]`, how far apart do the 32 lanes of a warp store? How "
+        "many sectors does that store touch, and how much of each does it use?",
+        "`04_copy_fast` shows how a thread moves elements that lie side by side.",
+        "Put the two values into a small tensor in registers and store it as *one* vector of "
+        "two elements: `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one "
+        "pair.",
     ),
     analysis="""
-Two scalar stores ask for 8 sectors each and fill half of each; the vector asks for the same 8 once.
-The other way is a thread for each element of z, which reads from a or from b: its stores are
-coalesced, and each load asks for half a warp's sectors. It passes too, with twice the threads.
+Each of two scalar stores touches 8 sectors and fills half of each; one vector store touches the
+same 8 sectors once. Another version has one thread per element of z, which reads from a or from b:
+its stores are coalesced, and each load fetches the sectors of half a warp. It passes as well, with
+twice as many threads.
 """,
     entry="interleave",
     given=PICTURE,
@@ -49,8 +51,10 @@ coalesced, and each load asks for half a warp's sectors. It passes too, with twi
     dtypes=("float32", "float16"),
     waste={"instructions": 3.5},
     misconceptions=[
-        looks_like(lambda a, b, z: _woven(b, a), "a and b have changed places."),
-        looks_like(lambda a, b, z: torch.cat((a, b)), "b stands behind a, not between."),
+        looks_like(lambda a, b, z: _woven(b, a), "a and b are swapped."),
+        looks_like(
+            lambda a, b, z: torch.cat((a, b)), "b follows a instead of alternating with it."
+        ),
         looks_like(lambda a, b, z: _woven(a, a), "b is never read."),
     ],
 )

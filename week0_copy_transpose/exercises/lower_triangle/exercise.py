@@ -6,23 +6,22 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="keep the lower triangle",
     task="""
-`y[row, col] = x[row, col]` where `col <= row`, and `0` above the diagonal, for matrices of any size.
-Write the whole kernel, and its launch, one thread per element in blocks of (32, 8, 1) for example,
-with no more sectors than it takes, for float32 and float16: `mX.element_type(0)` is a 0 of either.
-`lower_triangle(x, y)` is how it is called.
+Copy `x` to `y` where `col <= row`, and store `0` above the diagonal, for matrices of any size in
+float32 and float16. Write the whole kernel and its launch, for example with one thread per element
+in blocks of (32, 8, 1). Fetch no more sectors than needed. `mX.element_type(0)` is a 0 of the
+tensor's type. Signature: `lower_triangle(x, y)`.
 """,
     hints=(
-        "Two predicates are needed, and they are not the same: does this element exist, and is it "
-        "kept?",
-        "Every element of `y` is stored, also where `x` does not matter. Which of `tidx` and "
-        "`tidy` has to be the column, so that a warp writes one row?",
-        "A variable that gets its value inside an `if` has to have one before it: begin with "
-        "`value = mX.element_type(0)`, and store once, after the `if`.",
+        "You need two different predicates: does this element exist, and is it kept?",
+        "Every element of `y` is stored, even where `x` does not matter. Which of `tidx` and "
+        "`tidy` must be the column, so that a warp writes one row?",
+        "A variable that is assigned inside an `if` must exist before it: begin with `value = "
+        "mX.element_type(0)`, and store once, after the `if`.",
     ),
     analysis="""
-Above the diagonal nothing is loaded, so about half of the loads are saved: a predicate can save
-traffic. It saves whole sectors only: where the diagonal runs through a sector, all of it is
-fetched.
+The kernel loads nothing above the diagonal, which saves about half of the loads: a predicate can
+save traffic. It saves only whole sectors. Where the diagonal crosses a sector, the hardware fetches
+all of it.
 """,
     entry="lower_triangle",
     inputs=lambda draw, m, n: (draw(m, n),),
@@ -33,9 +32,9 @@ fetched.
     dtypes=("float32", "float16"),
     exact=True,
     misconceptions=[
-        looks_like(lambda x, y: x, "everything is copied, also what lies above the diagonal."),
-        looks_like(lambda x, y: x.tril(-1), "the diagonal itself is not kept: there, `col == row`."),
-        looks_like(lambda x, y: x.triu(), "it is the upper triangle that is kept: row and column "
-                   "are exchanged in the comparison."),
+        looks_like(lambda x, y: x, "the kernel copies everything, including the elements above the diagonal."),
+        looks_like(lambda x, y: x.tril(-1), "the diagonal itself is not kept: there `col == row`."),
+        looks_like(lambda x, y: x.triu(), "the kernel keeps the upper triangle: the comparison swaps "
+                   "row and column."),
     ],
 )  # fmt: skip

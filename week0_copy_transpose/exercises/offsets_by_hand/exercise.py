@@ -19,10 +19,12 @@ COORDINATES = ((1, 0), (1, (0, 2)), (2, 3), (0, 6), 7)
 def _offsets(submission: Submission) -> str:
     given = submission.value
     if not isinstance(given, Mapping):
-        raise GateError(f"Needed is the dictionary of the skeleton; handed in was {given!r:.200}.")
+        raise GateError(f"Expected the skeleton's dictionary, got {given!r:.200}.")
     missing = [c for c in COORDINATES if c not in given]
     if missing:
-        raise GateError(f"The coordinate {missing[0]} is missing: keep all five of the skeleton.")
+        raise GateError(
+            f"The coordinate {missing[0]} is missing: keep all five coordinates of the skeleton."
+        )
     reply = about_offsets(LAYOUT, {c: given[c] for c in COORDINATES})
     if not reply.right:
         count = sum(line.endswith("is right") for line in reply.text.split("\n"))
@@ -35,26 +37,26 @@ def _offsets(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="offsets by hand",
     task="""
-Take the layout `(3,(2,4)):(2,(1,6))`. Write the offset of each coordinate in place of `None`. The
+Take the layout `(3,(2,4)):(2,(1,6))`. Replace each `None` with the offset of its coordinate. The
 last coordinate is a single number: it counts through the *whole* layout, leftmost mode fastest.
 """,
     hints=(
-        "Multiply each index by its stride and add. Where one index stands for a nested mode, "
-        "split it first.",
+        "Multiply each index by its stride and add the products. First split an index that "
+        "addresses a nested mode.",
         "Mode 1 has the parts 2 and 4. Index 3 splits, leftmost first, into `(3 % 2, 3 // 2)`.",
-        "Linear index 7: mode 0 has size 3, so the row is `7 % 3` and the column `7 // 3`; then "
-        "split the column.",
+        "Linear index 7: mode 0 has size 3, so the row is `7 % 3` and the column is `7 // 3`. "
+        "Then split the column.",
     ),
     analysis="""
 | coordinate | split | offset |
 |---|---|---|
 | `(1, 0)` | `(1,(0,0))` | 1·2 = 2 |
-| `(1, (0, 2))` | as it is | 1·2 + 0·1 + 2·6 = 14 |
+| `(1, (0, 2))` | already split | 1·2 + 0·1 + 2·6 = 14 |
 | `(2, 3)` | `(2,(1,1))` | 2·2 + 1·1 + 1·6 = 11 |
 | `(0, 6)` | `(0,(0,3))` | 0·2 + 0·1 + 3·6 = 18 |
 | `7` | `(1, 2)`, so `(1,(0,1))` | 1·2 + 0·1 + 1·6 = 8 |
 
-To see it: `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
+To draw it: `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
 """,
     entry="answers",
     groups=(Group("Offsets", _offsets),),

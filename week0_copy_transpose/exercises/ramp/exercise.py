@@ -13,21 +13,21 @@ def _ramp(size: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="write a ramp",
     task="""
-`y[i] = 5 + 3 * i` for any length, and this time the whole kernel is yours, host function and
-launch included. It has no input: thread `i` knows its number, and that is enough. `y` already
-holds something, which is to be overwritten. (`cutlass.Float32(i)` makes a `float32` of a whole
-number; store that.)
+Store `y[i] = 5 + 3 * i` for any length. Write the whole kernel, with its host function and launch.
+It has no input: thread `i` needs only its own number. Overwrite the values that `y` holds before
+the call. (`cutlass.Float32(i)` converts an integer to `float32`; store that.) Signature: `ramp(y)`.
 """,
     hints=(
-        "Three things in the kernel: which thread am I, have I an element, what do I store in it?",
-        "The host function takes the length from `mY.shape[0]`, as `guarded_copy` took it from "
-        "`mX`.",
-        "The number is to be converted before it is stored, for `i` is an integer: the line with "
-        "the store holds `cutlass.Float32(…)`.",
+        "The kernel answers three questions: which thread am I, do I have an element, what do "
+        "I store in it?",
+        "The host function takes the length from `mY.shape[0]`, as `guarded_copy` takes it "
+        "from `mX`.",
+        "`i` is an integer, so convert the result before you store it: the line with the "
+        "store contains `cutlass.Float32(…)`.",
     ),
     analysis="""
-Nothing is read, so this kernel moves half of what a copy moves. The index is all a thread knows of
-itself, and often all it needs.
+The kernel reads nothing, so it moves half as many bytes as a copy. A thread knows only its own
+index; often that is enough.
 """,
     entry="ramp",
     inputs=lambda draw, n: (draw(n),),
@@ -36,13 +36,13 @@ itself, and often all it needs.
     count=[(8,), (100_003,)],
     in_place=True,
     misconceptions=[
-        looks_like(lambda y: y, "nothing is stored, or what was there is stored again."),
+        looks_like(lambda y: y, "the kernel stores nothing, or stores the old values again."),
         looks_like(lambda y: _ramp(y) - 5, "5 is not added."),
-        looks_like(lambda y: 5 + torch.arange(len(y), dtype=y.dtype), "the number of the element "
+        looks_like(lambda y: 5 + torch.arange(len(y), dtype=y.dtype), "the index of the element "
                    "is not multiplied by 3."),
         looks_like(lambda y: 5 + 3 * (torch.arange(len(y), dtype=y.dtype) % 128),
-                   "every block begins again at 5: the number of a thread within its block is not "
-                   "the number of its element."),
+                   "every block starts again at 5: the index of a thread within its block is not "
+                   "the index of its element."),
     ],
-    praise="A whole kernel, from nothing.",
+    praise="A whole kernel from scratch.",
 )  # fmt: skip

@@ -1,15 +1,15 @@
-"""Exercise week0/reverse: an index computed backwards, and off by one if one is hasty."""
+"""Exercise week0/reverse: an index that runs backwards, easily off by one."""
 
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
 def _reads(shift: int) -> Misconception:
-    """All threads that left x did so reading element n - 1 - i + shift."""
+    """Return the misconception whose every out-of-bounds read is of element n - 1 - i + shift."""
     says = {
-        1: "off by one: thread i reads element n - i, and the last element is number n - 1.",
-        -1: "off by one the other way: thread i reads element n - 2 - i, which for the last "
-        "thread lies before the array.",
+        1: "off by one: thread i reads element n - i, but the last element is n - 1.",
+        -1: "off by one in the other direction: thread i reads element n - 2 - i, which lies "
+        "before the array for the last thread.",
     }[shift]
 
     def when(e: Evidence) -> bool:
@@ -27,17 +27,17 @@ def _from_the_end(e: Evidence) -> bool:
 EXERCISE = puzzle(
     title="reverse a vector",
     task="""
-Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. The cell below the
-solution draws it for eight elements and asks for your prediction.
+Write a kernel that stores `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. After the grade, a
+cell draws your kernel for eight elements.
 """,
     hints=(
         "Which element does thread `i` read, if it writes `y[i]`?",
         "For `n = 8`, thread 0 reads element 7 and thread 7 reads element 0.",
-        "The two indexes of a thread always have the same sum. Which one, for n elements?",
+        "The two indices of a thread always have the same sum. What is that sum for n elements?",
     ),
     analysis="""
-The predicate stays as it is: if `i` runs over 0 … n−1, so does `n − 1 − i`. With `mX[n - i]`, off
-by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
+The predicate does not change: if `i` runs from 0 to n − 1, so does `n − 1 − i`. The index `n - i`
+is off by one: thread 0 reads `mX[n]`. Try it and read the virtual GPU's message.
 """,
     entry="reverse",
     inputs=lambda draw, n: (draw.places(n),),
@@ -49,8 +49,8 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
         looks_like(lambda x, y: x, "the kernel still copies."),
         _reads(1),
         Misconception(
-            "there is no counting from the end here, as Python's lists have it: index -1 lies "
-            "before the array.",
+            "a negative index does not count from the end, as it does in a Python list: index -1 "
+            "lies before the array.",
             _from_the_end,
         ),
         _reads(-1),

@@ -1,4 +1,4 @@
-"""Puzzle week0/reverse_in_place: who may write, where input and output are one array."""
+"""Puzzle week0/reverse_in_place: one owner for each element of an array."""
 
 import torch
 
@@ -27,19 +27,19 @@ def _last_is_n(e: Evidence) -> bool:
 EXERCISE = puzzle(
     title="reverse an array in place",
     task="""
-Reverse `x`, of any length, without a second array: what is read is overwritten. Each pair is
-exchanged by *one* thread. The host function is called as `reverse_in_place(x)`.
+Reverse `x`, of any length, without a second array: each store overwrites a part of the input. *One*
+thread exchanges each pair. Signature: `reverse_in_place(x)`.
 """,
     hints=(
-        "How many pairs are there among 7 elements? Among 8, 1?",
-        "A thread that exchanges two elements needs both in registers before it stores either.",
-        "Thread i has the elements i and n - 1 - i. The predicate counts *pairs*; the number of "
-        "blocks follows from the pairs, too, and must not become 0 for a single element.",
+        "How many pairs do 7 elements form? How many do 8 elements form, and how many does 1?",
+        "A thread that exchanges two elements must hold both in registers before it stores either.",
+        "Thread i owns the elements i and n - 1 - i. The predicate counts *pairs*. The grid "
+        "covers the pairs as well, and needs one block even for a single element.",
     ),
     analysis="""
-In place, two threads that touch one element race, whatever they do with it; so ownership comes
-first: one thread, one pair. Lanes that go *down* from the end are coalesced just as well: a request
-wants the same four sectors, in whichever order the lanes name them.
+When input and output are one array, two threads that touch an element race as soon as either of
+them writes it. So assign ownership first: one thread per pair. Lanes that go *down* from the end
+are coalesced just as well: a request fetches the same four sectors in any order of its lanes.
 """,
     entry="reverse_in_place",
     given=PICTURE,
@@ -53,23 +53,23 @@ wants the same four sectors, in whichever order the lanes name them.
     misconceptions=[
         looks_like(
             lambda x: x,
-            "x is as it was: either nothing is exchanged, or every pair is exchanged twice.",
+            "x is unchanged: the kernel exchanges nothing, or exchanges every pair twice.",
         ),
         looks_like(
             _back_unchanged,
-            "the front half is right, and the back half is as it was: what belongs there is never "
-            "stored, or it was overwritten before it was read.",
+            "the front half is right and the back half is unchanged: the kernel never stores the "
+            "back half, or overwrites the front half before reading it.",
         ),
-        Misconception("thread 0 reaches element n, and the last one is number n - 1.", _last_is_n),
+        Misconception("thread 0 accesses element n, but the last element is n - 1.", _last_is_n),
         found(
             "out-of-bounds",
-            "the reversal is of the whole array, not of each block by itself.",
+            "the task reverses the whole array, not each block by itself.",
             text="mX[127]",
         ),
         found(
             "global-race",
-            "an element has two threads: one that reads it and one that writes it, in whatever "
-            "order. Let one thread do both, for both elements of a pair.",
+            "one thread reads an element and another writes it, in no fixed order. Let one "
+            "thread exchange both elements of a pair.",
         ),
     ],
 )

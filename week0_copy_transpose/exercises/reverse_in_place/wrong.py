@@ -13,17 +13,17 @@ NO_REGISTER = """        mX[i] = mX[n - 1 - i]
 
 WRONG = (
     Wrong("every thread exchanges", ALL, "wrote at wrong.py, line 15"),
-    Wrong("no register", {LOADS: "pass", STORES: NO_REGISTER}, "overwritten before it was read"),
+    Wrong("no register", {LOADS: "pass", STORES: NO_REGISTER}, "overwrites the front half before"),
     Wrong("middle twice", {"i < n // 2": "i <= n // 2"}, "elements are stored more than once"),
     Wrong(
         "off by one",
         {LOADS: "front, back = mX[i], mX[n - i]", "mX[n - 1 - i] = front": "mX[n - i] = front"},
-        "the last one is number n - 1",
+        "the last element is n - 1",
     ),
-    Wrong("nothing", {LOADS: "pass", STORES: "        pass"}, "x is as it was"),
+    Wrong("nothing", {LOADS: "pass", STORES: "        pass"}, "x is unchanged"),
     Wrong(
         "within the block",
         {LOADS: "front, back = mX[i], mX[bidx * 128 + 127 - tidx]"},
-        "not of each block by itself",
+        "not each block by itself",
     ),
 )

@@ -47,10 +47,10 @@ def _not_everywhere(submission: Submission) -> str:
     if written > _ALLOWED:
         raise GateError(
             f"A thread waits at {written} barriers. {_ALLOWED - 1} are enough; {_ALLOWED} are "
-            "allowed, for a loop has the last one for free.",
-            "a barrier was put wherever one fits. Each stops all threads of the block.",
-            "Say of each barrier which write and which read it keeps apart; take out those that "
-            "keep nothing apart.",
+            "allowed, because the loop repeats both of its barriers.",
+            "there is a barrier at every possible place. Each one stops all threads of the block.",
+            "For each barrier, name the write and the read that it orders; remove those that order "
+            "nothing.",
         )
     return f"{written} barriers in the code"
 
@@ -83,12 +83,12 @@ class _Exchange(Listener):
     @property
     def likely(self) -> str:
         if not self.threads:
-            return "the rows are rotated without shared memory, on the way in or out."
+            return "the kernel rotates the rows without shared memory, while it loads or stores."
         if len(self.threads) == 1:
             return "one thread of the block does the work of all."
         if not self.reads:
-            return "each thread reads back what it has written itself."
-        return "one round is gone, or does nothing, and the other does the work of both."
+            return "each thread reads back its own element."
+        return "one round is missing or does nothing, and the other does the work of both."
 
 
 def _through_shared_memory(submission: Submission) -> str:
@@ -97,11 +97,11 @@ def _through_shared_memory(submission: Submission) -> str:
     submission.counted(case, seen)
     if seen.reads < needed:
         raise GateError(
-            f"Threads read from shared memory {seen.reads} times what another thread has written; "
-            f"with {case.label} and two rounds it is {needed} times.",
+            f"Threads read a word of shared memory that another thread wrote {seen.reads} times; "
+            f"with {case.label}, two rounds need {needed} such reads.",
             seen.likely,
-            "Keep both rounds, each a write of sRow[tidx] and a read of the neighbour's: "
-            "only what lies between them may change.",
+            "Keep both rounds: each writes sRow[tidx] and reads the neighbour's element. "
+            "Change only the barriers.",
         )
     return f"{seen.reads} elements went from thread to thread"
 
@@ -110,21 +110,22 @@ EXERCISE = Exercise(
     title="fix a race",
     task="""
 Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-the usual order the values are right, and the sanitizer objects. Fix it. (`range_constexpr` is a
-loop that the compiler writes out.)
+the usual order the values are right, but there is a race: run `fk.sanitize(fk.compile(rotate, x, y,
+device="virtual"), x, y)` and read its finding. Then fix the race. (`range_constexpr` is a loop that
+the compiler unrolls.)
 """,
     hints=(
         "Read the sanitizer's finding from the top: which line reads, which line writes?",
-        "In the second round a thread overwrites an element. Who may not have read it yet?",
-        "Between the read of one round and the write of the next there has to be a "
-        "`cute.arch.sync_threads()`, as between write and read.",
+        "In the second round a thread overwrites an element. Which thread may not have read "
+        "it yet?",
+        "A `cute.arch.sync_threads()` must separate the read of one round from the write of "
+        "the next, as another separates the write from the read.",
     ),
     analysis="""
-A barrier protects in both directions: what is stored must be there before it is read, and must have
-been read before it is overwritten. A loop that goes through shared memory usually needs two. The
-very last of the four keeps nothing apart, since no round follows: three are enough, and the loop
-has the fourth for free. (Two rows of shared memory, used in turn, would be another way to let the
-slow ones finish reading.)
+A barrier protects in both directions: a thread must store a value before another reads it, and must
+read a value before another overwrites it. A loop that goes through shared memory usually needs two
+barriers. The last of the four orders nothing, because no round follows it. (Two rows of shared
+memory, used in turn, would also let slow threads finish reading.)
 """,
     entry="rotate",
     groups=(
@@ -132,10 +133,10 @@ slow ones finish reading.)
             _case,
             sizes=[(1,), (4,), (33,)],
             misconceptions=[
-                looks_like(lambda x, y: x.roll(-1, dims=1), "it rotates once only."),
+                looks_like(lambda x, y: x.roll(-1, dims=1), "it rotates only once."),
                 looks_like(lambda x, y: x.roll(-3, dims=1), "it rotates three times."),
                 looks_like(lambda x, y: x.roll(2, dims=1), "it rotates the other way."),
-                looks_like(lambda x, y: x, "the rows come out as they went in."),
+                looks_like(lambda x, y: x, "the rows come out unchanged."),
                 found("divergent-barrier", _DIVERGENT),
                 found("deadlock", _DIVERGENT),
             ],
@@ -146,12 +147,12 @@ slow ones finish reading.)
             misconceptions=[
                 found("divergent-barrier", _DIVERGENT),
                 found("uninitialised-shared", "a thread reads before its neighbour has written: "
-                      "the barrier between write and read is gone."),
-                found("shared-race", "a fast warp begins the next round, and overwrites what a "
-                      "slow one has not read yet."),
+                      "the barrier between write and read is missing."),
+                found("shared-race", "a fast warp begins the next round and overwrites elements "
+                      "that a slow warp has not read yet."),
             ],
-            look_at="The finding names two lines. Which of them comes first, and what makes the "
-            "threads of the other wait for it?",
+            look_at="The finding names two lines. Which must come first, and what makes the other "
+            "threads wait for it?",
         ),
         Group("No barrier too many", _not_everywhere),
         Group("Both rounds through shared memory", _through_shared_memory),

@@ -12,14 +12,19 @@ def rotate_kernel(mX: cute.Tensor, mY: cute.Tensor):
     smem = cutlass.memory.SmemAllocator()
     sRow = smem.allocate_tensor(Float32, cute.make_layout(64), 16)
     value = mX[bidx, tidx]
+    # [fill]
+    #| for _ in cutlass.range_constexpr(2):
+    #|     sRow[tidx] = value
+    #|     cute.arch.sync_threads()
+    #|     value = sRow[(tidx + 1) % 64]
+    #| mY[bidx, tidx] = value
     for _ in cutlass.range_constexpr(2):
         sRow[tidx] = value
         cute.arch.sync_threads()
         value = sRow[(tidx + 1) % 64]
-        # [fill]
         cute.arch.sync_threads()
-        # [/fill]
     mY[bidx, tidx] = value
+    # [/fill]
 
 
 @cute.jit

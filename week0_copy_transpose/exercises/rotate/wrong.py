@@ -17,7 +17,7 @@ WRONG = (
     Wrong("barrier moved", {BARRIERS: """        sRow[tidx] = value
         value = sRow[(tidx + 1) % 64]
         cute.arch.sync_threads()
-"""}, "the barrier between write and read is gone"),
+"""}, "the barrier between write and read is missing"),
     Wrong("barrier of a warp", {FIXED: FIXED.replace("sync_threads", "sync_warp")},
           "a fast warp begins the next round"),
     Wrong("some threads wait", {FIXED: """        value = sRow[(tidx + 1) % 64]
@@ -25,14 +25,14 @@ WRONG = (
             cute.arch.sync_threads()
 """}, "not all threads of the block reach this barrier"),
     Wrong("barriers everywhere", {LOOP: f"{LOOP}\n        cute.arch.sync_threads()"},
-          "a barrier was put wherever one fits"),
-    Wrong("one round", {LOOP: LOOP.replace("2", "1")}, "it rotates once only"),
+          "a barrier at every possible place"),
+    Wrong("one round", {LOOP: LOOP.replace("2", "1")}, "it rotates only once"),
     Wrong("the other way", {"(tidx + 1)": "(tidx + 63)"}, "it rotates the other way"),
     Wrong("one round by two", {LOOP: LOOP.replace("2", "1"), "(tidx + 1)": "(tidx + 2)"},
-          "one round is gone, or does nothing"),
+          "one round is missing or does nothing"),
     Wrong("around shared memory", {
         WHOLE: "    value = mX[bidx, (tidx + 2) % 64]\n"},
-          "rotated without shared memory"),
+          "rotates the rows without shared memory"),
     Wrong("one thread does it all", {
         WHOLE + "    mY[bidx, tidx] = value\n": """    for j in cutlass.range(64, unroll=1):
         sRow[j] = mX[bidx, j]
@@ -49,5 +49,5 @@ WRONG = (
         cute.arch.sync_threads()
         value = sRow[tidx]
 """, "value = mX[bidx, tidx]": "value = mX[bidx, (tidx + 2) % 64]"},
-          "each thread reads back what it has written itself"),
+          "each thread reads back its own element"),
 )  # fmt: skip

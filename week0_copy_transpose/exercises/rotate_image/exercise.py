@@ -17,21 +17,20 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="rotate an image by 90 degrees",
     task="""
-Turn `x`, M rows of N, clockwise: `y`, N rows of M, with `y[j, M - 1 - i] = x[i, j]`. Loads *and*
-stores are coalesced. The host function is called as
-`rotate_image(x, y)`.
+Turn `x`, M rows of N elements, clockwise: `y` has N rows of M elements, and `y[j, M - 1 - i] = x[i,
+j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
 """,
     hints=(
-        "Without the `M - 1 -` you have written this kernel before.",
-        "A tile in shared memory is filled along rows of x and read along rows of y. Which index "
-        "of the tile changes from lane to lane when it is read?",
-        "The transpose with a padded or swizzled tile stays as it is, with its two predicates; "
-        "only the column that is stored to changes, and lanes that go down are coalesced as well.",
+        "You have written this kernel before, without the `M - 1 -`.",
+        "The kernel fills a tile in shared memory along rows of x and reads it along rows of "
+        "y. Which index of the tile changes from lane to lane when it is read?",
+        "Keep the transpose with a padded or swizzled tile and its two predicates. Change "
+        "only the destination column: lanes that go down are coalesced as well.",
     ),
     analysis="""
-Every rotation and reflection of an image is this kernel with another index in the last line. A
-warp's 32 addresses run downwards here; sectors do not care about the order of lanes. A pitch of 32
-would cost 32 wavefronts a load in place of one.
+Every rotation and reflection of an image is this kernel with another index in the last line. The 32
+addresses of a warp run downwards here; sectors do not depend on the order of the lanes. A pitch of
+32 would cost 32 wavefronts per load instead of one.
 """,
     asked={"bank_conflicts": 0},
     entry="rotate_image",
@@ -49,12 +48,14 @@ would cost 32 wavefronts a load in place of one.
         looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "that is a quarter turn the other way."),
         looks_like(lambda x, y: x.T.flip((0, 1)), "rows and columns both run backwards."),
         Misconception(
-            "the column that is stored to is below 0, so x has no such row: the store asks for "
-            "the element that *it* moves, not for the one that the thread has loaded.",
+            "the destination column is negative, so x has no such row: the predicate of the store "
+            "must test the element that the store moves, not the one that the thread loaded.",
             lambda e: "writes mY" in e.text and "before its start" in e.text,
         ),
         found(
-            "shared-race", "a thread reads what another may not have stored yet.", text=" reads "
+            "shared-race",
+            "a thread reads an element that another may not have stored yet.",
+            text=" reads ",
         ),
     ],
 )

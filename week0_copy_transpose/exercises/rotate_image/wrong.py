@@ -28,7 +28,7 @@ WRONG = (
     Wrong(
         "the load's predicate",
         {INSIDE: "if row0 + ty + k < M and col0 + tx < N:"},
-        "for the element that *it* moves",
+        "test the element that the store moves",
     ),
     Wrong(
         "rows from below",

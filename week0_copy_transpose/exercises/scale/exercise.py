@@ -1,4 +1,4 @@
-"""Exercise week0/scale: the first kernel of one's own, one line of arithmetic."""
+"""Exercise week0/scale: the student's first kernel, one line of arithmetic."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
@@ -6,17 +6,17 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="scale a vector",
     task="""
-Write a kernel that computes `y[i] = 3 * x[i] + 1` for any length. It starts as `guarded_kernel`
-did; one line changes.
+Write a kernel that computes `y[i] = 3 * x[i] + 1` for any length. The skeleton is `guarded_kernel`;
+one line changes.
 """,
     hints=(
-        "Only the line inside the `if` changes.",
-        "Inside the `if`, `mX[i]` is an ordinary number: compute with it as you would in Python.",
-        "A kernel has no result: what thread `i` has computed, it assigns to its element of `mY`.",
+        "Change only the line inside the `if`.",
+        "Inside the `if`, `mX[i]` is an ordinary number: compute with it as in Python.",
+        "A kernel returns nothing: thread `i` assigns its result to its element of `mY`.",
     ),
     analysis="""
-One multiplication and one addition: the compiler makes a single `fma` of them, *fused
-multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
+The compiler merges the multiplication and the addition into one instruction, `fma` (*fused
+multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
 """,
     entry="scale",
     inputs=lambda draw, n: (draw(n),),

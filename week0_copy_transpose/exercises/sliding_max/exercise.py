@@ -36,23 +36,24 @@ def _values(draw, n):
 EXERCISE = puzzle(
     title="the largest of four neighbours",
     task="""
-`y[i]` is the largest of `x[i]`, `x[i + 1]`, `x[i + 2]`, `x[i + 3]`, or of as many of them as there
-are. Each block loads what it needs from global memory *once*, and shares it. The host function is
-called as `sliding_max(x, y)`; both are float32.
+`y[i]` is the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of as many of them as
+exist. Each block loads its elements from global memory *once* and shares them. Both tensors are
+float32. Signature: `sliding_max(x, y)`.
 """,
     hints=(
-        "A block of 128 threads needs more than 128 elements of x. How many more, and who loads "
-        "them?",
-        "What may stand in shared memory where x has no element, so that no maximum notices? 0 is "
-        "not it: all of x may be negative.",
-        "A tile of 128 + 3: every thread stores its element, the first three also store one of the "
-        "halo, 128 further; -cutlass.Float32.inf where x ends. A barrier; then four elements of the tile.",
+        "A block of 128 threads needs more than 128 elements of x. How many more, and which "
+        "threads load them?",
+        "Which value can shared memory hold where x has no element, so that it is never the "
+        "maximum? Not 0: all of x may be negative.",
+        "Use a tile of 128 + 3 elements. Every thread stores its element; the first three "
+        "also store one element of the halo, 128 further. Store -cutlass.Float32.inf where x "
+        "has ended. After a barrier, read four elements of the tile.",
     ),
     analysis="""
-Without shared memory each element is loaded four times. With it a block loads 131 elements for 128
-results, 2 % more than its own: the halo. The larger the tile, the smaller that share. All 128
-threads must come to the barrier, also those beyond the end of x; so the predicate is around the
-loads and the store, not around the whole.
+Without shared memory the kernel would load each element four times. With it, a block loads 131
+elements for 128 results; the three extra elements are the *halo*. In a larger tile the halo is a
+smaller share. All 128 threads must reach the barrier, including those past the end of x, so the
+predicates enclose the loads and the store, not the whole body.
 """,
     asked={"barriers": 1},
     entry="sliding_max",
@@ -72,10 +73,12 @@ loads and the store, not around the whole.
         ),
         looks_like(
             lambda x, y: _max_of(x, 4, 0.0),
-            "0 takes part where x has ended: with numbers below 0 it wins. What never wins is "
-            "minus infinity.",
+            "0 takes part past the end of x and wins against negative numbers. Minus infinity "
+            "never wins.",
         ),
         halo_missing(3),
-        found("shared-race", "a thread reads what its neighbour may not have stored yet."),
+        found(
+            "shared-race", "a thread reads an element that its neighbour may not have stored yet."
+        ),
     ],
 )

@@ -23,9 +23,9 @@ WRONG = (
     Wrong(
         "0 beyond the end",
         {"mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(0)"},
-        "with numbers below 0 it wins",
+        "wins against negative numbers",
     ),
-    Wrong("no halo", {HALO: ""}, "the next block, the halo"),
+    Wrong("no halo", {HALO: ""}, "belong to the next block"),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
     Wrong("a barrier in the if", {SYNC: "", STORE: SYNC_INSIDE}, "Barrier in divergent code"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),

@@ -19,20 +19,20 @@ def _sums(x):
 EXERCISE = puzzle(
     title="add three neighbours",
     task="""
-Rows of 128 elements; `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where what lies outside of
-the row counts as 0. Each element of `x` is loaded from global memory
-once, and the neighbours come from shared memory. Write all of it:
-`three_sums(x, y)`.
+Rows have 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`; elements
+outside the row count as 0. Load each element of `x` from global memory once, and read its
+neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
 """,
     hints=(
-        "As in `mirror`: store, wait, read. What does a thread read here that others have stored?",
-        "The first and the last thread of a row have one neighbour less: begin with the thread's "
-        "own element, and add each neighbour behind a predicate of its own.",
-        "All threads have to come to the barrier: it stands before the first `if`.",
+        "As in `mirror`: store, wait, read. Which elements does a thread read here that other "
+        "threads stored?",
+        "The first and the last thread of a row lack one neighbour: begin with the thread's "
+        "own element, and add each neighbour under its own predicate.",
+        "All threads must reach the barrier, so it comes before the first `if`.",
     ),
     analysis="""
-Without shared memory each element would be loaded three times. A cache would answer two of them,
-but each is an instruction and a request; the profile counts them.
+Without shared memory the kernel would load each element three times. A cache would serve two of
+these loads, but each is still an instruction and a request, which the profile counts.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 1, "shared_bytes": 512},
     entry="three_sums",
@@ -44,8 +44,8 @@ but each is an instruction and a request; the profile counts them.
         looks_like(lambda x, y: x, "only the element itself is stored."),
         looks_like(lambda x, y: _shifted(x, 1) + x, "the right neighbour is missing."),
         looks_like(lambda x, y: _sums(x) - _shifted(x, 1), "the left neighbour is missing."),
-        looks_like(lambda x, y: x.roll(1, 1) + x + x.roll(-1, 1), "the row is taken for a ring: "
-                   "its two ends are no neighbours."),
+        looks_like(lambda x, y: x.roll(1, 1) + x + x.roll(-1, 1), "the kernel treats the row as "
+                   "a ring, but its two ends are not neighbours."),
     ],
-    praise="Each element loaded once, and used three times.",
+    praise="Each element is loaded once and used three times.",
 )  # fmt: skip

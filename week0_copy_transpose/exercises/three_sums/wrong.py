@@ -11,7 +11,7 @@ WRONG = (
     Wrong("the right one missing", {RIGHT: ""}, "the right neighbour is missing"),
     Wrong("the left one missing", {LEFT: ""}, "the left neighbour is missing"),
     Wrong("a ring", {LEFT: "    total += sRow[(tidx + 127) % 128]",
-                     RIGHT: "    total += sRow[(tidx + 1) % 128]"}, "taken for a ring"),
+                     RIGHT: "    total += sRow[(tidx + 1) % 128]"}, "treats the row as a ring"),
     Wrong("left edge not asked", {"if tidx > 0:": "if tidx >= 0:"}, "reads 4 bytes at shared-memory"),
     Wrong("barrier in the if", {BARRIER: "", "    if tidx > 0:\n":
                                 "    if tidx > 0:\n        cute.arch.sync_threads()\n"},

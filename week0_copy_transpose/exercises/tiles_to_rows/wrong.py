@@ -5,13 +5,13 @@ from forgekit.lessons.wrong import Wrong
 PLACE = "gX[((k // 4, k % 4), t)]"
 WRONG = (
     Wrong("no predicate", {"i < cute.size(mY)": "i >= 0"}, "Out of bounds"),
-    Wrong("down the columns", {PLACE: "gX[((k % 2, k // 2), t)]"}, "counted down its columns"),
+    Wrong("down the columns", {PLACE: "gX[((k % 2, k // 2), t)]"}, "counts the elements down"),
     Wrong("along the rows of tiles",
           {PLACE: "gX[((k // 4, k % 4), (t // gX.shape[1][1], t % gX.shape[1][1]))]"},
           "tile 1 lies beside tile 0"),
     Wrong("turned tile", {"(2, 4)": "(1, 8)", PLACE: "gX[((0, k), t)]"}, "WRONG mY:"),
-    Wrong("a block a tile", {"grid=(blocks": "grid=(mY.shape[0]"}, "asks for one thread per element"),
-    Wrong("one thread a tile",
+    Wrong("one block per tile", {"grid=(blocks": "grid=(mY.shape[0]"}, "asks for one thread per element"),
+    Wrong("one thread per tile",
           {"if i < cute.size(mY):\n        t, k = i // 8, i % 8\n        mY[t, k] = " + PLACE:
            "if i < mY.shape[0]:\n        for k in range(8):\n            mY[i, k] = "
            "gX[((k // 4, k % 4), i)]"},

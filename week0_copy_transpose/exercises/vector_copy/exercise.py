@@ -82,12 +82,10 @@ def _of_the_rest(e: Evidence) -> bool:
 
 def _gate(kind: str, width: int, requests: int) -> Counter:
     """For elements of `width` bytes. requests: the fewest that can be."""
-    scalar = (
-        "each element has an instruction of its own. A vector moves at once if the whole of it "
-    )
-    scalar += "is loaded and stored, under one predicate."
-    half = "a vector here has half its width: the number of elements in 16 bytes depends on the "
-    half += "type, and is not always 4."
+    scalar = "each element has its own instruction. Load and store a whole vector under one "
+    scalar += "predicate."
+    half = "these vectors have half the width: the number of elements in 16 bytes depends on "
+    half += "the type, and is not always 4."
     return Counter(
         measure=f"global_{kind}_requests",
         called=f"{kind} requests",
@@ -100,8 +98,8 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
                     p[f"global_{kind}_bytes_asked"] > 1.2 * _SIZE * width
                     and _bytes_a_lane(p, kind) < 10
                 ),
-                "the rest is copied by every thread. Each element that is left over is for one "
-                "thread, and `i` says which.",
+                "every thread copies the rest. One thread should copy each remaining element; "
+                "let `i` decide which.",
             ),
             counted(lambda p: _bytes_a_lane(p, kind) < 10, half),
             counted(lambda p: True, "more than one thread copies the same element."),
@@ -118,9 +116,7 @@ def _bytes_a_lane(p: Profile, kind: str) -> float:
 
 
 def _once(kind: str) -> Counter:
-    says = (
-        "the rest is copied once in every block, and is one block's work. Which index says that, "
-    )
+    says = "every block copies the rest, but one block should. Which index decides that, "
     return Counter(
         measure=f"global_{kind}_bytes_asked",
         called=f"bytes that threads {kind}",
@@ -133,25 +129,26 @@ def _once(kind: str) -> Counter:
 EXERCISE = Exercise(
     title="copy vectors, and what is left over",
     task="""
-Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements of
-`float32` and 8 of `float16`. Whole vectors are copied at once, by one thread each; the elements
-after the last whole vector, at most 7, one by one.
+Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes: 4 elements of
+`float32`, or 8 of `float16`. One thread copies each whole vector with one load and one store. The
+elements after the last whole vector, at most 7, are copied one by one. Signature: `vector_copy(x,
+y)`.
 """,
     hints=(
-        "How many *whole* vectors are in `n` elements? And how many elements are left over? Python "
-        "has an operator for each, and they work in a kernel.",
-        "Two predicates, one after the other: threads whose `i` is less than the number of whole "
-        "vectors copy a vector; threads whose `i` is less than the number left over copy one "
-        "element. A few threads do both.",
+        "How many *whole* vectors are in `n` elements? How many elements remain? Python has an "
+        "operator for each, and both work in a kernel.",
+        "Use two predicates, one after the other. Threads whose `i` is less than the number of "
+        "whole vectors copy a vector. Threads whose `i` is less than the number of remaining "
+        "elements copy one element. A few threads do both.",
         "The first predicate compares `i` with a number of *vectors*, the second with a number of "
-        "*elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements lie before the "
-        "first that is left over?",
+        "*elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements come before the "
+        "first remaining one?",
     ),
     analysis="""
-The threads that copy the rest are the first of block 0, which have copied a vector already; it
-makes no difference who does it, as long as one thread does. With `tidx` in place of `i` every block
-would. Production kernels often use a predicate for each element in the last tile instead; the cost
-is the same, next to nothing, because there is one last tile, however long the vector.
+The first threads of block 0 copy the remaining elements, after their vectors. Any threads could,
+as long as one thread copies each element. With `tidx` in place of `i`, every block would copy
+them. Production kernels often use one predicate per element in the last tile instead. The cost is
+equally small, because a vector of any length has only one last tile.
 """,
     entry="vector_copy",
     groups=(
@@ -160,27 +157,26 @@ is the same, next to nothing, because there is one last tile, however long the v
             sizes=[(16,), (1000,), (1001,), (1,), (3,), (1023,)],
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
-                Misconception("a vector of float16 has 8 elements, not 4: use `vec`. (With float32 no size "
-                     "is stopped.)", _stopped_in_16_bits),
-                Misconception("the last vector hangs over the end. `zipped_divide` rounds the number of "
-                     "vectors up, so the predicate has to count whole ones.", _hangs_over),
-                Misconception("of the elements that are left over, the first is number n // vec * vec, and "
-                     "there are n % vec.", _of_the_rest),
-                looks_like(_rest_from_the_front, "what is left over is read from the wrong place: "
+                Misconception("a vector of float16 has 8 elements, not 4: use `vec`. (All sizes in float32 "
+                     "pass.)", _stopped_in_16_bits),
+                Misconception("the last vector extends past the end. `zipped_divide` rounds the number of "
+                     "vectors up, so the predicate must count whole vectors.", _hangs_over),
+                Misconception("the first remaining element is number n // vec * vec, and there are n % vec "
+                     "of them.", _of_the_rest),
+                looks_like(_rest_from_the_front, "the kernel reads the rest from the wrong place: "
                            "n // vec counts vectors, and the index counts elements."),
-                looks_like(_whole_vectors, "nobody copies the elements after the last whole "
-                           "vector, or copies them to the wrong index: the first of them is number "
-                           "n // vec * vec, on both sides.", unstored=True),
-                looks_like(_first_of_the_rest, "of the elements that are left over, only the first "
-                           "is copied.", unstored=True),
+                looks_like(_whole_vectors, "no thread copies the elements after the last whole "
+                           "vector, or it copies them to the wrong index: the first of them is "
+                           "number n // vec * vec, on both sides.", unstored=True),
+                looks_like(_first_of_the_rest, "only the first of the remaining elements is copied.", unstored=True),
                 Misconception(
-                    "the sizes in float32 were right: look at what depends on the type. 16 bytes "
+                    "all sizes in float32 pass: check everything that depends on the type. 16 bytes "
                     "are 4 elements of float32, and 8 of this type.",
                     lambda e: e.case.args[0].element_size() == 2,
                 ),
             ],
             drawn=3,
-            look_at="fk.footprint(*{failed}, by='thread', tensor='mY')  # who has which, who none?",
+            look_at="fk.footprint(*{failed}, by='thread', tensor='mY')  # which thread copies which element?",
         ),
         clean(_case, sizes=[(1001,)]),
         counters(_case, (_SIZE,), _gates(4, 33), name="16 bytes at once"),

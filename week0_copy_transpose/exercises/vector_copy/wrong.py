@@ -9,20 +9,20 @@ _REST = """    if i < n % vec:
 
 WRONG = (
     Wrong("no predicate for the tail", {"i < n // vec": "i < cute.size(gX, mode=[1])"},
-          "hangs over the end"),
+          "extends past the end"),
     Wrong("shifted", {"gX[(None, i)].load()": "gX[(None, i + 1)].load()"},
           "thread i reaches vector i + 1"),
-    Wrong("a predicate for more", {"if i < n % vec": "if i < n"}, "and there are n % vec"),
+    Wrong("a predicate for more", {"if i < n % vec": "if i < n"}, "there are n % vec of them"),
     Wrong("a fixed grid", {"grid=(blocks": "grid=(64"}, "decides how many threads"),
-    Wrong("rest forgotten", {_REST: ""}, "nobody copies"),
+    Wrong("rest forgotten", {_REST: ""}, "no thread copies"),
     Wrong("rest from the front", {"mX[n // vec * vec + i]": "mX[n // vec + i]"},
-          "read from the wrong place"),
-    Wrong("one of the rest", {"if i < n % vec:": "if i < n % vec and i == 0:"}, "only the first"),
+          "reads the rest from the wrong place"),
+    Wrong("one of the rest", {"if i < n % vec:": "if i < n % vec and i == 0:"}, "only the first of the remaining"),
     Wrong(
         "one by one",
         {f"        {_VECTOR}": "        for k in range(vec):\n            mY[i * vec + k] = "
          "mX[i * vec + k]"},
-        "an instruction of its own",
+        "each element has its own instruction",
     ),
     Wrong(
         "always four",
@@ -30,7 +30,7 @@ WRONG = (
          "    vec = 4",
          "    vec = cutlass.const_expr(128 // mX.element_type.width)\n    blocks": "    vec = 4\n"
          "    blocks"},
-        "half its width",
+        "have half the width",
     ),
     Wrong("vectors counted in fours", {"if i < n // vec:": "if i < n // 4:"},
           "a vector of float16 has 8 elements, not 4"),
@@ -38,12 +38,12 @@ WRONG = (
         "rest in every thread",
         {_REST: "    for r in range(n % vec):\n"
          "        mY[n // vec * vec + r] = mX[n // vec * vec + r]\n"},
-        "the rest is copied by every thread",
+        "every thread copies the rest",
     ),
     Wrong(
         "rest in every block",
         {"if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]":
          "if tidx < n % vec:\n        mY[n // vec * vec + tidx] = mX[n // vec * vec + tidx]"},
-        "one block's work",
+        "every block copies the rest",
     ),
 )  # fmt: skip

@@ -26,21 +26,21 @@ PUZZLES = {
         [20, 21, 22, 23, 28, 29, 30, 31],
     ],
 }
-_FORM = 'Needed is the dictionary of the skeleton, such as {"A": (shape, stride), …}'
+_FORM = """Expected the skeleton's dictionary, such as {"A": (shape, stride), …}"""
 
 
 def _puzzle(name: str) -> Group:
     def run(submission: Submission) -> str:
         given = submission.value
         if not isinstance(given, Mapping) or name not in given:
-            raise GateError(f"{_FORM}; handed in was {given!r:.200}.")
+            raise GateError(f"{_FORM}, got {given!r:.200}.")
         pair = given[name]
         if pair is None or pair is ...:
             pair = (None, None)
         if isinstance(pair, Layout):
             pair = (pair.shape, pair.stride)
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise GateError(f"Needed is (shape, stride); handed in was {pair!r:.200}.")
+            raise GateError(f"Expected (shape, stride), got {pair!r:.200}.")
         reply = about_layout(PUZZLES[name], *pair)
         if not reply.right:
             raise GateError(reply.text, unanswered=reply.open)
@@ -53,27 +53,27 @@ EXERCISE = Exercise(
     given=PUZZLES,
     title="which layout is it?",
     task="""
-You see the pictures; write each layout as `(shape, stride)`. Every layout that is the same
-*function* counts as right.
+Write the layout of each picture as `(shape, stride)`. Every layout that is the same *function* is
+right.
 """,
     hints=(
         "Follow the first row, then the first column. If all steps are equal, the mode is a "
-        "single number, with that step as its stride.",
-        "If the steps differ, count the cells up to the first odd step: that is the size of the "
-        "first part. Its stride is the step before, and the second part's stride is the distance "
-        "from group to group.",
-        "In A all steps are equal, but the rows do not follow one another: where does row 1 begin? "
-        "In B neither mode has equal steps, so each is a pair: its first size is the length of the "
-        "run before the jump, down column 0 as along row 0.",
+        "single number, and the step is its stride.",
+        "If the steps differ, count the cells up to the first different step: that is the "
+        "size of the first part. Its stride is the regular step. The stride of the second "
+        "part is the distance from group to group.",
+        "In A all steps are equal, but a row does not begin where the row above ends: where "
+        "does row 1 begin? In B neither mode has equal steps, so each mode is a pair. Its "
+        "first size is the number of cells before the jump, along row 0 and down column 0.",
     ),
     analysis="""
-**A** is row-major, with two places left over after each row: six columns of a matrix that has
-eight, or a padded tile.
+**A** is row-major with two unused places after each row: six columns of a matrix that has eight, or
+a padded tile.
 
-**B**: row 0 has the steps 1, 1, 1, 5: four cells, then the next group, which begins at 8. So the
-columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. They are tiles
-of 2 × 4, each in one piece, one tile after the other along the rows. In section 4 the *matrix* was
-row-major and the tiles were cut out of it.
+**B**: row 0 has the steps 1, 1, 1, 5: a group of four cells, then a group that begins at 8. So the
+columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. The layout
+stores tiles of 2 × 4 one after another, along the rows of tiles. In section 4 the *matrix* was
+row-major, and the tiles were cut out of it.
 """,
     entry="layouts",
     groups=(_puzzle("A"), _puzzle("B")),

@@ -11,6 +11,6 @@ WRONG = (
     Wrong("within mode 0", {B: "((16, 4), (1, 8))"}, "Within mode 0 the strides are swapped"),
     Wrong("flat", {"((2, 2), (4, 2))": "(2, 2, 4, 2)", B: "(4, 16, 1, 8)"},
           "Your layout has 4 modes"),
-    Wrong("a number", {"((4, 6), (8, 1))": "24"}, "Needed is (shape, stride); handed in was 24"),
+    Wrong("a number", {"((4, 6), (8, 1))": "24"}, "Expected (shape, stride), got 24"),
     Wrong("close", {B: "((4, 16), (1, 9))"}, "At (0,4) yours gives 9"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Puzzle week0/window: two predicates, one for what is written and one for what is read."""
+"""Puzzle week0/window: one predicate for the store, another for the load."""
 
 from collections.abc import Sequence
 
@@ -24,13 +24,13 @@ def _window(
 def _inside(
     x: torch.Tensor, top: int, left: int, size: Sequence[int] | None = None
 ) -> torch.Tensor:
-    """Which elements of the window x has."""
+    """Return True for each element of the window that x has."""
     return _window(torch.ones_like(x), top, left, size) > 0
 
 
 def _outside(e: Evidence) -> dict[str, bool]:
-    """Where x was left, by all threads that left it; empty where y and x of a thread are not shown
-    to be the row and the column of the window."""
+    """Return on which sides the threads left x, if all of them left it there; empty unless the y and
+    x of each thread are the row and the column of the window."""
     o = e.error.overrun if e.error is not None else None
     x, top, left, _ = e.case.args
     if o is None or o.shape != tuple(x.shape):
@@ -61,22 +61,22 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="cut a window out of a matrix",
     task="""
-`y[i, j] = x[top + i, left + j]`. The window may hang over any edge of `x`: where `x` has no such
-element, `y` is 0. `top` and `left` are numbers, and they may be negative. The host function is
-called as `window(x, top, left, y)`; the window is as large as `y`.
+Compute `y[i, j] = x[top + i, left + j]`. The window is as large as `y` and may extend past any edge
+of `x`: store 0 where `x` has no such element. `top` and `left` are integers and may be negative.
+Signature: `window(x, top, left, y)`.
 """,
     hints=(
-        "Two questions, not one: is there such an element of y? Is there such an element of x?",
-        "A thread whose element of x is missing still has to store something. Which of the two "
+        "Ask two questions: does this element of y exist? Does its element of x exist?",
+        "A thread without an element of x must still store something. Which of the two "
         "predicates covers the store?",
-        "Begin with a value of 0 in y's type, overwrite it where x has the element (four "
-        "comparisons, for an index can be too small as well), and store it in every thread that "
-        "has an element of y.",
+        "Start with 0 in y's type and overwrite it where x has the element. That takes four "
+        "comparisons, because an index can also be too small. Then store the value in every "
+        "thread that has an element of y.",
     ),
     analysis="""
-This is how a convolution pads and how a tile is loaded with its halo: the load has a predicate of
-its own, and what is not there is a zero that is never read from memory. A window that does not
-begin at a multiple of 8 elements costs a fifth sector each request; there is no way around that.
+Convolutions pad their input in this way: the load has its own predicate, and an element outside is
+a zero that no thread reads from memory. If the window does not begin at a multiple of 8 elements,
+each load request touches a fifth sector.
 """,
     entry="window",
     given=PICTURE,
@@ -100,36 +100,36 @@ begin at a multiple of 8 elements costs a fifth sector each request; there is no
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],
             "the window is cut at (0, 0): top and left are not added.",
         ),
-        looks_like(
-            lambda x, top, left, y: _window(x, left, top), "top and left have changed places."
-        ),
+        looks_like(lambda x, top, left, y: _window(x, left, top), "top and left are swapped."),
         looks_like(lambda x, top, left, y: _window(x, -top, -left), "top and left are subtracted."),
         looks_like(
             lambda x, top, left, y: _window(x, top, left).masked_fill(
                 ~_inside(x, top, left), float("nan")
             ),
-            "what is never written is just what x does not have: the predicate of x's element "
-            "must not keep the thread from storing its 0.",
+            "the elements never stored are exactly those that x lacks: the predicate of the load "
+            "must not keep the thread from storing 0.",
             unstored=True,
         ),
         looks_like(
             lambda x, top, left, y: _window(x, top, left).masked_fill(
                 ~_inside(x[: y.shape[0], : y.shape[1]], top, left, y.shape), 0
             ),
-            "row and column of x are compared with the size of y; x has its own.",
+            "the kernel compares the row and column in x with the size of y instead of that of x.",
         ),
-        _leaves("above", "rows above the first of x are let through: `top` may be negative."),
+        _leaves(
+            "above", "the predicate admits rows above the first row of x: `top` may be negative."
+        ),
         _leaves(
             "before",
-            "columns before the first of x are let through: `left` may be negative. "
-            "In the rows below, such a thread reaches into the row above its own.",
+            "the predicate admits columns left of the first column of x: `left` may be negative. "
+            "In every row but the first, such a thread reads from the row above.",
         ),
-        _leaves("below", "rows below the last of x are let through."),
+        _leaves("below", "the predicate admits rows below the last row of x."),
         _leaves(
             "behind",
-            "columns behind the last of x are let through. In the rows above, such a "
-            "thread reaches into the next row.",
+            "the predicate admits columns right of the last column of x. In every row but the last, "
+            "such a thread reads from the next row.",
         ),
-        _leaves("anywhere", "x has its own edges: the load needs a predicate of its own."),
+        _leaves("anywhere", "x has its own edges, so the load needs its own predicate."),
     ],
 )

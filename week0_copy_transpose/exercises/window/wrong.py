@@ -13,26 +13,26 @@ AND_STORE = f"""        {INSIDE}
 
 WRONG = (
     Wrong("not shifted", {"top + i, left + j": "i, j"}, "top and left are not added"),
-    Wrong("exchanged", {"top + i, left + j": "left + i, top + j"}, "have changed places"),
+    Wrong("exchanged", {"top + i, left + j": "left + i, top + j"}, "top and left are swapped"),
     Wrong("subtracted", {"top + i, left + j": "i - top, j - left"}, "top and left are subtracted"),
     Wrong("x's predicate alone", {READ: AND_STORE}, "must not keep the thread from storing"),
     Wrong(
         "no predicate for x",
         {INSIDE: "if row >= 0 or row < 0:"},
-        "the load needs a predicate of its own",
+        "the load needs its own predicate",
     ),
     Wrong("negative rows", {"row >= 0 and ": ""}, "`top` may be negative"),
     Wrong("negative columns", {"column >= 0 and ": ""}, "`left` may be negative"),
     Wrong(
         "no right edge",
         {" and column < mX.shape[1]": ""},
-        "columns behind the last of x",
+        "columns right of the last column",
     ),
-    Wrong("no lower edge", {"row < mX.shape[0] and ": ""}, "rows below the last of x"),
+    Wrong("no lower edge", {"row < mX.shape[0] and ": ""}, "rows below the last row"),
     Wrong(
         "edges of y",
         {"row < mX.shape[0]": "row < mY.shape[0]", "column < mX.shape[1]": "column < mY.shape[1]"},
-        "compared with the size of y",
+        "with the size of y instead",
     ),
     Wrong(
         "no predicate for y",

@@ -18,25 +18,26 @@ def _of_lanes(dy, y):
 EXERCISE = puzzle(
     title="write the gradient over the one that came in",
     task="""
-`dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, and no third matrix is
-needed. Float32, float16 and bfloat16, computed in float32; rows of whole vectors, up to 1,024
-elements. Each element is read once.
-Called as `backward_in_place(dy, y)`.
+`dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, so no third matrix is
+needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
+elements. Read each element once. Signature: `backward_in_place(dy, y)`.
 """,
     hints=(
-        "What is read once and needed twice has to stay in registers: how many vectors of a row of "
-        "1,024 does a lane have? That number depends on the type alone.",
+        "Keep in registers what you read once and need twice. How many vectors of a row of 1,024 "
+        "does a lane have? That number depends on the type alone.",
         "`cute.make_rmem_tensor((vec, loads), type)` for each of the two, and "
-        "`cute.autovec_copy(g[(None, i)], r[None, k])` for a vector. `.load().to(Float32)` of such a "
-        "tensor gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their sum.",
-        "A lane without a vector still takes part in the shuffles. What its registers have to hold "
-        "for that belongs into a line before the first loop.",
+        "`cute.autovec_copy(g[(None, i)], r[None, k])` for a vector. `.load().to(Float32)` of "
+        "such a tensor gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their "
+        "sum.",
+        "A lane without a vector still takes part in the shuffles. Set what its registers have to "
+        "hold for that in a line before the first loop.",
     ),
     analysis="""
-In place is safe here because a lane stores only what it has read itself, and only after the shuffles:
-nobody else wants these elements. It is the sort of thing that a framework does when it knows that
-nobody needs dy any more; autograd does not, since another branch of the graph may have been handed the
-same tensor. Two reads and one write, as with a matrix of its own, but one matrix less has to exist.
+Writing in place is safe here: a lane stores only what it has read itself, and only after the
+shuffles, so no other thread still needs these elements. A framework does this when it knows that dy
+is no longer needed. Autograd does not, because another branch of the graph may hold the same
+tensor. The kernel makes two reads and one write, as with a matrix of its own, but one matrix less
+exists.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="backward_in_place",
@@ -55,9 +56,8 @@ same tensor. Two reads and one write, as with a matrix of its own, but one matri
                    "dy less the sum is not yet multiplied by y."),
         looks_like(lambda dy, y: torch.full(dy.shape, -torch.inf), "Σ dy·y is infinite, and no product "
                    "of the inputs is. What is in registers that nothing was loaded into?"),
-        looks_like(_of_lanes, "each lane has used its own share of Σ dy·y: those of the 32 lanes have "
-                   "not been brought together."),
-        looks_like(lambda dy, y: dy, "dy is as it was: nothing is stored, or in another place."),
+        looks_like(_of_lanes, "each lane has used its own share of Σ dy·y: the shares of the 32 lanes have not been added."),
+        looks_like(lambda dy, y: dy, "dy is unchanged: nothing is stored, or in another place."),
     ],
     praise="One matrix less.",
 )  # fmt: skip

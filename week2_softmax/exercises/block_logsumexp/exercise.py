@@ -1,4 +1,4 @@
-"""Puzzle week2/block_logsumexp: log-sum-exp of rows in one pass, a block a row."""
+"""Puzzle week2/block_logsumexp: log-sum-exp of rows in one pass, one block per row."""
 
 import torch
 
@@ -10,12 +10,12 @@ from ..unseen import NAN_FROM_NOTHING
 
 
 def _sum(x):
-    """Of the exponentials relative to the maximum; 0 where a row is all -inf."""
+    """Return the sum of exponentials relative to the maximum; 0 where a row is all -inf."""
     return (x.double() - x.double().amax(1, keepdim=True)).exp().nan_to_num(0.0).sum(1)
 
 
 def _part(columns):
-    """log-sum-exp of some columns alone."""
+    """Return the log-sum-exp of some columns only."""
     return lambda x, y: x.double()[:, columns(x.shape[1])].logsumexp(1)
 
 
@@ -24,24 +24,21 @@ def _warp(n):
 
 
 EXERCISE = puzzle(
-    title="compute log-sum-exp in one pass, a block a row",
+    title="compute log-sum-exp in one pass, one block per row",
     task="""
-`y[m]` is the logarithm of the sum of the exponentials of row m again, in float32, float16 and bfloat16,
-computed in float32; now each element is read **once**. Rows are hard ones, and of a row of −∞ the result is −∞.
-`block_logsumexp(x, y)`.
+`y[m]` is again the logarithm of the sum of the exponentials of row m, in float32, float16 and
+bfloat16, computed in float32. Now each element is read **once**. The rows are hard ones; a row of −∞
+gives −∞. Signature: `block_logsumexp(x, y)`.
 """,
     hints=(
-        "Each thread carries (m, s) through its part of the row. What is merged in which order: lanes, "
-        "then warps?",
-        "The same merge serves an element, which is the pair (x, 1), another lane and another warp: "
-        "written once, as a function with `@cute.jit`, it is called three times.",
-        "Eight pairs in shared memory, one barrier, and then each lane reads the pair `tidx % 8`: a "
-        "butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.",
+        "Each thread carries (m, s) through its part of the row. In which order are lanes and warps merged?",
+        "The same merge serves an element, which is the pair (x, 1), another lane, and another warp: write it once, as a function with `@cute.jit`, and call it three times.",
+        "Eight pairs in shared memory, one barrier, and then each lane reads the pair `tidx % 8`: a butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.",
     ),
     analysis="""
-A read and a number a row: this is what remains of a softmax when only the loss is wanted. Of a row
-of −∞ the pair is (−∞, 0), and m + log s is −∞ by itself: with (m, s) no case is special any more,
-except inside the merge.
+One read, and one number written per row: this is all that a softmax costs when only the loss is
+needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s), only
+the merge needs a special case.
 """,
     asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 256},
     entry="block_logsumexp",
@@ -54,10 +51,10 @@ except inside the merge.
         looks_like(lambda x, y: _sum(x).log(), "the maximum is not added again to the logarithm."),
         looks_like(lambda x, y: _sum(x) + x.double().amax(1), "the logarithm is missing."),
         looks_like(lambda x, y: x.double().amax(1), "this is the maximum alone."),
-        looks_like(_part(_warp), "only what the first warp has seen is in the result."),
-        looks_like(_part(lambda n: range(0, n, 256)), "only what thread 0 has seen is in the result."),
+        looks_like(_part(_warp), "the result holds only the first warp's part."),
+        looks_like(_part(lambda n: range(0, n, 256)), "the result holds only thread 0's part."),
         looks_like(lambda x, y: torch.where(x.isneginf().all(1), torch.nan, x.double().logsumexp(1)),
-                   "only a row of -inf alone is wrong: somewhere -inf - (-inf) is computed."),
+                   "only rows that are all -inf are wrong: -inf - (-inf) is NaN."),
         NAN_FROM_NOTHING,
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ WRONG = (
     Wrong("no logarithm", {f"(m + {LOG})": "(m + s)"}, "the logarithm is missing"),
     Wrong("an identity of -65,504", {"m, s = -Float32.inf, Float32(0.0)": "m, s = Float32(-65504.0), Float32(0.0)"},
           "float32 the result is wrong"),
-    Wrong("first warp alone", {READ: "", WARPS: ""}, "only what the first warp has seen"),
+    Wrong("first warp alone", {READ: "", WARPS: ""}, "only the first warp's part"),
     Wrong("lanes not merged", {LANES: ""}, "the result is wrong"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),

@@ -24,27 +24,26 @@ def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="find the log-sum-exp of a row in a cluster",
     task="""
-`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow,
-in the columns of week 1's `cluster_sum`: block `r`
-takes those whose number divided by 128 leaves `r` when divided by 4. Each warp brings its pair
-(m, s) to block 0 by `store_async_dsmem`, 16 pairs in all; an mbarrier of block 0 counts their
-bytes, and one warp of it makes the result. One read of x. `cluster_logsumexp(x, y)`, for GPUs of compute
-capability 9.0 and later.
+`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow. As
+in week 1's `cluster_sum`, block `r` takes the columns where `(n // 128) % 4 == r`. Each warp sends
+its pair (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all. An mbarrier of block 0 counts
+their bytes, and one warp of block 0 computes the result. Read x once. The kernel is for GPUs of
+compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
 """,
     hints=(
-        "What has to be there before the first pair may be sent: block 0 itself, and its mbarrier "
-        "with the bytes that it expects. Which two halves of which barrier say so?",
-        "`N` may be less than 128: whole warps have no element, and their pair is (-inf, 0). Where "
-        "would that become NaN?",
-        "The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of each "
-        "warp; `cute.arch.warp_idx()` is a shuffle, so it stands outside of that `if`.",
+        "Before any warp sends a pair, block 0 has to run, and its mbarrier has to expect the "
+        "bytes. Which two halves of which barrier ensure that?",
+        "`N` may be less than 128. Then whole warps have no element, and their pair is (-inf, 0). "
+        "Where would that become NaN?",
+        "The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of "
+        "each warp. `cute.arch.warp_idx()` is a shuffle, so call it outside that `if`.",
     ),
     analysis="""
-16 pairs are 128 bytes: the phase of the mbarrier ends when the one arrival of thread 0 and all of
-these bytes are in. Nobody but block 0 has to wait, and nobody may send before `cluster_wait`.
-Blocks 1 to 3 may leave as soon as they have sent: nobody writes to them. A pair travels as two
-words in one store, so m and s of a warp never come apart. (With `grid=(4, rows, 1)` it is right,
-too, for up to 65,535 rows: a grid's y ends there.)
+16 pairs are 128 bytes: the mbarrier's phase ends when thread 0 has arrived and all of these bytes
+are in. Only block 0 has to wait, and no warp may send before `cluster_wait`. Blocks 1 to 3 may
+leave as soon as they have sent, because no block writes to them. A pair travels as two words in one
+store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535 rows: a
+grid's y ends there.)
 """,
     asked={"work": "one cluster per row", "cluster": 4, "block": 128, "cluster_barriers": 1},
     entry="cluster_logsumexp",
@@ -53,10 +52,9 @@ too, for up to 65,535 rows: a grid's y ends there.)
     sizes=[(1, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
     misconceptions=[
-        looks_like(lambda x, y: _of_rank_0(x), "the result is that of the first block's share "
-                   "alone."),
-        looks_like(lambda x, y: _without_rescaling(x), "what a thread has added up relative to an "
-                   "older, smaller maximum is not rescaled when a larger one comes."),
+        looks_like(lambda x, y: _of_rank_0(x), "the result covers only the first block's share."),
+        looks_like(lambda x, y: _without_rescaling(x), "a thread's sum is relative to an "
+                   "older, smaller maximum and is not rescaled when a larger one comes."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
                    "added again, after the logarithm."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1), "that "
@@ -71,12 +69,13 @@ too, for up to 65,535 rows: a grid's y ends there.)
              lambda e: not e.kinds and e.case.args[0].shape[1] < 512 and e.got[1].isnan().all()),
         found("deadlock", "the mbarrier waits for bytes or arrivals that never come: 16 pairs of 8 "
               "bytes, and one arrival."),
-        Misconception("a pair may be sent only after block 0 has started and its mbarrier is there: "
-             "cluster_arrive and cluster_wait stand between.",
+        Misconception("a pair may be sent only after block 0 has started and made its mbarrier: "
+             "call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Misconception("a pair is read before it has come: the mbarrier is to expect the bytes of all 16, and "
-             "who reads them has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
-        found("uninitialised-shared", "a place is read that no warp has written to: 16 warps have a "
+        Misconception("a pair is read before it has come: the mbarrier has to expect the bytes of all "
+             "16, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
+        found("uninitialised-shared", "the kernel reads a place that no warp "
+              "has written: 16 warps have a "
               "place each, by rank and warp."),
     ],
     more=lambda make: (announced(make, (2, 512)),),

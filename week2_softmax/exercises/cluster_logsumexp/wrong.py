@@ -6,9 +6,9 @@ ARRIVE, WAIT = "    cute.arch.cluster_arrive_relaxed()\n", "    cute.arch.cluste
 RESCALED = "s * cute.math.exp(m - m_new, fastmath=True)"
 
 WRONG = (
-    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival makes nothing known"),
+    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival publishes nothing"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after block 0 has started"),
-    Wrong("eight bytes too few", {"16 * 8)": "15 * 8)"}, "is to expect the bytes of all 16"),
+    Wrong("eight bytes too few", {"16 * 8)": "15 * 8)"}, "has to expect the bytes of all 16"),
     Wrong("eight bytes too many", {"16 * 8)": "17 * 8)"}, "bytes or arrivals that never come"),
     Wrong("all to one place", {"(rank * 4 + cute.arch.warp_idx())": "cute.arch.warp_idx()"},
           "16 warps have a place each"),

@@ -15,7 +15,7 @@ WRONG = (
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf,": "m, s = Float32(0.0),"},
           "the maximum begins at 0"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
-    Wrong("subtracted once only", {THIRD: THIRD.replace(" - m", "")}, "not in what is divided"),
+    Wrong("subtracted once only", {THIRD: THIRD.replace(" - m", "")}, "not in the numerator"),
     Wrong("not converted", {"(e / s).to(mY.element_type)": "e / s"}, "of type Float32 into a tensor of Float16"),
     Wrong("one row short", {MAXIMUM: MAXIMUM.replace("mX.shape[0]", "mX.shape[0] - 1")},
           "With m = 1, n = 1"),

@@ -1,4 +1,4 @@
-"""Puzzle week2/confidence: the largest weight of a softmax and where it stands, in one pass."""
+"""Puzzle week2/confidence: the largest weight of a softmax and its column, in one pass."""
 
 import torch
 
@@ -10,12 +10,12 @@ from ..unseen import NAN_FROM_NOTHING
 
 
 def _first(x):
-    """The first place of the largest, as NumPy defines it."""
+    """Return the first column of the largest element, as NumPy defines it."""
     return torch.from_numpy(x.double().numpy().argmax(1)).int()
 
 
 def _inputs(draw, m, n):
-    """Hard rows. The largest element stands twice in most: in lanes 0 and 31, within lane 5, or in
+    """Hard rows. The largest element appears twice in most: in lanes 0 and 31, within lane 5, or in
     lanes 1 and 0, the first of them in lane 1."""
     x = hard_rows(draw, m, n)
     rows = torch.arange(m) % 3
@@ -27,7 +27,7 @@ def _inputs(draw, m, n):
 
 
 def _columns(alternative):
-    """Whether the weights are right, and the columns are what `alternative` gives of x."""
+    """True if the weights are right and `alternative(x, columns)` holds."""
 
     def when(e):
         x = e.case.args[0].double()
@@ -45,23 +45,19 @@ def _sum(x, m):
 EXERCISE = puzzle(
     title="say how sure a classifier is",
     task="""
-`p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; where several
-are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16, computed in
-float32, each row read **once**.
-`confidence(x, p, at)`.
+`p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
+weights are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
+computed in float32; each row is read **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(
         "What is the exponential of the largest element, relative to the maximum? So what is its weight?",
-        "Three values travel through the loop and through the shuffles: m, s, and the column of m. "
-        "The weight is 1/s.",
-        "The column goes with the larger maximum, and with equal ones the smaller column wins, as in "
-        "`warp_argmax`; a lane without an element holds a column behind every other. Decide about "
-        "the column in a line before m changes.",
+        "Three values pass through the loop and the shuffles: m, s, and the column of m. The weight is 1/s.",
+        "The column belongs to the larger maximum; if both are equal, the smaller column wins, as in `warp_argmax`. A lane without elements holds a column after all others. Choose the column in a line before m changes.",
     ),
     analysis="""
-Classifiers are asked this all day long, and it needs neither the softmax nor a second pass: the
-matrix is read once and two numbers a row are written. Anything that merges may travel along with
-(m, s); with a vector of values in place of the column it is flash attention.
+Classifiers answer this question all the time, and it needs neither the softmax nor a second pass: the
+kernel reads the matrix once and writes two numbers per row. Any value that merges can travel with
+(m, s); with a vector of values instead of the column, this is flash attention.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="confidence",
@@ -78,11 +74,11 @@ matrix is read once and two numbers a row are written. Anything that merges may 
                    "weight is 1 divided by it."),
         looks_like(lambda x, p, at: x.double().amax(1), "this is the largest element, not its weight."),
         looks_like(lambda x, p, at: 1 / _sum(x[:, ::32], x[:, ::32].double().amax(1, keepdim=True)),
-                   "only what lane 0 has seen is in the result."),
+                   "the result holds only lane 0's part."),
         Misconception("where several are the largest, this is the last of them.", _columns(
             lambda x, at: bool((at == x.shape[1] - 1 - _first(x.flip(1))).all()))),
-        Misconception("each of these columns holds the largest element of its row, but not always the first of "
-             "them. Equal ones meet in the loop of a lane, and when lanes are merged.", _columns(
+        Misconception("each of these columns holds the largest element of its row, but not always the first such "
+             "column. Equal elements meet in a lane's loop and when lanes are merged.", _columns(
                  lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
         NAN_FROM_NOTHING,
     ],

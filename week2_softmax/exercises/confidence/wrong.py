@@ -13,10 +13,10 @@ TIE = " or (b[0] == a[0] and b[2] < a[2])"
 
 WRONG = (
     Wrong("exp(m)", {WEIGHT: "(cute.math.exp(m, fastmath=True) / s)"}, "s is relative to m"),
-    Wrong("no guard", {SHIFT: "shift = m"}, "has seen nothing but -inf"),
+    Wrong("no guard", {SHIFT: "shift = m"}, "part that holds only -inf"),
     Wrong("the sum", {WEIGHT: "s"}, "the weight is 1 divided by it"),
     Wrong("the largest element", {WEIGHT: "m"}, "not its weight"),
-    Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "only what lane 0 has seen"),
+    Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "only lane 0's part"),
     Wrong("ties to anybody", {TIE: ""}, "but not always the first"),
     Wrong("the last of equals", {TIE: " or (b[0] == a[0] and b[2] > a[2] and b[2] < 100000)"}, "this is the last of them"),
     Wrong("read twice", {SHUFFLES: AGAIN + SHUFFLES}, "Bytes that threads ask for in loads"),

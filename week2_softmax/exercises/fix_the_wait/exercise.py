@@ -11,24 +11,25 @@ from ..staged import asynchronous, overlapping
 EXERCISE = puzzle(
     title="fix the waiting",
     task="""
-Each row of up to 512 float32 comes to shared memory in four groups; then its maximum is subtracted,
-and the row is stored backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a GPU the lines below
-are right nearly always, since the data come from a cache that is near. Three things are wrong with
-them. Fix them, and let copies be in flight while the maximum is searched for, as they are now.
+The kernel copies each row of up to 512 float32 to shared memory in four groups. Then it subtracts
+the row's maximum and stores the row backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a GPU
+the lines below are nearly always right, because the data come from a nearby cache. They contain
+three mistakes. Fix them, and keep copies in flight during the search for the maximum.
 """,
     hints=(
-        "A group is all that *one thread* has started since its last commit. How many has a lane "
-        "that has no vector?",
-        "When the vector of group k is read, groups k + 1 to 3 may be in flight: how many are they?",
+        "A group is all that *one thread* has started since its last commit. How many groups does "
+        "a lane without a vector commit?",
+        "When a lane reads the vector of group k, groups k + 1 to 3 may be in flight: how many "
+        "are they?",
         "In the line `mY[row, k] = …` a lane reads what other lanes have copied, after each has "
-        "waited for its own. A shuffle orders no memory; `cute.arch.sync_warp()` does.",
+        "waited for its own copies. A shuffle orders no memory; `cute.arch.sync_warp()` does.",
     ),
     analysis="""
-A commit inside of the `if` counts nothing for lanes without a vector, and as the numbers in
-`cp_async_wait_group` are the same for all lanes, so has to be the number of commits: an empty group
-is legal and complete at once. (With rows of whole tiles it makes no difference, which is what hides
-it.) And the last wait has to be 0: after it a thread has all of its own copies, and after
-`sync_warp` also those of others.
+With the commit inside the `if`, a lane without a vector commits nothing. But the numbers in
+`cp_async_wait_group` are the same for all lanes, so the number of commits has to be the same: an
+empty group is legal and already complete. (Rows of whole tiles hide the mistake.) The last wait has
+to be 0. After it a thread has all of its own copies, and after `sync_warp` also those of the other
+lanes.
 """,
     asked={"barriers": 1},
     entry="fix_the_wait",
@@ -40,20 +41,20 @@ it.) And the last wait has to be 0: after it a thread has all of its own copies,
     promise={0: {1: 4}},
     misconceptions=[
         Misconception("a vector is read before its copy has come, and every lane has committed four groups "
-             "here: it is the waiting. When the vector of group k is read, at most the 3 - k newer "
+             "here, so a wait is wrong. When the vector of group k is read, at most the 3 - k newer "
              "groups may be in flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 512),
-        found("async-copy", "rows of 512, where all four vectors of a lane are there, are right. "
-              "In this row some lanes have fewer: what they have committed is fewer groups than the "
-              "number in the wait counts on."),
+        found("async-copy", "rows of 512, in which every lane has all four vectors, are right. "
+              "In this row some lanes have fewer, and they commit fewer groups than the "
+              "number in the wait assumes."),
         found("shared-race", "the last loop reads what another lane has copied. That lane has "
-              "waited for it; now all lanes have to meet. A shuffle orders no memory."),
-        found("uninitialised-shared", "what is read was never copied."),
+              "waited for its copies; now all lanes have to meet. A shuffle orders no memory."),
+        found("uninitialised-shared", "the data read here was never copied."),
     ],
     more=lambda make: (
         asynchronous(make, (5, 500)),
-        overlapping(make, (5, 500), torch.float32, "waiting for all groups at once is right, and "
-                    "nothing is computed while copies are in flight."),
+        overlapping(make, (5, 500), torch.float32, "one wait for all groups "
+                    "gives right values, but nothing is computed while copies are in flight."),
     ),
-    praise="A count of groups, each thread's own.",
+    praise="Each thread counts its own groups.",
 )  # fmt: skip

@@ -47,23 +47,21 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="write weights in bits",
     task="""
-`y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
-computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ is not a `float32`, but −1000 is,
-so no weight may be computed on the way. A lane has at most 32 elements in registers, each read once and written once. Some elements are −∞, and so is y there. For
-each element there are a maximum, one FMA, one `ex2` and two additions. Called as
-`log2_softmax(x, y)`.
+`y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16, computed
+in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but −1000 does, so
+compute no weight on the way. A lane holds at most 32 elements in registers; each is read once and
+written once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and two
+additions. Signature: `log2_softmax(x, y)`.
 """,
     hints=(
         "log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is a power of two?",
-        "The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator, and is kept. The sum is "
-        "that of 2^t over the row.",
-        "The line that ends it is a subtraction, `t - …`: of one logarithm for the row, "
-        "`cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
+        "The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator: keep it. The sum is that of 2^t over the row.",
+        "The last line subtracts, `t - …`, one logarithm per row: `cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
     ),
     analysis="""
-Five operations an element, as many as the softmax itself has. The rounding of m · log₂ e is the
-same in every t *and* in log₂ s, so it cancels here as well. For natural logarithms one more
-multiplication an element is needed, by ln 2; a loss that is reported in bits saves it.
+Five operations per element, as many as the softmax itself. The rounding of m · log₂ e is the same in
+every t *and* in log₂ s, so it cancels here as well. Natural logarithms need one more multiplication per
+element, by ln 2; a loss reported in bits saves it.
 """,
     asked={"work": "one warp per row"},
     entry="log2_softmax",
@@ -77,17 +75,17 @@ multiplication an element is needed, by ln 2; a loss that is reported in bits sa
     misconceptions=[
         looks_like(lambda x, y: x.double().log_softmax(1), "it is the natural logarithm."),
         looks_like(lambda x, y: x.double().softmax(1), "these are the weights, not their logarithms."),
-        hinted("every wrong element is -inf", "-∞ stands where a finite logarithm belongs. That is log₂ of 0, and a "
+        hinted("every wrong element is -inf", "there is -∞ where a finite logarithm belongs. That is log₂ of 0, and a "
                "weight below the smallest float32 becomes 0 when it is computed."),
         looks_like(lambda x, y: _scaled(x) - _scaled(x).amax(1, keepdim=True), "log₂ of the row's sum is missing: "
                    "the largest element has 0."),
         looks_like(_natural_sum, "the natural logarithm of the sum is subtracted from powers of two."),
         looks_like(lambda x, y: (x.double() * LN_2).log_softmax(1) / LN_2, "the exponents are x − m, so log₂ e is "
                    "missing: these are weights of powers of two."),
-        looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
-        looks_like(_own_sums, "each lane has the sum of its own elements, and not that of the row."),
+        looks_like(_with_zeros, "missing elements take part as if they were 0."),
+        looks_like(_own_sums, "each lane has the sum of its own elements, not that of the row."),
     ],
-    more=lambda make: (arithmetic(make, (4, 1024), (ARITHMETIC, "float operations an element", 6.1),
-                     (EXPONENTIALS, "exponentials an element", 1.1), look_at="fk.profile(*{failed})"),),
+    more=lambda make: (arithmetic(make, (4, 1024), (ARITHMETIC, "float operations per element", 6.1),
+                     (EXPONENTIALS, "exponentials per element", 1.1), look_at="fk.profile(*{failed})"),),
     praise="No weight was ever computed.",
 )  # fmt: skip

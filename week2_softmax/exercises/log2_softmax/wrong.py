@@ -18,7 +18,7 @@ WRONG = (
     Wrong("filled with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "as if they were 0"),
     Wrong("by the natural logarithm", {T: "t = x - m", E: "e = cute.math.exp(t, fastmath=True)",
                                        LAST: "rX.store((t - cute.math.log(s)) * 1.4426950408889634)"},
-          "Float operations an element: 7"),
+          "Float operations per element: 7"),
     Wrong("no shuffles of the sum", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
           "each lane has the sum of its own elements"),
 )  # fmt: skip

@@ -18,24 +18,24 @@ def _with(total):
 EXERCISE = puzzle(
     title="compute the gradient of log-softmax",
     task="""
-`y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, the logarithm of softmax, has been
-computed and kept. Given `dy`, write `dx` in float32, float16 and bfloat16, computed in float32; rows
-of any length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with
-p = exp(y), and the sum over j collapses here as well. `log_softmax_backward(dy, y, dx)`.
+`y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. Given `dy`
+and y, write `dx`, in float32, float16 and bfloat16, with float32 arithmetic, for rows of any
+length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j collapses
+here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 """,
     hints=(
-        "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can be taken out of "
-        "the second?",
-        "One sum a row, and it is not that of softmax: only one of the two rows is needed for it, so "
+        "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can you take out "
+        "of the second?",
+        "There is one sum per row, but not that of softmax. It needs only one of the two rows, so "
         "the first loop reads that one alone.",
-        "`cute.math.exp(…, fastmath=True)` of a `Float32` stands in the second loop, in the line that "
-        "stores.",
+        "`cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line "
+        "that stores.",
     ),
     analysis="""
-dx = dy - exp(y)·Σ dy. With a loss that looks at the logarithm of one probability a row, dy is -1 there
-and 0 elsewhere, Σ dy = -1, and dx = p - 1 at that place and p elsewhere: the famous *p minus one-hot* of
-cross-entropy. The first loop reads one matrix, so three reads and a write in all, where softmax's
-gradient has four and a write.
+dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and 0
+elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the famous *p minus
+one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
+write; softmax's gradient makes four and a write.
 """,
     asked={"work": "one warp per row"},
     entry="log_softmax_backward",
@@ -58,11 +58,9 @@ gradient has four and a write.
                    "columns."),
         looks_like(lambda dy, y, dx: dy, "dx is dy: the sum is missing, or 0."),
         looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * (y.double().exp() * dy.double())
-                   .sum(1, keepdim=True), "the sum is of dy·p; in the logarithm's gradient it is of "
-                   "dy alone."),
-        looks_like(_with(shares), "each lane has used its own share of Σ dy: those of the 32 lanes "
-                   "have not been brought together."),
-        looks_like(_with(after_down), "lane 0 alone has Σ dy, as shuffles down leave it; every lane "
+                   .sum(1, keepdim=True), "the sum is of dy·p; the logarithm's gradient needs the sum of dy alone."),
+        looks_like(_with(shares), "each lane has used its own share of Σ dy: the shares of the 32 lanes have not been added."),
+        looks_like(_with(after_down), "only lane 0 has Σ dy, as shuffles down leave it; every lane "
                    "needs it."),
         looks_like(_with(lambda dy: shares(dy, rounded=True)[:, :32].sum(1, keepdim=True)), "Σ dy has "
                    "been rounded to the type of dy at each addition; add up in float32."),

@@ -11,7 +11,7 @@ SHARE = "        m = cute.arch.warp_reduction(m, cute.arch.fmax)\n"
 
 WRONG = (
     Wrong("nothing subtracted", {GUARD: "shift = Float32(0.0)"}, "nothing is subtracted"),
-    Wrong("no guard", {GUARD: "shift = m"}, "only a row of -inf alone is wrong"),
+    Wrong("no guard", {GUARD: "shift = m"}, "only rows that are all -inf are wrong"),
     Wrong("not added again", {RESULT: LOG}, "not added again outside"),
     Wrong("no logarithm", {LOG: "s"}, "the logarithm is missing"),
     Wrong("base 2", {LOG: "cute.math.log2(s, fastmath=True)"}, "to the base 2"),
@@ -19,7 +19,7 @@ WRONG = (
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf,": "m, s = Float32(0.0),"},
           "the maximum begins at 0"),
     Wrong("sums not added", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
-          "only what lane 0 has added up"),
+          "only lane 0's part"),
     Wrong("every lane reads the row", {LOOP: LOOP.replace("lane, mX.shape[1], 32", "mX.shape[1]")},
           "are allowed"),
     Wrong("the maximum begins at -65,504", {

@@ -29,7 +29,7 @@ PARTS: tuple[tuple[Pair, Pair], ...] = (
     ((1.0, 1.0), (3.0, 1.0)), ((3.0, 1.5), (1.0, 2.0)), ((2.0, 1.25), (2.0, 3.0)),
     ((-1000.0, 1.0), (-1001.0, 2.0)), ((1000.0, 7.0), (-1000.0, 3.0)), ((-5.0, 2.0), (900.0, 1.0)),
 )  # fmt: skip
-# What a mistake gives of two pairs, and what it is.
+# The result of a mistake for two pairs, and its message.
 MISTAKES: tuple[tuple[Callable[[float, float, float, float], Pair], str], ...] = (
     (lambda ma, sa, mb, sb: (max(ma, mb), sa + sb),
      "both sums are added as they are; each is relative to its own maximum."),
@@ -41,7 +41,7 @@ MISTAKES: tuple[tuple[Callable[[float, float, float, float], Pair], str], ...] =
                              + sb * math.exp(max(ma, mb) - mb)),
      "the factor is upside down: the exponent is the old maximum minus the new one."),
     (lambda ma, sa, mb, sb: (max(ma, mb), sa * math.exp(ma) + sb * math.exp(mb)),
-     "nothing is subtracted in the exponents: the sums are to be relative to the new maximum."),
+     "nothing is subtracted in the exponents: the sums must be relative to the new maximum."),
     (lambda ma, sa, mb, sb: (ma + mb, sa * math.exp(-mb) + sb * math.exp(-ma)),
      "the maximum of both parts is the larger of the two, not their sum."),
     (lambda ma, sa, mb, sb: (min(ma, mb), sa * math.exp(ma - min(ma, mb))
@@ -68,7 +68,7 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
         m, s = got
         pair = float(m), float(s)
     except (TypeError, ValueError):
-        raise GateError(f"{asked} gives {got!r:.80}; needed is a pair (m, s).") from None
+        raise GateError(f"{asked} gives {got!r:.80}; expected a pair (m, s).") from None
     want = _right(a, b)
     if not _same(pair, want):
         shown, needed = _shown(pair), _shown(want)
@@ -81,9 +81,9 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
 
 
 def _why(function: Callable[[Pair, Pair], Any], got: Pair) -> str:
-    """The mistake that gives what this function gives for all parts, in which each shows."""
+    """Return the message of the mistake that agrees with this function on all parts."""
     if math.isnan(got[1]) and got[0] == -INF:
-        return "-inf - (-inf) is NaN: where there is no maximum yet, subtract something else."
+        return "-inf - (-inf) is NaN: subtract another number while there is no maximum."
     for mistake, says in MISTAKES:
         if all(_tried(function, a, b) == _tried(lambda a, b: mistake(*a, *b), a, b)  # noqa: B023
                for a, b in PARTS):  # fmt: skip
@@ -92,7 +92,7 @@ def _why(function: Callable[[Pair, Pair], Any], got: Pair) -> str:
 
 
 def _tried(function: Callable[[Pair, Pair], Any], a: Pair, b: Pair) -> object:
-    """What it gives, to nine digits."""
+    """Return its result to nine digits, or the type of its exception."""
     try:
         m, s = function(a, b)
         return float(m), f"{s:.9e}"
@@ -124,27 +124,25 @@ def _trees(submission: Submission) -> str:
         while len(pairs) > 1:
             k = chance.randrange(len(pairs) - 1)
             pairs[k : k + 2] = [_called(submission, pairs[k], pairs[k + 1])]
-    return "50 rows, each in a tree of its own"
+    return "50 rows, each in its own tree"
 
 
 EXERCISE = Exercise(
     title="merge two parts of a row",
     task="""
-Write `merge(a, b)` in plain Python. `a` and `b` are pairs (m, s), of two parts of a row: the maximum, and
-the sum of all `exp(x - m)`. It gives the pair of both parts together. `(-math.inf, 0.0)` is the pair of
-no element at all: merging it changes nothing, and two of them give it again.
+Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
+maximum, and the sum of all `exp(x - m)`. Return the pair of both parts together. `(-math.inf, 0.0)` is
+the pair of no elements: merging it changes nothing, and merging two of them gives it again.
 """,
     hints=(
-        "The new maximum is the easy part. By which factor is each of the two sums rescaled?",
-        "By `math.exp(old maximum - new maximum)`. For one of the two the factor is 1, and you need not "
-        "know for which.",
-        "If both maxima are -inf, the difference is NaN. Decide, in a line before the exponentials, what "
-        "is subtracted in that case: both sums are 0, so any number does.",
+        "The new maximum is the easy part. By which factor must each of the two sums be rescaled?",
+        "By `math.exp(old maximum - new maximum)`. One of the two factors is 1, and you need not know which.",
+        "If both maxima are -inf, the difference is NaN. A line before the exponentials must choose another number to subtract in that case: both sums are 0, so any number works.",
     ),
     analysis="""
-This is the operator of the whole week. It is associative, up to rounding, and commutative, and it has an
-identity: so it goes through loops, lanes, warps, blocks and clusters, like a sum. `logsumexp` is the same
-operator in other clothes: m + log s.
+This is the operator of the whole week. It is associative (up to rounding) and commutative, and it has
+an identity, so it works across loops, lanes, warps, blocks and clusters, like a sum. `logsumexp` is the
+same operator in another form: m + log s.
 """,
     entry="merge",
     groups=(

@@ -16,7 +16,7 @@ WRONG = (
     Wrong("NaN for nothing on the left", {"    shift =": "    if a[0] == -math.inf:\n        return a\n    shift ="},
           "merge((-inf, 0), (3, 1.5)) gives (-inf, 0)"),
     Wrong("minimum", {"max(": "min("}, "the smaller of the two maxima"),
-    Wrong("the sum alone", {"return m, ": "return "}, "needed is a pair"),
+    Wrong("the sum alone", {"return m, ": "return "}, "expected a pair"),
     Wrong("no return", {"return m, ": "both = m, "}, "it has no `return`"),
     Wrong("a number in place of -inf", {"shift = m if m > -math.inf else 0.0": "shift = max(m, -100.0)"},
           "merge((-1000, 1), (-1001, 2)) gives"),

@@ -1,4 +1,4 @@
-"""Puzzle week2/merge_lanes: 32 pairs (m, s) a row become one, by shuffles."""
+"""Puzzle week2/merge_lanes: 32 pairs (m, s) per row become one, by shuffles."""
 
 import torch
 
@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, rows):
-    """Pairs of 32 lanes a row; some lanes have seen nothing, and so have all of every fifth row."""
+    """Pairs of 32 lanes per row; some lanes have no elements, and no lane of every fifth row has."""
     m, s = draw(rows, 32) * 30, draw(rows, 32).abs() + 1
     m[1::3] -= 1000
     nothing = torch.arange(rows * 32).reshape(rows, 32) % 7 == 3
@@ -27,30 +27,27 @@ def _unguarded(m, s, y):
 
 
 def _column(alternative):
-    """With the right maximum, and something else in place of the sum."""
+    """Return pairs with the right maximum and another sum."""
     return lambda m, s, y: torch.stack((m.double().amax(1), alternative(m.double(), s.double())), 1)
 
 
 EXERCISE = puzzle(
     title="merge the pairs of 32 lanes",
     task="""
-Row r of `m` and `s`, both (rows, 32) in float32, has the pairs (m, s) that 32 lanes have ended with.
-Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes that have seen no element hold (−∞, 0), and in some rows all of
-them do; then the result is (−∞, 0) as well. `merge_lanes(m, s, y)`.
+Row r of `m` and `s`, both (rows, 32) in float32, holds the pairs (m, s) of 32 lanes at the end of
+their loops. Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes without
+elements hold (−∞, 0). In some rows all lanes do; the result is then (−∞, 0).
+Signature: `merge_lanes(m, s, y)`.
 """,
     hints=(
-        "A butterfly of five steps, as for a sum, with `merge` in place of the addition. What does each "
-        "step shuffle?",
-        "Two shuffles a step, m and s, and both before either of them has changed: the old maximum is "
-        "needed for the factor.",
-        "Where both maxima are -inf the difference is NaN: in the line before the exponentials decide "
-        "what is subtracted, the new maximum or 0.",
+        "A butterfly of five steps, as for a sum, with `merge` in place of the addition. What does each step shuffle?",
+        "Two shuffles per step, m and s, both before either changes: the factor needs the old maximum.",
+        "Where both maxima are -inf, the difference is NaN: a line before the exponentials chooses what to subtract, the new maximum or 0.",
     ),
     analysis="""
-Ten shuffles and ten exponentials. There is a cheaper way to the same result: first the maximum of all
-lanes by five shuffles, then each lane rescales its own sum *once*, then the sums are added by five
-shuffles. Production kernels do that; it needs all pairs at the same time, which a loop over a row does
-not have.
+Ten shuffles and ten exponentials. There is a cheaper way: first the maximum of all lanes by five
+shuffles, then each lane rescales its own sum *once*, then five shuffles add the sums. Production
+kernels do that. It needs all pairs at the same time, and a loop over a row does not have them.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="merge_lanes",
@@ -61,9 +58,9 @@ not have.
     misconceptions=[
         looks_like(_column(lambda m, s: s.sum(1)), "the sums are added as they are: each is relative "
                    "to its own lane's maximum."),
-        looks_like(_unguarded, "only where no lane has seen anything is the sum NaN: -inf - (-inf)."),
-        looks_like(lambda m, s, y: torch.stack((m[:, 0], s[:, 0]), 1), "this is the pair of lane 0: "
-                   "nothing reaches it from the others."),
+        looks_like(_unguarded, "the sum is NaN only where no lane has an element: -inf - (-inf)."),
+        looks_like(lambda m, s, y: torch.stack((m[:, 0], s[:, 0]), 1), "this is lane 0's pair: "
+                   "the pairs of the other lanes never reach it."),
         looks_like(lambda m, s, y: _merged(m.double()[:, ::2], s.double()[:, ::2]), "only 16 of the 32 "
                    "lanes are merged, which takes four steps; 32 take five."),
         looks_like(_column(lambda m, s: s[:, 0]), "the maximum is merged, and the sum is still that "

@@ -10,8 +10,8 @@ SHUFFLE_S = "            other_s = cute.arch.shuffle_sync_bfly(s, offset=16 >> k
 
 WRONG = (
     Wrong("sums added as they are", {OWN: "", OTHER: "            s += other_s\n"}, "added as they are"),
-    Wrong("no guard", {GUARD: "shift = both"}, "only where no lane has seen anything"),
-    Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "nothing reaches it"),
+    Wrong("no guard", {GUARD: "shift = both"}, "only where no lane has an element"),
+    Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "never reach it"),
     Wrong("maximum alone", {OWN: "", OTHER: ""}, "still that of lane 0"),
     Wrong("shuffled after the maximum has changed", {
         SHUFFLE_S: "            both = cute.arch.fmax(m, other_m)\n            m = both\n" + SHUFFLE_S,

@@ -19,7 +19,7 @@ def _draw(*shape: int, seed: int) -> Tensor:
 
 
 def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options: float) -> Tensor:
-    """The result, of the right shape, and x as it was before."""
+    """Return the result; refuse another shape, or a changed x."""
     function, before = python_function(submission, SKELETON), x.clone()
     try:
         got = function(f, x, dy, **options)
@@ -29,11 +29,9 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
         raise GateError(f"It raises {type(error).__name__}: {error}") from None
     if not isinstance(got, Tensor) or got.shape != x.shape:
         kind = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)
-        raise GateError(
-            f"Returned was {kind:.100}, and needed is a tensor of shape {tuple(x.shape)}."
-        )
+        raise GateError(f"Expected a tensor of shape {tuple(x.shape)}, got {kind:.100}.")
     if not torch.equal(x, before):
-        raise GateError("x is not what it was before the call: a step has been left in it.")
+        raise GateError("The call has changed x: a step has been left in it.")
     return got
 
 
@@ -43,8 +41,8 @@ def _quadratic(submission: Submission) -> str:
     got, want = _call(submission, lambda x: 3 * x**2, x, dy, eps=eps), 6 * x * dy
     known = {
         "the differences are not multiplied by dy.": 6 * x,
-        "it is twice that: a difference over 2·eps is divided by eps.": 2 * want,
-        "it is half of that: a difference over eps is divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
+        "it is twice that: the differences span 2·eps and are divided by eps.": 2 * want,
+        "it is half of that: the differences span eps and are divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
         "the step goes forward only, f(x + eps) - f(x): such a difference is off by half a step times "
         "the second derivative, here by 3·eps·dy.": want + 3 * eps * dy,
         "the step goes back only, f(x) - f(x - eps), and is off by half a step times the second "
@@ -55,7 +53,7 @@ def _quadratic(submission: Submission) -> str:
         likely = next((text for text, value in known.items() if torch.allclose(got, value)), "")
         raise GateError(
             f"With f(x) = 3x², x = {x.tolist()} and eps = {eps} the gradient is 6x·dy = "
-            f"{_shown(want)}; returned was {_shown(got)}.", likely,
+            f"{_shown(want)}; got {_shown(got)}.", likely,
         )  # fmt: skip
     return "exact for a quadratic function"
 
@@ -81,7 +79,7 @@ def _softmax(submission: Submission) -> str:
     narrow = _call(submission, lambda x: x.detach().logsumexp(1), x, dy[:, 0])
     if not torch.allclose(narrow, y * dy[:, :1], atol=1e-8):
         raise GateError(
-            "The gradient of f(x) = logsumexp(x, 1), whose result has one element a row, is wrong."
+            "The gradient of f(x) = logsumexp(x, 1), whose result has one element per row, is wrong."
         )
     return f"softmax, off by {off:.0e}"
 
@@ -98,7 +96,7 @@ def _calls(submission: Submission) -> str:
     _call(submission, counted, x, dy)
     if count > 48:
         raise GateError(
-            f"f is called {count} times for 24 elements; two calls an element are enough."
+            f"f is called {count} times for 24 elements; two calls per element are enough."
         )
     return f"{count} calls of f for 24 elements"
 
@@ -106,23 +104,24 @@ def _calls(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="take a gradient by differences",
     task="""
-Write `numeric_gradient(f, x, dy, eps=1e-6)`: the gradient of L = Σ dy·f(x) by every element of `x`, by
-central differences, (L(x + step) - L(x - step)) / (2·eps), in which one element of x takes a step at a
-time. `f` is any function of a float64 tensor; autograd cannot look into it. `x` is the same after the
-call, the result has its shape, and `f` is called twice an element.
+Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) by every
+element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step changes
+one element of x. `f` is any function of a float64 tensor; autograd cannot look into it. Leave `x`
+unchanged, return a tensor of its shape, and call `f` twice per element.
 """,
     hints=(
-        "One loop over the elements. In each turn only one element is another one, in two tensors.",
+        "Loop over the elements. In each round you need two tensors that differ from x in one "
+        "element.",
         "`torch.zeros_like(x)` with one element set is a step; `.view(-1)[i]` is element i of a "
         "contiguous tensor of any shape.",
-        "f gives a tensor, L is a number: multiply the difference by dy and add up, in the line before "
-        "the division.",
+        "f returns a tensor, L is a number: multiply the difference by dy and add up, in the line "
+        "before the division.",
     ),
     analysis="""
-Two calls of f an element: for a matrix of a million elements that is two million. So one takes such
-gradients of a few numbers, in float64, as a check of what is computed in another way; that is what
-`torch.autograd.gradcheck` does. Central differences are worth the second call: their error goes with eps²
-and not with eps.
+This calls f twice per element: two million times for a matrix of a million elements. So it serves
+as a check, in float64 and for few elements, of a gradient that was computed in another way.
+`torch.autograd.gradcheck` does the same. Central differences are worth the second call: their error
+falls with eps², not with eps.
 """,
     entry="numeric_gradient",
     groups=(

@@ -9,12 +9,12 @@ STEP = """        step = torch.zeros_like(x)
 """
 
 WRONG = (
-    Wrong("forward, halved", {BOTH: "f(x + step) - f(x)"}, "a difference over eps is divided by 2·eps"),
+    Wrong("forward, halved", {BOTH: "f(x + step) - f(x)"}, "the differences span eps and are"),
     Wrong("forward", {BOTH: "f(x + step) - f(x)", RESULT: "(difference * dy).sum() / eps"},
           "the step goes forward only"),
     Wrong("backward", {BOTH: "f(x) - f(x - step)", RESULT: "(difference * dy).sum() / eps"},
           "the step goes back only"),
-    Wrong("central, doubled", {RESULT: "(difference * dy).sum() / eps"}, "is divided by eps"),
+    Wrong("central, doubled", {RESULT: "(difference * dy).sum() / eps"}, "are divided by eps"),
     Wrong("not divided", {RESULT: "(difference * dy).sum()"}, "not divided by the step"),
     Wrong("no dy", {RESULT: "difference.sum() / (2 * eps)"}, "not multiplied by dy"),
     Wrong("its own element alone", {RESULT: "(difference * dy).view(-1)[i] / (2 * eps)"},
@@ -23,6 +23,6 @@ WRONG = (
           "a step has been left in it"),
     Wrong("by autograd", {"    dx = torch.empty_like(x)\n": "    x = x.clone().requires_grad_()\n"
           "    return torch.autograd.grad(f(x), x, dy)[0]\n"}, "It raises RuntimeError"),
-    Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls an element"),
-    Wrong("no return", {"    return dx": "    pass"}, "Returned was None"),
+    Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls per element"),
+    Wrong("no return", {"    return dx": "    pass"}, "tensor of shape (3,), got None"),
 )  # fmt: skip

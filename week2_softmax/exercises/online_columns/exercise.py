@@ -1,4 +1,4 @@
-"""Puzzle week2/online_columns: softmax of columns in two passes, eight threads a column."""
+"""Puzzle week2/online_columns: softmax of columns in two passes, eight threads per column."""
 
 import torch
 
@@ -14,26 +14,23 @@ def _exp(x):
 
 
 EXERCISE = puzzle(
-    title="take the softmax of columns, eight threads each",
+    title="take the softmax of columns, eight threads per column",
     task="""
-`y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16, computed in
-float32, in **two** passes. A warp reads 32 neighbours of one
-row, and the eight warps share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a
-column meet in shared memory: mind the stride of their layout. Columns are hard ones; of a column of −∞ the result is
-NaN. `online_columns(x, y)`.
+`y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16, computed
+in float32, in **two** passes. A warp reads 32 neighbouring elements of one row, and the eight warps
+share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column meet in shared
+memory: choose the stride of their layout with care. The columns are hard ones; a column of −∞ gives
+NaN. Signature: `online_columns(x, y)`.
 """,
     hints=(
-        "Column `tidx % 32` of the block, rows `tidx // 32`, and 8 further each time: one pair a thread. "
-        "There is nothing to shuffle. Why?",
-        "Two shared tensors of (8, 32) words. After the barrier each thread reads the eight pairs of "
-        "its own column, since each of them needs the result.",
-        "A thread beyond the last column has to reach the barrier: the predicate stands around the two "
-        "loops over rows, and not around what lies between them.",
+        "Column `tidx % 32` of the block, rows `tidx // 32` and every eighth after it: one pair per thread. There is nothing to shuffle. Why?",
+        "Two shared tensors of (8, 32) words. After the barrier each thread reads all eight pairs of its column, because each thread needs the result.",
+        "A thread beyond the last column must also reach the barrier: the predicate surrounds the two loops over rows, but not the lines between them.",
     ),
     analysis="""
-Merging eight pairs one after the other is no worse here than a tree: all threads do it at the same
-time, each for its column, and neighbours read neighbouring words. The operator does not care whether
-it goes through a loop, through lanes or through shared memory.
+Merging eight pairs in sequence keeps every thread busy: each merges the pairs of its own column, and
+neighbours read neighbouring words. The operator works equally in a loop, across lanes and across
+shared memory.
 """,
     asked={"work": "one block per 32 columns", "block": 256, "barriers": 1, "bank_conflicts": 0},
     entry="online_columns",
@@ -49,8 +46,8 @@ it goes through a loop, through lanes or through shared memory.
         looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "this is the logarithm of "
                    "the softmax."),
         looks_like(lambda x, y: torch.cat([x.double()[k::8].softmax(0) for k in range(8)])[
-            torch.cat([torch.arange(len(x))[k::8] for k in range(8)]).argsort()], "each warp has made "
-            "a softmax of its own rows: the eight weights of a column add up to 8, or fewer."),
+            torch.cat([torch.arange(len(x))[k::8] for k in range(8)]).argsort()], "each warp "
+            "computes the softmax of its own rows: the weights of a column add up to 8, or less."),
         NAN_FROM_NOTHING,
     ],
 )  # fmt: skip

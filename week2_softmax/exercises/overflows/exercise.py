@@ -13,39 +13,41 @@ LOW = "float32: the weight of the -200 in [0, -200]"
 
 MISCONCEPTIONS = {
     (NINES, 8): "8 · 8,103 = 64,824 is still below 65,504.",
-    (NINES, 10): "9 · 8,103 is more than 65,504 already.",
-    (NINES, 3): "that is for elements of 10: e is the factor between the two.",
+    (NINES, 10): "9 · 8,103 already exceeds 65,504.",
+    (NINES, 3): "that is the answer for elements of 10, whose exponentials are e times as large.",
     (BIG, 2): "e⁸⁸ is 1.65 · 10³⁸: twice that is below 3.40 · 10³⁸.",
     (BIG, 1): "88 is the last whole number whose exponential is finite.",
-    (THOUSAND, 11): "that is for one element. Here each may have a thousandth of 65,504.",
-    (THOUSAND, 5): "e⁵ is 148, and a thousand of them are more than 65,504.",
+    (
+        THOUSAND,
+        11,
+    ): "that is the answer for one element. Here each may contribute a thousandth of 65,504.",
+    (THOUSAND, 5): "e⁵ is 148, and a thousand of them exceed 65,504.",
     (THOUSAND, 3): "e⁴ is 54.6: a thousand of them are 54,600.",
     (BOTH, 0.5): "that is right in real numbers. What is exp(-200) in float32?",
     (BOTH, 0): "both exponentials are 0, and so is their sum: what is 0/0?",
     (LEFT, "nan"): "its own exponential is 1, and finite: what is 1/inf?",
     (LEFT, 1): "the sum is not 1: exp(100) is in it.",
     (RIGHT_ONE, 1): "that is right in real numbers. Here it is inf/inf.",
-    (RIGHT_ONE, "inf"): "inf is divided by a sum that is inf, too.",
+    (RIGHT_ONE, "inf"): "inf is divided by a sum that is also inf.",
     (LOW, "nan"): "nothing overflows, and the sum is 1: 0/1 is a number.",
 }
 
 EXERCISE = Exercise(
     title="predict where softmax overflows",
     task="""
-Nothing is subtracted: a weight is `exp(x)` divided by the sum of all `exp(x)`, and each result on the
-way is rounded to the type. Answer with numbers, or with `"nan"`. (e⁴ is 54.6, e⁹ is 8,103, e⁸⁸ is
-1.65 · 10³⁸; the largest float16 is 65,504, the largest float32 3.40 · 10³⁸.)
+Nothing is subtracted here: a weight is `exp(x)` divided by the sum of all `exp(x)`, and each
+intermediate result is rounded to the type. Answer with numbers, or with `"nan"`. (e⁴ is 54.6, e⁹ is
+8,103, e⁸⁸ is 1.65 · 10³⁸; the largest float16 is 65,504, the largest float32 3.40 · 10³⁸.)
 """,
     hints=(
-        "A sum overflows when it is larger than the largest number of its type: divide.",
+        "A sum overflows when it exceeds the largest number of its type: divide that number by one term.",
         "inf behaves like a number: 1/inf is 0. Only inf/inf, 0/0 and inf - inf are NaN.",
-        "In the last four lines, write down both exponentials in float32 and their sum first; below "
-        "-104 an exponential is 0. Then divide.",
+        "For the last four lines, first write down both exponentials in float32 and their sum; below -104 an exponential is 0. Then divide.",
     ),
     analysis="""
-The line with `[0, 100]` is the nasty one: half of the row is a right answer (the weight of the 0 is
-3.7 · 10⁻⁴⁴) and half of it NaN. And the last line shows that being far *below* does no harm as long
-as something else in the row is not: 0 is the right weight, up to rounding.
+The row `[0, 100]` is the trap: one of its weights is right (the weight of the 0 is 3.7 · 10⁻⁴⁴), the
+other is NaN. The last line shows that a number far *below* the others does no harm: 0 is the right
+weight, up to rounding.
 """,
     entry="ends",
     groups=(

@@ -47,25 +47,25 @@ def _with(change):
 EXERCISE = puzzle(
     title="compute the gradient of padded rows",
     task="""
-A batch of sentences of different lengths: of row m the first `length[m]` columns are valid (int32,
-from 0 to N), and softmax was over those. Beyond them nobody has written: `dy` and `y` may hold NaN or
-infinities there. `dx` is the gradient of softmax where a column is valid, and 0 beyond, to the end of
-the row. Float32 and float16; nothing beyond the length is loaded.
-Called as `padded_backward(dy, y, length, dx)`.
+A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
+(int32, from 0 to N), and softmax was over those. The columns beyond are undefined: `dy` and `y` may
+hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0 beyond,
+to the end of the row. Float32 and float16; load nothing beyond the length. Signature:
+`padded_backward(dy, y, length, dx)`.
 """,
     hints=(
-        "What is 0 · NaN? So what is not valid cannot be multiplied away: it must not be part of any "
+        "What is 0 · NaN? You cannot multiply an invalid element away: keep it out of all "
         "arithmetic.",
-        "The sum is over `length[m]` columns, the store over all N. For which of the two loops is the "
-        "length the bound?",
-        "In the second loop a value `dx = Float32(0.0)` comes first, and an `if` with the length, "
-        "around both loads, replaces it.",
+        "The sum is over `length[m]` columns, the store over all N. For which of the two loops is "
+        "the length the bound?",
+        "In the second loop, begin with `dx = Float32(0.0)`. An `if` with the length, around both "
+        "loads, replaces it.",
     ),
     analysis="""
-0 times anything is not 0 in floating point: a mask that is multiplied lets NaN through, and one NaN in a
-gradient is in every weight after the next step. A predicate keeps what is not valid out of the arithmetic,
-and its load out of the traffic: on average half of the matrix is not read. A row of length 0 needs no
-case of its own: its sum is empty, and all of its dx are 0.
+In floating point 0 times NaN is NaN. A mask that is multiplied lets NaN through, and after the next
+step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
+arithmetic, and their loads out of the traffic: on average half of the matrix is not read. A row of
+length 0 needs no case of its own, because its sum is empty and all of its dx are 0.
 """,
     asked={"work": "one warp per row"},
     entry="padded_backward",
@@ -78,16 +78,14 @@ case of its own: its sum is empty, and all of its dx are 0.
     waste={"idle_lanes": None},
     misconceptions=[
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n), torch.nan)),
-                   "nothing is stored beyond the length; 0 is asked for there, to the end of the row.", unstored=True),
+                   "nothing is stored beyond the length; dx has to be 0 there, to the end of the row.", unstored=True),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n + 1), torch.nan)),
                    "beyond the length NaN and infinities have been multiplied by 0, which gives NaN."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n + 1)), "Σ dy·y has one column too many."),
-        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y is of the "
-                   "whole row, with what lies beyond the length."),
-        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is taken "
-                   "to be as long as row 0."),
-        looks_like(_with(_of_lanes), "each lane has used its own share of Σ dy·y: those of the 32 lanes "
-                   "have not been brought together."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y covers the "
+                   "whole row, with the columns beyond the length."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is treated as long as row 0."),
+        looks_like(_with(_of_lanes), "each lane has used its own share of Σ dy·y: the shares of the 32 lanes have not been added."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y where it is valid: "
                    "Σ dy·y is missing, or 0."),
     ],

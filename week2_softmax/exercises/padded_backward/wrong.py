@@ -18,7 +18,7 @@ WRONG = (
             dx = {DX} * valid
 """}, "multiplied by 0, which gives NaN"),
     Wrong("sum of the whole row", {SUM: "for n in range(lane, mY.shape[1], 32):"},
-          "whole row, with what lies"),
+          "whole row, with the columns"),
     Wrong("nothing written beyond", {TO_THE_END: "for n in range(lane, length, 32):"}, "nothing is stored beyond"),
     Wrong("one column too many", {SUM: "for n in range(lane, length + 1, 32):"}, "one column too many"),
     Wrong("no sum", {f"dx = {DX}": "dx = mdY[row, n].to(Float32) * mY[row, n].to(Float32)"},

@@ -9,7 +9,7 @@ from ..rows import hard_rows
 
 
 def _of_eight(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The first eight elements of each row have their softmax; nothing else is stored."""
+    """Store the softmax of the first eight elements of each row, and nothing else."""
     if x.shape[1] <= 8:
         raise ValueError("not this case")
     rest = torch.full_like(x[:, 8:], torch.nan, dtype=torch.float64)
@@ -17,13 +17,13 @@ def _of_eight(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _with_zeros(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """What is not there counts as 0."""
+    """Count missing elements as 0."""
     n = x.shape[1]
     return torch.nn.functional.pad(x.double(), (0, 64 - n)).softmax(1)[:, :n]
 
 
 def _of_warps(x: torch.Tensor, *, maximum: bool, both: bool = False) -> torch.Tensor:
-    """The maximum, the sum or both are those of the four rows of a warp."""
+    """Take the maximum, the sum or both from the four rows of a warp."""
     m, n = x.shape
     rows = torch.nn.functional.pad(x.double(), (0, 0, 0, -m % 4), value=-torch.inf)
     rows = rows.reshape(-1, 4, n)
@@ -34,24 +34,19 @@ def _of_warps(x: torch.Tensor, *, maximum: bool, both: bool = False) -> torch.Te
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-The softmax of rows of at most 64 elements, of which there may be any number, in float32, float16
-and bfloat16, computed in float32. A lane has at most eight elements, and these
-stay in registers: each element is read once and written once. Some elements are −∞; where all of a row are, it is NaN, as torch has it. Called
-as `short_softmax(x, y)`.
+The softmax of any number of rows of at most 64 elements, in float32, float16 and bfloat16, computed in
+float32. A lane holds at most eight elements in registers: each element is read once and written once.
+Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature: `short_softmax(x, y)`.
 """,
     hints=(
-        "Which row does a thread have, and which of its eight places? That was `short_rows` of week 1. "
-        "Place 0 has the elements 0, 8, 16, …",
-        "A tensor of eight registers is filled with −∞ before it is loaded. Loads and stores have a "
-        "predicate for the row and the column; what stands between them has none.",
-        "Maximum and sum are combined among eight lanes alone: `cute.arch.warp_reduction` takes "
-        "`threads_in_group=8`, in both lines. Of a warp's four rows some may not exist: what they "
-        "compute does no harm as long as the line that stores asks for the row.",
+        "Which row does a thread have, and which of the row's eight lanes is it? That was `short_rows` of week 1. Lane 0 has the elements 0, 8, 16, …",
+        "Fill a tensor of eight registers with −∞ before loading. Loads and stores have a predicate for the row and the column; the lines between them have none.",
+        "`cute.arch.warp_reduction` combines maximum and sum among eight lanes with `threads_in_group=8`, in both lines. Some of a warp's four rows may not exist: their arithmetic does no harm as long as the line that stores checks the row.",
     ),
     analysis="""
-Three shuffles a reduction in place of five, and they serve four rows: six shuffles for four
-rows, where a warp a row has forty. The rows that do not exist compute −∞ − (−∞) = NaN in their
-registers; nobody stores it. One division a row, and one multiplication an element.
+Three shuffles per reduction instead of five, and they serve four rows: six shuffles for four rows, where
+one warp per row needs forty. Rows that do not exist compute −∞ − (−∞) = NaN in their registers, but no
+thread stores it. One division per row, and one multiplication per element.
 """,
     asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="short_softmax",
@@ -62,8 +57,8 @@ registers; nobody stores it. One division a row, and one multiplication an eleme
     legal=lambda m, n: (m, min(64, n)),
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(_of_eight, "the first eight elements of a row have their softmax, and the others "
-                   "are never stored: each lane has one element.", unstored=True),
+        looks_like(_of_eight, "only the first eight elements of a row are stored, with their own "
+                   "softmax: each lane has one element.", unstored=True),
         looks_like(_with_zeros, "registers without an element take part as if they held 0."),
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),

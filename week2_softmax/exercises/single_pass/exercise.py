@@ -1,4 +1,4 @@
-"""Puzzle week2/single_pass: online softmax in one reading, a block a row, one barrier."""
+"""Puzzle week2/single_pass: online softmax in one read, one block per row, one barrier."""
 
 import torch
 
@@ -23,7 +23,7 @@ def _finite(m):
 
 
 def _not_rescaled(where):
-    """A softmax that does not rescale its sums at vectors, at lanes or at warps."""
+    """Return a softmax that does not rescale its sums at vectors, at lanes or at warps."""
 
     def softmax(x, y):
         vectors, m_k = _by_thread(x)
@@ -41,14 +41,14 @@ def _not_rescaled(where):
 
 
 def _each_warp_alone(x, y):
-    """Each warp's elements, relative to their own maximum and sum."""
+    """Return each warp's elements relative to their own maximum and sum."""
     vectors, _ = _by_thread(x)
     alone = vectors.transpose(1, 2).flatten(2).softmax(2).reshape(len(x), 4, -1, *vectors.shape[3:])
     return alone.transpose(1, 2).flatten(1)[:, : x.shape[1]]
 
 
 def _not_corrected(x, y):
-    """Exponentials that stay relative to the maximum so far of their thread, over the right sum."""
+    """Return exponentials relative to the maximum so far of their thread, over the right sum."""
     vectors, m_k = _by_thread(x)
     e = (vectors - _finite(m_k)[..., None]).exp().flatten(1)[:, : x.shape[1]]
     m = x.double().amax(1, keepdim=True)
@@ -63,33 +63,26 @@ def _with_zeros(x, y):
 EXERCISE = puzzle(
     title="write a single-pass online softmax",
     task="""
-The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16,
-computed in float32; some elements are −∞, and a row that is −∞ everywhere becomes NaN.
+The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16, computed
+in float32; some elements are −∞, and a row that is all −∞ gives NaN.
 
 - The row is read once and written once, and stays in registers.
-- Each thread makes a pair of its vectors: a maximum and a sum relative to it.
+- Each thread computes one pair from its vectors: a maximum and the sum relative to it.
 - Pairs (m, s) are merged by shuffles, then across the four warps.
-- Each element has one exponential and no division; what belongs to a vector, a lane or a row
-  may have more.
+- Each element has one exponential and no division; a vector, a lane or a row may have more.
 
-`exp2` and `fma` of this notebook are yours to use. Called as `single_pass_softmax(x, y)`.
+You may use `exp2` and `fma` of this notebook. Signature: `single_pass_softmax(x, y)`.
 """,
     hints=(
-        "Begin with a kernel that stores nothing but its registers: vectors in, vectors out, −∞ where none is. "
-        "Then the loop over vectors, then the lanes, then the warps: after each step `fk.check` of one row with the "
-        "part that is done.",
-        "Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they are "
-        "relative to, and (m, s). In the end a vector is multiplied by one factor, 2^(its maximum − the row's), over s.",
-        "A thread may have no element, a warp none, a vector nothing but −∞: −∞ − (−∞) is NaN. The number that is "
-        "subtracted in the line of the exponentials, and in each line that rescales, is the maximum, or 0 where "
-        "that is −∞; only the last factor takes the row's maximum as it is.",
+        "Begin with a kernel that only stores its registers: vectors in, vectors out, −∞ where there is none. Then add the loop over vectors, the lanes, and the warps; after each step run `fk.check` on one row with the finished part.",
+        "Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they are relative to, and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the row's), over s.",
+        "A thread may have no elements, a warp none, a vector only −∞: −∞ − (−∞) is NaN. The exponentials, and each line that rescales, subtract the maximum, or 0 where that is −∞; only the last factor uses the row's maximum unchanged.",
     ),
     analysis="""
-The exponentials are computed as vectors arrive, relative to whatever maximum is known then, and
-corrected by one factor a vector. That is the inner loop of flash attention, where the "vectors"
-are tiles of scores and what is corrected is an output. A kernel that takes the maximum of its
-whole part first, and merges pairs only across lanes and warps, has the same traffic and the same
-single barrier.
+The kernel computes the exponentials as vectors arrive, relative to the maximum known then, and corrects
+them by one factor per vector. That is the inner loop of flash attention, where the "vectors" are tiles
+of scores and the kernel corrects an output. A kernel that first takes the maximum of its whole part,
+and merges pairs only across lanes and warps, has the same traffic and the same single barrier.
 """,
     asked={
         "work": "one block per row",
@@ -110,16 +103,16 @@ single barrier.
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
         looks_like(_each_warp_alone, "each warp's elements have weights that add up to 1: the warps were not merged."),
-        looks_like(_not_corrected, "the sum is right, but exponentials stay relative to the maximum that was known "
+        looks_like(_not_corrected, "the sum is right, but exponentials stay relative to the maximum known "
                    "when they were computed."),
         # Near 1,000 the exponents are rounded to 2⁻¹³, which a common maximum alone divides out.
         looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows.", rtol=1e-3),
-        looks_like(_not_rescaled("lanes"), "sums of lanes are added that are relative to different maxima.", rtol=1e-3),
-        looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima.", rtol=1e-3),
-        looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
+        looks_like(_not_rescaled("lanes"), "sums of lanes are added although they are relative to different maxima.", rtol=1e-3),
+        looks_like(_not_rescaled("warps"), "sums of warps are added although they are relative to different maxima.", rtol=1e-3),
+        looks_like(_with_zeros, "missing elements take part as if they were 0."),
         NAN_FROM_NOTHING,
     ],
-    more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0),
-                     (DIVISIONS, "divisions an element", 0.1), dtype="bfloat16",
+    more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials per element", 2.0),
+                     (DIVISIONS, "divisions per element", 0.1), dtype="bfloat16",
                      look_at="fk.profile(*{failed})"),),
 )  # fmt: skip

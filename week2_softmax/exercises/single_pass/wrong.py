@@ -14,7 +14,7 @@ AGAIN = """x = rX[None, k].load().to(Float32)
 WRONG = (
     Wrong("no rescaling", {RESCALE: "s = s + e.reduce"}, "when its maximum grows"),
     Wrong("exponentials not corrected", {LAST: "y = rE[None, k].load() * scale"},
-          "stay relative to the maximum that was known"),
+          "stay relative to the maximum known"),
     Wrong("lanes not rescaled", {LANES: "s = cute.arch.warp_reduction(s, operator.add)"},
           "sums of lanes are added"),
     Wrong("warps not rescaled", {WARPS: "    s ="}, "sums of warps are added"),
@@ -23,9 +23,9 @@ WRONG = (
     Wrong("no barrier", {SYNC: ""}, "Race in shared memory"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),
     Wrong("exponentials again", {LAST: AGAIN},
-          "Exponentials an element: 2"),
+          "Exponentials per element: 2"),
     Wrong("a division an element", {"scale = 1.0 / s": "scale = Float32(1.0)", "m_row) * scale)": "m_row) * scale) / s"},
-          "Divisions an element: 1"),
+          "Divisions per element: 1"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
     Wrong("the maximum begins at -65,504", {
         "m, s = -Float32.inf,": "m, s = Float32(-65504.0),"}, "float32 the result is wrong"),

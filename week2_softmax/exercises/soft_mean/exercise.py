@@ -1,4 +1,4 @@
-"""Puzzle week2/soft_mean: the mean of values, weighted by a softmax that is never written."""
+"""Puzzle week2/soft_mean: the mean of values, weighted by a softmax that is never stored."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
@@ -14,19 +14,18 @@ EXERCISE = puzzle(
     title="average with the weights of a softmax",
     task="""
 `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for any M
-and N ≥ 1, in float32 and float16, computed in float32. Each row of `x` is read **twice**, and the weights are never stored. `soft_mean(x, v, y)`.
+and N ≥ 1, in float32 and float16, computed in float32. Each row of `x` is read **twice**, and the
+weights are never stored. Signature: `soft_mean(x, v, y)`.
 """,
     hints=(
-        "A weight is e / s, and s is the same for the whole row: where may the division stand?",
-        "Two sums go through the second loop, that of the exponentials and that of the exponentials "
-        "times values. Both are shared by shuffles.",
-        "The second loop adds to both sums in two lines, and the only division stands behind the "
-        "shuffles, in the line that stores.",
+        "A weight is e / s, and s is the same for the whole row: where can the division go?",
+        "The second loop adds up two sums: the exponentials, and the exponentials times the values. Shuffles combine each of them across the lanes.",
+        "The second loop adds to both sums in two lines; the only division comes after the shuffles, in the line that stores.",
     ),
     analysis="""
-One division a row, no weights in memory, and no third pass: a softmax that is used at once is cheaper
-than one that is stored. With a vector of values for each element in place of one number this is
-attention for one query, and it is where this week ends.
+One division per row, no weights in memory, and no third pass: a softmax that is consumed immediately
+costs less than one that is stored. With a vector of values per element instead of one number, this is
+attention for one query, with which this week ends.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="soft_mean",
@@ -40,15 +39,15 @@ attention for one query, and it is where this week ends.
                    "subtracted: exponentials overflow, or vanish."),
         looks_like(lambda x, v, y: _exp(x) @ v.double(), "the sum of the exponentials is not divided "
                    "out."),
-        looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "of the sum "
-                   "with the values only the part of lane 0 is in the result."),
+        looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "the "
+                   "weighted sum holds only the part of lane 0."),
         looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the weights add up to 1: the values "
                    "are missing, or are in both sums."),
         looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "it is divided by "
                    "N as well: the weights add up to 1 already."),
         looks_like(lambda x, v, y: v.double().mean().expand(len(x)), "all values weigh the same."),
         looks_like(lambda x, v, y: (k := (x == x.amax(1, keepdim=True)).double()) @ v.double() / k.sum(1),
-                   "this is the value beside the largest element alone."),
+                   "this is only the value beside the largest element."),
     ],
     praise="Attention, nearly.",
 )  # fmt: skip

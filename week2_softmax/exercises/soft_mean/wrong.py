@@ -26,7 +26,7 @@ WRONG = (
           "all values weigh the same"),
     Wrong("the best alone", {"            s += e\n":
           "            e = Float32(1.0) if e == 1.0 else Float32(0.0)\n            s += e\n"},
-          "beside the largest element alone"),
+          "only the value beside the largest"),
     Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only the part of lane 0"),
     Wrong("three passes", {SECOND: THREE}, "Bytes that threads ask for in loads"),
     Wrong("adds in the input's type", {

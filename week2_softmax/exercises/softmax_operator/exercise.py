@@ -19,8 +19,8 @@ ROLES = {
     "test_schema": "opcheck compares inputs and outputs with the schema: an input was changed, or an "
     "output shares its memory.",
     "test_autograd_registration": "opcheck finds no gradient registered with the operator.",
-    "test_faketensor": "what register_fake's function returns is no stand-in for the result: its shape, "
-    "type and strides have to be those of the operator's result.",
+    "test_faketensor": "the fake's result is no stand-in: its shape, type and strides have to be those "
+    "of the operator's result.",
     "test_aot_dispatch_dynamic": "torch.compile could not follow the operator and its gradient, or "
     "gets other results.",
 }
@@ -30,14 +30,14 @@ KNOWN = {  # a piece of what torch says -> what leads there
     "input of the operator, for t as well. (torch counts one more, for a place of its own.)",
     "no autograd formula": "no gradient is registered with the operator.",
     "may not alias any inputs": "the result is x itself or shares its memory: an operator returns "
-    "what is new.",
+    "a new tensor.",
     "no fake impl registered for <CustomOpDef(mine::tempered_softmax_backward)>": "the gradient's "
-    "operator needs a fake, too, since a compiled function contains both.",
+    "operator needs its own fake, since a compiled function contains both.",
 }
 
 
 class Launchers:
-    """What stands in for the two kernels: particular about what they get, exact in float64."""
+    """Stand-ins for the two kernels: strict about their arguments, exact in float64."""
 
     def __init__(self) -> None:
         self.calls, self.y = {"forward": 0, "backward": 0}, torch.empty(0)
@@ -52,7 +52,7 @@ class Launchers:
         if y.shape == self.y.shape and not torch.allclose(y, self.y):
             raise GateError(
                 "The second argument of `backward` is not the result of `forward`.",
-                "what was kept is something else, such as x; the kernel computes with y.",
+                "what was saved is something else, such as x; the kernel computes with y.",
             )
         dx.copy_((dy - (dy * y).sum(-1, keepdim=True)) * y / t)
 
@@ -66,7 +66,7 @@ class Launchers:
                     f"`{name}` is launched while torch.compile traces: {argument} is a "
                     f"{type(tensor).__name__}, which has a shape and no memory.",
                     "a launch outside of an operator is traced like torch's own functions. A kernel "
-                    "belongs into an operator, the backward one into one of its own.",
+                    "belongs in an operator, the backward kernel in its own.",
                 )
             if not tensor.is_contiguous():
                 raise GateError(
@@ -87,14 +87,14 @@ def _made(submission: Submission) -> tuple[Any, Launchers]:
     op = _tried("Making the operator", lambda: function(kernels.forward, kernels.backward))
     if not isinstance(op, CustomOpDef):
         raise GateError(
-            f"Returned was {op!r:.100}, and needed is an operator.",
+            f"Expected an operator, got {op!r:.100}.",
             look_at="Return what the decorator `torch.library.custom_op` has made.",
         )
     return op, kernels
 
 
 def _tried(what: str, call: Any) -> Any:
-    """What a call gives; what it raises is described by its last GateError, or by its first line."""
+    """Return what `call` returns; describe an error by its GateError, or by its first line."""
     try:
         return call()
     except Exception as error:
@@ -156,8 +156,8 @@ def _gradient(submission: Submission) -> str:
         )
     _tried("gradcheck", lambda: torch.autograd.gradcheck(lambda x: op(x, T), (x,)))
     if sum(t.numel() for t in kept) > y.numel():
-        raise GateError(f"{len(kept)} tensors are kept for the gradient; y alone is enough.")
-    return "gradcheck in float64; y is all that is kept"
+        raise GateError(f"{len(kept)} tensors are saved for the gradient; y alone is enough.")
+    return "gradcheck in float64; only y is saved"
 
 
 def _opcheck(submission: Submission) -> str:
@@ -210,34 +210,36 @@ def _compiled(submission: Submission) -> str:
         _tried("A compiled function", lambda f=function, x=x, w=w: f(x, w).backward())
         grads.append((x.grad, w.grad))
     if not all(torch.allclose(a, b) for a, b in zip(*grads, strict=True)):
-        raise GateError("A compiled function has other gradients than the same function as it is.")
+        raise GateError("The compiled function has other gradients than the plain one.")
     if kernels.calls != {"forward": 1, "backward": 1}:
-        raise GateError(f"Compiled, forward and backward are launched so often: {kernels.calls}.")
+        raise GateError(f"The compiled function does not launch each kernel once: {kernels.calls}.")
     return "fullgraph, one launch forward and one backward"
 
 
 EXERCISE = Exercise(
     title="make an operator of two kernels",
     task="""
-`softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t) along the
-last dimension, with its gradient by `x`; t is a plain float. The kernels are given as functions that fill
-their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`; they take contiguous tensors only,
-and you do not know what is inside. `x` and `dy` may have any strides; y and dx are contiguous. The grade
-runs `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`. Call the
-operators `mine::tempered_softmax` and `mine::tempered_softmax_backward`.
+`softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
+along the last dimension, with its gradient by `x`; t is a plain float. The kernels are given as
+functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`. They take
+contiguous tensors only, and you cannot look inside. `x` and `dy` may have any strides; y and dx are
+contiguous. Name the operators `mine::tempered_softmax` and `mine::tempered_softmax_backward`. The
+grade runs `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`.
 """,
     hints=(
-        "Two operators, one for each kernel, each with a fake; and for the first one a gradient.",
-        "The function that keeps gets `inputs`, the tuple (x, t), and `output`. The one that "
-        "computes the gradient returns something for *each* input; for t, which is no tensor, None.",
-        "The gradient calls the second operator, never the launcher, in the line that returns: when "
-        "torch.compile traces it, there is no memory yet that a kernel could run on.",
+        "Make two operators, one per kernel, each with a fake. The first one also gets a "
+        "gradient.",
+        "The function that saves gets `inputs`, the tuple (x, t), and `output`. The function that "
+        "computes the gradient returns something for *each* input; for t, which is no tensor, "
+        "None.",
+        "In its last line the gradient calls the second operator, never the launcher: while "
+        "torch.compile traces it, there is no memory that a kernel could run on.",
     ),
     analysis="""
-An operator is a black box with a contract: what it returns without computing it (the fake), that it changes
-nothing and shares no memory (the schema), and how its gradient is made of other operators. `torch.compile`
-works with the contract alone. `forgekit.ops.softmax` is made of the same parts; what it has beyond them is
-a short way around the dispatcher where nobody needs a gradient.
+An operator is a black box with a contract. The fake gives its result without computing it. The
+schema says that it changes nothing and shares no memory. Its gradient is made of other operators.
+`torch.compile` works with the contract alone. `forgekit.ops.softmax` has the same parts, and a
+short way around the dispatcher for calls that need no gradient.
 """,
     entry="softmax_operator",
     stays=True,

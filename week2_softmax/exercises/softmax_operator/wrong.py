@@ -27,7 +27,7 @@ WRONG = (
     Wrong("dy as it comes", {"dy.contiguous()": "dy"}, "strides (0, 0)"),
     Wrong("x as it comes", {"x.contiguous()": "x"}, "`forward` gets x of shape (2, 7)"),
     Wrong("no fake", {FAKE: ""}, "test_faketensor raises"),
-    Wrong("no fake of the gradient", {FAKE_BACKWARD: ""}, "needs a fake, too"),
+    Wrong("no fake of the gradient", {FAKE_BACKWARD: ""}, "needs its own fake"),
     Wrong("a fake of another type", {FAKE: """    @softmax.register_fake
     def _(x, t):
         return torch.empty(x.shape)
@@ -37,7 +37,7 @@ WRONG = (
     Wrong("one gradient for two inputs", {RETURN: "        return softmax_backward(dy, y, ctx.t)\n"}, "returns something for each input"),
     Wrong("no gradient", {"    softmax.register_autograd(gradient, setup_context=keep)\n": ""},
           "no gradient is registered with the operator"),
-    Wrong("over x", {OP: "        y = x\n        forward(x, t, y)\n"}, "an operator returns what is new"),
+    Wrong("over x", {OP: "        y = x\n        forward(x, t, y)\n"}, "an operator returns a new tensor"),
     Wrong("t left out of the gradient", {RETURN: "        return softmax_backward(dy, y, 1.0), None\n"},
           "dx is t times what is needed"),
     Wrong("the type is lost", {OP: OP.replace("empty_like(x, memory_format=torch.contiguous_format)", "empty(x.shape)")},
@@ -45,5 +45,5 @@ WRONG = (
     Wrong("x and y kept", {"ctx.save_for_backward(output)": "ctx.save_for_backward(output, inputs[0])",
                            "(y,) = ctx": "y, _ = ctx"}, "y alone is enough"),
     Wrong("a function, no operator", {"    return softmax\n": "    return lambda x, t: softmax(x, t)\n"},
-          "needed is an operator"),
+          "Expected an operator, got"),
 )  # fmt: skip

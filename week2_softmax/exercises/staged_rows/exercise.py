@@ -35,23 +35,24 @@ def _of_lanes(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="let rows wait in shared memory",
     task="""
-Softmax of each row of x, float32, rows of up to 1,024 elements in whole vectors of four. A warp
-copies the whole row to shared memory with `cp.async`, 32 vectors per group, all groups in flight before the first is waited for; finds maximum and
-sum group by group, as they arrive; and takes the result from shared memory. No element is read from
-global memory twice. `staged_rows(x, y)`.
+Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors of
+four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all groups
+are in flight before the first wait. It finds maximum and sum group by group, as the groups arrive,
+and takes the result from shared memory. Read no element twice from global memory. Signature:
+`staged_rows(x, y)`.
 """,
     hints=(
-        "Eight groups for 1,024 elements. A lane reads only what it has copied itself: what does it "
-        "wait for, and what not?",
-        "The eight waits leave 7, 6, … 0 groups in flight. The numbers have to be known at compile "
-        "time, so the loop is a `cutlass.range_constexpr`.",
-        "The commit stands outside of the `if` with the copy. A shared tensor of layout `(4, 32, "
-        "8)`, sliced by the lane in the line that makes it, is each lane's own (4, 8).",
+        "A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. "
+        "What does it have to wait for, and what not?",
+        "The eight waits leave 7, 6, … 0 groups in flight. The compiler needs these numbers, so "
+        "the loop is a `cutlass.range_constexpr`.",
+        "Commit outside the `if` around the copy. Give the shared tensor the layout `(4, 32, 8)`, "
+        "and slice it by the lane in the line that makes it: each lane gets its own (4, 8).",
     ),
     analysis="""
-A lane holds four numbers of the row at a time, in place of 32, and all of its 128 bytes are
-in flight at once. A row needs 4 kB of the 228 that a multiprocessor has, so 32 rows, as many as it
-has room for blocks, wait there together. No barrier: nobody reads what another lane has copied.
+A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in flight
+together. A row needs 4 kB of the SM's 228, so 32 rows wait there together, as many as an SM has
+room for blocks. No barrier is needed, because no lane reads what another has copied.
 """,
     asked={
         "work": "one block per row",
@@ -70,23 +71,23 @@ has room for blocks, wait there together. No barrier: nobody reads what another 
         Misconception("a read of shared memory comes before the wait that covers its copy. While the vector of "
              "group k is used, at most the 7 - k newer groups may be in flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 1024),
-        found("async-copy", "rows of 1,024, where all eight vectors of a lane are there, are right. "
-              "In this row lanes have fewer: what they have committed is fewer groups than the "
-              "number in the wait counts on."),
-        found("uninitialised-shared", "what is read was never copied: shared memory of a lane whose "
-              "predicate was false holds nothing."),
-        looks_like(lambda x, y: _without_tail(x), "maximum and sum are those of the full tiles of "
-                   "128 elements; the rest of the row is missing in them."),
-        looks_like(lambda x, y: _without_rescaling(x), "what a lane has added up relative to an "
-                   "older, smaller maximum is not rescaled when a larger one comes."),
+        found("async-copy", "rows of 1,024, in which every lane has all eight vectors, are right. "
+              "In this row lanes have fewer, and they commit fewer groups than the number "
+              "in the wait assumes."),
+        found("uninitialised-shared", "the data read here was never copied: "
+              "a lane whose predicate was false has nothing in shared memory."),
+        looks_like(lambda x, y: _without_tail(x), "maximum and sum cover only the full "
+                   "tiles of 128 elements; the rest of the row is missing."),
+        looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
+                   "smaller maximum and is not rescaled when a larger one comes."),
         looks_like(lambda x, y: _of_lanes(x), "in the second look each lane subtracts its own maximum "
-                   "in place of the row's."),
+                   "instead of the row's."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),
     ],
     more=lambda make: (
         asynchronous(make, (5, 1000)),
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while copies are in "
-                    "flight: the first look could begin when the first of eight groups is there."),
+                    "flight: the first look could begin when the first of eight groups has arrived."),
     ),
 )  # fmt: skip

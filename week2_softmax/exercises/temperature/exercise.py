@@ -14,7 +14,7 @@ T = (0.5, 2.0, 1.0, 3.0)
 
 
 def _unfused(x, t, y):
-    """Each x · log₂ e / t rounded to float32 by itself."""
+    """Round each x · log₂ e / t to float32 before the subtraction."""
     factor = torch.tensor(math.log2(math.e)) / t
     scaled = x.float() * factor
     e = (scaled - scaled.amax(1, keepdim=True)).double().exp2()
@@ -32,27 +32,25 @@ def _with_zeros(x, t, y):
 
 
 EXERCISE = puzzle(
-    title="divide by a temperature for nothing",
+    title="divide by a temperature for free",
     task="""
-`y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens
-the weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16
-bytes, float32 and bfloat16, computed in float32; some elements are −∞. The row waits in registers, read once and written once. For each element
-there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication, and no division:
-nothing is spent on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
+`y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
+weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes,
+float32 and bfloat16, computed in float32; some elements are −∞. The row stays in registers, read once
+and written once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
+multiplication, and no division: t costs nothing. You may use `exp2` and `fma` of this notebook.
+Signature: `temperature(x, t, y)`.
 """,
     hints=(
-        "Write e^((x − m) / t) as a power of two. Which factors of the exponent are the same for the whole "
-        "row?",
-        "There is one factor for x, log₂ e and t together, and one number that is subtracted; both are computed "
-        "once. x goes into the maximum as it was loaded: dividing by t > 0 does not change which one is largest.",
-        "The line of the exponentials is `exp2(fma(x, …, …))`; what stands there is computed in the line before "
-        "it, with the only division by t. The sum gets a reciprocal of its own, one a row.",
+        "Write e^((x − m) / t) as a power of two. Which factors of the exponent are the same for the whole row?",
+        "One factor combines t and log₂ e, and one number is subtracted; compute both once. The maximum uses x as loaded: dividing by t > 0 does not change which element is largest.",
+        "The line of the exponentials is `exp2(fma(x, …, …))`; the line before it computes both arguments, with the only division by t. The sum gets its own reciprocal, one per row.",
     ),
     analysis="""
-Constants that scale the exponent are free once there is an FMA: the softmax of attention, with
-its 1/√d, takes exactly the instructions of one without. The rounding of m · log₂ e / t is common
-to the row, and the sum divides it out; with a product of its own for each element, x · log₂ e /
-t would be rounded before the subtraction, and rows around 1,000 show that.
+Constants that scale the exponent are free once there is an FMA: the softmax of attention, with its
+1/√d, takes exactly as many instructions as one without. All elements of a row share the rounding of
+m · log₂ e / t, so the sum divides it out. With a separate product, each x · log₂ e / t would be rounded
+before the subtraction, and rows around 1,000 show that.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="temperature",
@@ -68,17 +66,17 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
     misconceptions=[
         looks_like(lambda x, t, y: x.double().softmax(1), "it is the softmax of x: t has no effect."),
         looks_like(lambda x, t, y: (x.double() * t).softmax(1), "x is multiplied by t."),
-        looks_like(lambda x, t, y: (x.double() / t * 0.6931471805599453).softmax(1), "it is a power of two of "
-                   "x / t, and not of e: log₂ e is missing."),
+        looks_like(lambda x, t, y: (x.double() / t * 0.6931471805599453).softmax(1), "this is 2^(x / t), not e^(x / t): "
+                   "log₂ e is missing."),
         looks_like(lambda x, t, y: x.double().softmax(1) / t, "the weights are divided by t, not x."),
-        looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
+        looks_like(_with_zeros, "missing elements take part as if they were 0."),
         looks_like(_no_maximum, "nothing is subtracted: the exponentials of a row around 1,000 are infinite, and "
                    "those of one around -1,000 are all 0."),
-        looks_like(_unfused, "x · log₂ e / t is rounded for each element by itself, before the maximum comes off: "
+        looks_like(_unfused, "x · log₂ e / t is rounded for each element separately, before the maximum is subtracted: "
                    "where x is large, so is that error, and it stays in the exponent."),
     ],
-    more=lambda make: (arithmetic(make, (8, 1024), (ARITHMETIC, "float operations an element", 5.8),
-                     (DIVISIONS, "divisions an element", 0.1),
+    more=lambda make: (arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
+                     (DIVISIONS, "divisions per element", 0.1),
                      look_at="fk.profile(*{failed})"),),
     praise="A temperature that costs nothing.",
 )  # fmt: skip

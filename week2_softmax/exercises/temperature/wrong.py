@@ -13,8 +13,8 @@ WRONG = (
           "the weights are divided"),
     Wrong("a product of its own", {POWER: "power = x * factor - m * factor"}, "rounded for each element"),
     Wrong("divided first", {FACTOR: "x, m, factor = x / t, m / t, Float32(LOG2_E)"},
-          "Float operations an element: 6.4"),
-    Wrong("a division an element", {"e * (1.0 / s)": "e / s"}, "Divisions an element: 1"),
+          "Float operations per element: 6.4"),
+    Wrong("a division an element", {"e * (1.0 / s)": "e / s"}, "Divisions per element: 1"),
     Wrong("no maximum", {POWER: "power = x * factor"}, "nothing is subtracted"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
 )  # fmt: skip

@@ -31,26 +31,26 @@ def _dt_is(formula):
 
 
 EXERCISE = puzzle(
-    title="compute the gradient by the temperature, too",
+    title="add the gradient by the temperature",
     task="""
-`y = softmax(x / t)` with one temperature t, a `Float32`, for all rows. From dy, y and x, in one kernel:
-`dx`, and `dt[m]`, what row m contributes to the gradient by t, `Σ dz·(-x / t²)` where dz is the
-gradient by z = x / t. Float32, rows of any length; `dy` and `y` are read
-twice, `x` once. Called as `temperature_backward(dy, y, x, t, dx, dt)`.
+`y = softmax(x / t)` has one temperature t, a `Float32`, for all rows. From dy, y and x, one kernel
+computes `dx`, and `dt[m]`, the contribution of row m to the gradient by t: `Σ dz·(-x / t²)`, where
+dz is the gradient by z = x / t. Float32, rows of any length. Read `dy` and `y` twice, and `x` once.
+Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 """,
     hints=(
-        "dz = (dy - Σ dy·y)·y is known after the first loop only, and x is to be read in that loop "
-        "alone. Or read x in the second, where dz is at hand: how many reductions are there then, and when?",
-        "The second loop can add up dz·x as it stores dx: x is read there, and nowhere else.",
-        "After the second loop there is one more sum of a warp, and then the line in which one lane "
-        "stores dt.",
+        "dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, how "
+        "many reductions does the kernel have, and when?",
+        "The second loop can add up dz·x as it stores dx. Only this loop reads x.",
+        "After the second loop comes one more sum over the warp, and then the line in which one "
+        "lane stores dt.",
     ),
     analysis="""
-Two reductions, one before and one after dz: the second loop stores dx and adds up dt on the way. It can be
-done with one reduction as well, of three sums: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all known after one
-loop; but that is a difference of two numbers that may be large and nearly equal, so it loses digits where x
-has a large mean. A gradient by something that many rows share ends in a sum over rows; here that is left to
-a second launch, for instance one of week 1.
+There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt
+on the way. One reduction of three sums would also do: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all
+known after one loop. But this is a difference of two numbers that may be large and nearly equal, so
+it loses digits where x has a large mean. The gradient by a number that many rows share ends in a
+sum over rows. That sum is left to a second launch, for instance one of week 1.
 """,
     asked={"work": "one warp per row"},
     entry="temperature_backward",
@@ -69,12 +69,12 @@ a second launch, for instance one of week 1.
         looks_like(lambda dy, y, x, t, dx, dt: dy.double() * y / t, "dx is dy·y / t: Σ dy·y is "
                    "missing, or 0."),
         looks_like(lambda dy, y, x, t, dx, dt: (dy.double() - shares(dy * y)) * y / t, "each lane has "
-                   "used its own share of Σ dy·y: those of the 32 lanes have not been brought together."),
+                   "used its own share of Σ dy·y: the shares of the 32 lanes have not been added."),
         Misconception("dt has the wrong sign: a higher temperature makes x / t smaller where x is positive.",
              _dt_is(lambda *a: -_gradients(*a)[1])),
-        Misconception("dt is divided by t, and needed is t²; x / t has the derivative -x / t².",
+        Misconception("dt is divided by t instead of t²; x / t has the derivative -x / t².",
              _dt_is(lambda *a: _gradients(*a)[1] * a[3])),
-        Misconception("dt is -Σ dy·x / t²: it is made of dy, the gradient by y, in place of dz.",
+        Misconception("dt is -Σ dy·x / t²: it uses dy, the gradient by y, instead of dz.",
              _dt_is(lambda dy, y, x, t: -(dy * x).sum(1) / t**2)),
         Misconception("dt is -Σ dy·y·x / t²: in its dz Σ dy·y is missing.",
              _dt_is(lambda dy, y, x, t: -(dy * y * x).sum(1) / t**2)),

@@ -16,21 +16,21 @@ SIGNATURE = "threads_for(columns, dtype)"
 F32, F16 = torch.float32, torch.float16
 CASES = (
     ((1152, F32), "32 lanes have nine vectors each, 36 elements, which is allowed."),
-    ((8, F32), "a warp is the fewest there is."),
+    ((8, F32), "a warp is the fewest possible."),
     ((1156, F32), "289 vectors for 32 lanes: one lane has ten of them, 40 elements."),
     ((1024, F16), "32 lanes have four vectors of float16 each, 32 elements."),
     ((1032, F16), "129 vectors of float16 for 32 lanes: one lane has five, 40 elements."),
     ((4608, F32), "128 threads have 36 elements each."),
     ((4612, F32), "1,153 vectors for 128 threads: one has ten. The next power of two is 256."),
     ((36_864, F32), "1,024 threads have 36 elements each, and a block may have as many."),
-    ((36_868, F32), "with 1,024 threads one has 40 elements, and more threads a block does not have: 0."),
+    ((36_868, F32), "with 1,024 threads one has 40 elements, and a block has at most 1,024 threads: 0."),
     ((32_768, F16), "1,024 threads have four vectors of float16 each, 32 elements."),
     ((32_776, F16), "one of 1,024 threads has five vectors of float16, 40 elements: 0."),
 )  # fmt: skip
 
 
 def rule(columns: int, dtype: torch.dtype) -> int:
-    """What the task says."""
+    """Return the answer of the task."""
     vec = 16 // dtype.itemsize
     vectors = columns // vec
     for threads in (32, 64, 128, 256, 512, 1024):
@@ -62,21 +62,21 @@ def _kept(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="choose the threads of a row",
     task="""
-A block of 1,024 threads has 64 registers for each. Suppose that 28 are needed for everything but
-the row; then 36 elements are the most. Write `threads_for(columns, dtype)`: the fewest threads,
-of 32, 64, 128, 256, 512 and 1,024, with which no thread has more than 36 elements of a row. A
-row is whole vectors of 16 bytes, and so is a thread's part: the first thread has the vectors 0,
-`threads`, 2 · `threads`, … If 1,024 threads do not suffice, the answer is 0.
+A block of 1,024 threads has 64 registers per thread. Suppose that everything but the row needs 28; then
+36 elements is the most. Write `threads_for(columns, dtype)`: the fewest threads, out of 32, 64, 128,
+256, 512 and 1,024, for which no thread holds more than 36 elements of a row. A row consists of whole
+vectors of 16 bytes, and so does a thread's part: the first thread has the vectors 0, `threads`,
+2 · `threads`, … If 1,024 threads do not suffice, return 0.
 """,
     hints=(
-        "How many elements has a vector, by `dtype.itemsize`? How many vectors has a row?",
-        "Vectors are dealt out like cards. If they do not come out even, who has the most, and how many?",
-        "The line that compares takes the vectors of one thread, *rounded up*, times the elements of a vector.",
+        "How many elements does a vector have, by `dtype.itemsize`? How many vectors does a row have?",
+        "Vectors are dealt like cards. If they do not divide evenly, which thread has the most, and how many?",
+        "The comparison uses the vectors of one thread, *rounded up*, times the elements per vector.",
     ),
     analysis="""
-Registers and threads are two sides of one number: 1,024 threads with 36 elements each have a row
-of 36,864, and with what else they need all 65,536 registers of a multiprocessor. Production
-kernels have such a table, with other bounds for other types, found by measuring.
+Registers and threads are two sides of one number: 1,024 threads with 36 elements each hold a row of
+36,864, and with the other 28 registers they use all 65,536 registers of an SM. Production kernels have
+such a table, with other bounds for each type, found by measuring.
 """,
     entry="threads_for",
     groups=(Group("The rule", _kept),),

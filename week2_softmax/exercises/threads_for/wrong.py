@@ -11,5 +11,5 @@ WRONG = (
     Wrong("elements, not vectors", {VECTORS: "vectors = -(-columns // threads) / vec"},
           "129 vectors of float16"),
     Wrong("from 8 threads on", {"(32, 64,": "(8, 16, 32, 64,"}, "a warp is the fewest"),
-    Wrong("never 0", {"    return 0": "    return 1024"}, "more threads a block does not have"),
+    Wrong("never 0", {"    return 0": "    return 1024"}, "a block has at most 1,024 threads"),
 )  # fmt: skip

@@ -17,23 +17,24 @@ def _alone(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="share a row between two blocks",
     task="""
-Softmax of each row of x, float32, rows of up to 512 elements in whole vectors of four. A thread keeps one vector in registers: thread `t` of the block of
-rank `r` has vector `64 r + t`. The pair (m, s) of each of the four warps goes to *both* blocks, by
-`store_async_dsmem`, and an mbarrier in each block counts what comes to it. One read, one write, one
-exchange. `two_blocks(x, y)`, for GPUs of compute capability 9.0 and later.
+Compute the softmax of each row of x, float32, for rows of up to 512 elements in whole vectors of
+four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector `64
+r + t`. Each of the four warps sends its pair (m, s) to *both* blocks by `store_async_dsmem`, and an
+mbarrier in each block counts the bytes that arrive. Read once, write once, exchange once. The
+kernel is for GPUs of compute capability 9.0 and later. Signature: `two_blocks(x, y)`.
 """,
     hints=(
-        "Every thread needs the row's m and s in the end, so each block has a mailbox and an mbarrier "
-        "of its own. How many bytes come to each?",
+        "Every thread needs the row's m and s in the end, so each block has its own mailbox and "
+        "mbarrier. How many bytes arrive at each?",
         "Between making the mbarrier and the first store to the other block: a fence, "
-        "`cluster_arrive_relaxed()`, what a block can do alone, `cluster_wait()`.",
-        "In the line that sends, lane r of each warp sends to rank r. A warp without a single element "
-        "has m = -inf: subtract 0 there.",
+        "`cluster_arrive_relaxed()`, the work that a block can do alone, `cluster_wait()`.",
+        "In the line that sends, lane r of each warp sends to rank r. A warp without a single "
+        "element has m = -inf: subtract 0 there.",
     ),
     analysis="""
-Four pairs, 32 bytes, to each of two blocks; one wait, no barrier of a block at all, and no second
-one of the cluster: a block leaves when all that was to come to it has come. Production kernels look
-like this, with 8 or 16 blocks and more vectors a thread.
+Four pairs, 32 bytes, go to each of two blocks. The kernel has one wait, no barrier within a block,
+and no second barrier of the cluster: a block leaves when all of its pairs have arrived. Production
+kernels look like this, with 8 or 16 blocks and more vectors per thread.
 """,
     asked={
         "work": "one cluster per row",
@@ -51,19 +52,21 @@ like this, with 8 or 16 blocks and more vectors a thread.
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
-        looks_like(lambda x, y: _alone(x), "each block makes a softmax of its own half: the other's "
+        looks_like(lambda x, y: _alone(x), "each block computes a softmax of its own half: the other's "
                    "pair is missing."),
-        looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it is to be."),
+        looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it should be."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),
         found("deadlock", "an mbarrier waits for bytes or arrivals that never come: four pairs of 8 "
-              "bytes come to each block, and one thread of it arrives."),
-        Misconception("a pair may be sent only after the other block has started and its mbarrier is there: "
-             "cluster_arrive and cluster_wait stand between.",
+              "bytes come to each block, and one of its threads "
+              "arrives."),
+        Misconception("a pair may be sent only after the other block has started and made its "
+             "mbarrier: call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Misconception("a pair is read before it has come: the mbarrier is to expect the bytes of all four, and "
-             "who reads them has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
-        found("uninitialised-shared", "a place is read that no warp has written to: four warps have a "
+        Misconception("a pair is read before it has come: the mbarrier has to expect the bytes of all "
+             "four, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
+        found("uninitialised-shared", "the kernel reads a place that no warp "
+              "has written: four warps have a "
               "place each, by rank and warp."),
         Misconception("rows of 512 and 500 are right. In this one whole warps have no element, their maximum is -inf, "
              "and -inf - -inf is NaN.",

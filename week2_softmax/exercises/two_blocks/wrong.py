@@ -8,9 +8,9 @@ GUARD = "Float32(0.0) if m == -Float32.inf else m"
 LOAD = "    if v < cute.size(gX, mode=[1]):\n        cute.autovec_copy(gX[None, v], rX)\n"
 
 WRONG = (
-    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival makes nothing known"),
+    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival publishes nothing"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the other block has started"),
-    Wrong("eight bytes too few", {"4 * 8)": "3 * 8)"}, "is to expect the bytes of all four"),
+    Wrong("eight bytes too few", {"4 * 8)": "3 * 8)"}, "has to expect the bytes of all four"),
     Wrong("eight bytes too many", {"4 * 8)": "5 * 8)"}, "four pairs of 8 bytes come to each block"),
     Wrong("all to one place", {"(rank * 2 + warp)": "warp"}, "four warps have a place each"),
     Wrong("its own half alone", {SECOND: "    m, s = sPart[0, rank * 2 + lane % 2], "
@@ -18,7 +18,7 @@ WRONG = (
           "a softmax of its own half"),
     Wrong("pairs twice", {"s = cute.arch.warp_reduction(s, operator.add, threads_in_group=4)":
                           "s = cute.arch.warp_reduction(s, operator.add, threads_in_group=8)"},
-          "twice as large as it is to be"),
+          "twice as large as it should be"),
     Wrong("-inf minus -inf", {GUARD: "m"}, "whole warps have no element"),
     Wrong("not divided", {" * (1.0 / s)": ""}, "nothing is divided"),
     Wrong("read again", {"rX.store(cute.math.exp(x - m_row": LOAD.strip() + "\n    rX.store(cute.math.exp("

@@ -27,22 +27,23 @@ EXERCISE = puzzle(
     title="stream a row through two buffers",
     task="""
 `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole vectors
-of four. Shared memory holds two tiles of 32 vectors: while the lanes
-absorb one tile into (m, s), the copy of the next is in flight to the other buffer. All elements
-come by `cp.async`. `two_stages(x, y)`.
+of four. Shared memory holds two tiles of 32 vectors: while the lanes absorb one tile into (m, s),
+the copy of the next is in flight to the other buffer. All elements arrive by `cp.async`. Signature:
+`two_stages(x, y)`.
 """,
     hints=(
-        "Start tile 0 before the loop. In round k: start tile k + 1, wait for tile k, absorb tile k.",
-        "`cp_async_wait_group(1)` leaves the newest group in flight. For this to mean the same in the "
-        "last round, where there is no tile to start, that round has to commit as well.",
-        "Tile k lives in buffer `k % 2`, in the line that copies and in the line that reads. Each "
+        "Start tile 0 before the loop. In round k: start tile k + 1, wait for tile k, absorb tile "
+        "k.",
+        "`cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile "
+        "to start. It has to commit as well, so that the number means the same there.",
+        "Tile k is in buffer `k % 2`, in the line that copies and in the line that reads. Each "
         "lane reads only what it has copied: no barrier.",
     ),
     analysis="""
-Two tiles of 512 bytes, whatever the length: this is the loop of every kernel that streams, of a
-matrix product as of attention; they have more stages and larger tiles. Who starts tile k + 2 must
-be done with tile k, whose buffer it takes. Here a lane reads its own vectors in program order, so
-it is; where others read them, a barrier stands at the end of each round.
+Two tiles of 512 bytes are enough for any length. Every kernel that streams has this loop, from a
+matrix product to attention, with more stages and larger tiles. A lane that starts tile k + 2 must
+be done with tile k, whose buffer it reuses. Here each lane reads its own vectors in program order,
+so it is. Where lanes read each other's vectors, every round ends with a barrier.
 """,
     asked={"work": "one block per row", "block": 32, "shared_bytes": 1024, "load_bytes": 16},
     entry="two_stages",
@@ -53,20 +54,18 @@ it is; where others read them, a barrier stands at the end of each round.
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
     misconceptions=[
-        found("async-copy", "a buffer is read before its copy has come, or taken by a new copy that "
-              "nothing keeps from it. In round k, tile k is read and tile k + 1 is in flight, in two "
+        found("async-copy", "a buffer is read before its copy has come, or a new copy overwrites it too early. In round k, tile k is read and tile k + 1 is in flight, in two "
               "different buffers; the number in the wait counts groups, so every round has to "
               "commit one."),
-        found("uninitialised-shared", "what is read was never copied to: in round k a lane has its "
-              "vector of tile k in buffer k % 2, if it has one there at all."),
-        looks_like(lambda x, y: _left_over(x), "lanes without a vector in the last tile absorb what "
-                   "tile k - 2 has left in their place of the buffer."),
+        found("uninitialised-shared", "the place read here was never copied to: "
+              "in round k a lane has its vector of tile k in buffer k % 2, if it has one."),
+        looks_like(lambda x, y: _left_over(x), "lanes without a vector in the last tile absorb what tile k - 2 has left in the buffer."),
         looks_like(lambda x, y: x.double()[:, :128].logsumexp(1), "only the first tile of 128 "
                    "elements is in the result."),
         looks_like(lambda x, y: x.double()[:, : x.shape[1] // 128 * 128].logsumexp(1), "the last "
                    "tile, which is not full, is left out."),
-        looks_like(lambda x, y: _without_rescaling(x), "what a lane has added up relative to an "
-                   "older, smaller maximum is not rescaled when a larger one comes."),
+        looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
+                   "smaller maximum and is not rescaled when a larger one comes."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
                    "added again, after the logarithm."),
     ],

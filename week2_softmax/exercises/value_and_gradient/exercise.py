@@ -40,23 +40,24 @@ def _without_the_value(e):
 EXERCISE = puzzle(
     title="compute a value and its gradient in one kernel",
     task="""
-`value[m] = Σ w[m, n] · softmax(x[m])[n]`, a mean of `w` with the weights of a softmax, and its gradient
-`dx[m, n]` by `x`, both in one launch: the softmax itself is stored nowhere. Float32, rows of any
-length; `x` and `w` are read at most twice, and no number overflows for
-an x of 1,000 or -1,000. Called as `value_and_gradient(x, w, value, dx)`.
+`value[m] = Σ w[m, n] · softmax(x[m])[n]` is a mean of `w` with the weights of a softmax. Compute it
+and its gradient `dx[m, n]` by `x` in one launch, and store the softmax nowhere. Float32, rows of
+any length. Read `x` and `w` at most twice. No number may overflow for an x of 1,000 or -1,000.
+Signature: `value_and_gradient(x, w, value, dx)`.
 """,
     hints=(
-        "With L = value and dL/dy = w the formula of this notebook gives dx. What is its Σ dy·y here?",
-        "The first pass is online, with three numbers a lane: m, s = Σ exp(x - m) and "
-        "t = Σ w·exp(x - m). What happens to s and to t where m grows?",
-        "The merge of lanes is the one of `01_online`: the maximum of the warp first, then s and t, "
-        "rescaled in the lines before their two sums.",
+        "With L = value and dL/dy = w, the formula of this notebook gives dx. What is its Σ dy·y "
+        "here?",
+        "The first pass is online, with three numbers per lane: m, s = Σ exp(x - m) and t = Σ "
+        "w·exp(x - m). What happens to s and t when m grows?",
+        "Merge the lanes as in `01_online`: the maximum of the warp first, then s and t, rescaled "
+        "in the lines before their two sums.",
     ),
     analysis="""
-In (m, s, t) a third number is carried along and rescaled as s is: the value is t / s. With a vector of
-V in place of the number w it is the loop of flash attention, whose accumulator is rescaled in the same
-line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices' worth, or 3 with
-rows in registers; one kernel for each of the three would move y twice more, and keep it in memory.
+(m, s, t) has a third number, which is rescaled as s is: the value is t / s. With a vector of V
+instead of the number w this is the loop of flash attention, whose accumulator is rescaled in the
+same line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices, or
+3 with rows in registers. One kernel for each of the three would store y and move it two more times.
 """,
     asked={"work": "one warp per row"},
     entry="value_and_gradient",
@@ -68,13 +69,13 @@ rows in registers; one kernel for each of the three would move y twice more, and
     atol=1e-5,
     waste={"loaded": 1.1},
     misconceptions=[
-        Misconception("dx is w·y: the value has not been taken off.", _without_the_value),
+        Misconception("dx is w·y: the value has not been subtracted.", _without_the_value),
         looks_like(lambda x, w, value, dx: (w * x.exp()).sum(1) / x.exp().sum(1), "exponentials "
-                   "overflow or are all 0: no maximum has been taken off."),
+                   "overflow or are all 0: no maximum has been subtracted."),
         looks_like(lambda x, w, value, dx: (w * (x.double() - x.amax(1, True)).exp()).sum(1), "value "
                    "is Σ w·exp(x - max), not yet divided by the sum of exponentials."),
-        looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the plain mean of w. With up "
-                   "to 32 columns a merge of lanes gives that in which s and t are not rescaled."),
+        looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the plain mean of w. With "
+                   "up to 32 columns, a merge of lanes that does not rescale s and t gives this."),
         looks_like(lambda x, w, value, dx: _online(x, w, rescale_t=False), "t keeps terms relative "
                    "to an older maximum: rescale it where m grows."),
         looks_like(lambda x, w, value, dx: _online(x, w, rescale_s=False), "s keeps terms relative "

@@ -17,12 +17,12 @@ MISCONCEPTIONS = {
     (KB, 24): "24,576 is the number of elements; each has 4 bytes.",
     (KB, 192): "only x is in shared memory. The result goes from registers to memory.",
     (VECTORS, 96): "96 is in elements: a vector has four.",
-    (VECTORS, 6144): "that is all threads of a block together.",
+    (VECTORS, 6144): "that counts all threads of a block together.",
     (VECTORS, 1): "all copies are started before the first is waited for.",
     (BLOCKS, 8): "the threads would allow 8. Shared memory does not: 8 rows are 768 kB.",
     (BLOCKS, 3): "three rows are 288 kB; an SM has 228.",
     (BLOCKS, 1): "two blocks take 2 × 97 = 194 kB of 228.",
-    (STAGED, 402.7): "that is one read. The result is written, too.",
+    (STAGED, 402.7): "that is one read. The result is also written.",
     (STAGED, 1208.0): "the second look is at shared memory: x is read once from memory.",
     (STREAMED, 805.3): "streaming reads x a second time.",
     (STREAMED, 1611.0): "it reads x twice and writes y once: three times the matrix.",
@@ -37,23 +37,23 @@ MISCONCEPTIONS = {
 EXERCISE = Exercise(
     title="count what fits",
     task="""
-4,096 rows of 24,576 float32 go through `staged`, in blocks of 256 threads; an SM has 228 kB (of
-1,024 bytes) of shared memory, 227 for a block at most, and takes 1 kB more for each block. The
-last two questions are of `cluster`: the fewest blocks, 1, 2, 4 or 8, whose shared memory holds such
-a row; and what each block's mbarrier is to count. MB are 10⁶ bytes, and nothing is found in L2.
+`staged` takes 4,096 rows of 24,576 float32, in blocks of 256 threads. An SM has 228 kB (of 1,024
+bytes) of shared memory. A block may have 227, and the system takes 1 kB more per block. The last
+two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds such a
+row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds nothing.
 """,
     hints=(
-        "A row is 24,576 × 4 bytes, and a vector is 16 of them.",
-        "An SM has room for as many blocks as the scarcest of threads, registers and shared memory "
-        "allows; here it is the last.",
-        "The matrix is 402.7 MB: in the lines in MB, ask how often each kernel moves it. In the last "
-        "line, every warp of the cluster sends one pair to each block.",
+        "A row has 24,576 × 4 bytes, and a vector has 16.",
+        "The scarcest of threads, registers and shared memory limits how many blocks fit on an "
+        "SM. Here it is shared memory.",
+        "The matrix has 402.7 MB. For the lines in MB, ask how often each kernel moves it. For "
+        "the last line, every warp of the cluster sends one pair to each block.",
     ),
     analysis="""
-96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228, three do not.
-`staged` moves the matrix twice, 805 MB, and streaming three times, 1,208: unless L2 still has a row
-when it is read again, that is half as much once more. A row of 1 MB needs 8 blocks of 128 kB. 64
-warps send 8 bytes each, to every block.
+96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228 kB, three do
+not. `staged` moves the matrix twice, 805 MB. Streaming moves it three times, 1,208 MB, which is
+half as much again, unless L2 still has a row at its second read. A row of 1 MB needs 8 blocks of
+128 kB. 64 warps send 8 bytes each to every block.
 """,
     entry="fits",
     groups=(

@@ -1,4 +1,4 @@
-"""Exercise week2/what_hides: which row shows which mistake of an online softmax."""
+"""Exercise week2/what_hides: which row shows which mistake in an online softmax."""
 
 import torch
 
@@ -29,9 +29,9 @@ def _rescaled(m, s, x):
 
 
 def softmax(row, *, absorb=_rescaled, start=(-INF, 0.0), add=False):
-    """What a warp makes of a row: lane i absorbs x[i], x[i + 32], …, then all lanes are merged.
+    """Return a warp's softmax of a row: lane i absorbs x[i], x[i + 32], …, then lanes are merged.
 
-    add: the lanes' sums are added as they are.
+    add: add the lanes' sums without rescaling.
     """
     m, s = (torch.full((32,), value) for value in start)
     for n in range(0, len(row), 32):
@@ -69,12 +69,12 @@ MISTAKES = {
     "s begins at 1": {"start": (-INF, 1.0)},
     "no guard in the loop": {"absorb": _unguarded},
 }
-# (mistake, row) -> what speaks against a wrong answer
+# (mistake, row) -> why a wrong answer is wrong
 WHY = {
     (
         "the sum is not rescaled in the loop",
         "1,000 random, the first is the largest",
-    ): "lane 0 has it first. The other 31 lanes have maxima of their own, which come at some time.",
+    ): "lane 0 has it first. Each of the other 31 lanes has its own maximum, and most meet it later.",
     ("the sum is not rescaled in the loop", "1,000 equal"): "no element is larger than the first.",
     ("the lanes' sums are added as they are", "1,000, descending"): "in a descending row the lanes "
     "never rescale, but they end with 32 different maxima.",
@@ -91,7 +91,7 @@ WHY = {
     (
         "no guard in the loop",
         "1,000, every second masked",
-    ): "lanes 0, 2, 4, … see nothing but -inf.",
+    ): "lanes 0, 2, 4, … see only -inf.",
 }
 
 
@@ -109,21 +109,19 @@ WORDS = ("right", "wrong", "NaN")
 EXERCISE = Exercise(
     title="say which row shows the mistake",
     task="""
-An online softmax by a warp: lane i absorbs elements i, i + 32, i + 64, … from (m, s) = (−∞, 0) on, then
-the lanes are merged. In each line one thing is done wrongly and everything else is right. Are the
-weights of that row `"right"` all the same, are they `"wrong"` numbers, or `"NaN"`?
+In an online softmax with one warp per row, lane i absorbs elements i, i + 32, i + 64, …, beginning with
+(m, s) = (−∞, 0); then the lanes are merged. Each line names one mistake in an otherwise correct
+kernel, and a row. Are the weights of that row still `"right"`, are they `"wrong"` numbers, or `"NaN"`?
 """,
     hints=(
-        "What does one lane see? Not the row, but every 32nd element of it.",
-        "A factor that is left out shows only where it would not have been 1; one too many shows only "
-        "where it is not multiplied by 0.",
-        "For each line write down (m, s) of lane 0 and lane 1 before the lanes are merged, and the "
-        "line of the merge that changes them.",
+        "What does one lane see? Only every 32nd element of the row.",
+        "A missing factor shows only where it is not 1; an extra term shows only where it is not multiplied by 0.",
+        "For each line, write down (m, s) of lane 0 and lane 1 before the merge, and the line of the merge that changes them.",
     ),
     analysis="""
-`s` may begin with anything: the first element rescales it by $e^{-\\infty}$. And no row shows every
-mistake. A test of an online softmax has rows that ascend, rows with differing maxima in the lanes,
-rows far below 0, masked beginnings, and lanes without anything.
+`s` may begin with any number: the first element rescales it by $e^{-\\infty}$. No single row shows
+every mistake. A test of an online softmax needs ascending rows, rows with different maxima in the
+lanes, rows far below 0, masked beginnings, and lanes without elements.
 """,
     entry="shows",
     groups=(

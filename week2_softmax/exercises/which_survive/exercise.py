@@ -39,7 +39,7 @@ QUESTIONS = {
 
 
 def _word(way: str, row: list) -> str:
-    """What becomes of the row in float32."""
+    """Return "right" or "NaN" for the row in float32."""
     x = torch.tensor(row, dtype=torch.float32)
     first = x.reshape(-1, x.shape[-1])[0]
     e = (first - WAYS[way](x)).exp()
@@ -50,15 +50,15 @@ def _word(way: str, row: list) -> str:
 RIGHT = {question: _word(*asked) for question, asked in QUESTIONS.items()}
 WHY = {
     "the mean: [1000, 1001]": "the mean is 1000.5, and both exponents are small.",
-    "the mean: [0, 0, 0, 0, 500]": "the mean is 100: 400 is left above it.",
+    "the mean: [0, 0, 0, 0, 500]": "the mean is 100, and the largest element is 400 above it.",
     "the mean: [-inf, 0]": "the mean of a row with -inf in it is -inf.",
     "the first element: [500, 0, 0]": "the first element happens to be the largest.",
     "the first element: [-inf, 0, 0]": "-inf - (-inf) is NaN, and 0 - (-inf) is inf.",
-    "the smallest: [-1000, -1001]": "0 and 1 are left.",
+    "the smallest: [-1000, -1001]": "0 and 1 remain.",
     "the largest, or 0 if that is larger: [-1000, -1001]": "0 is subtracted, which is what a maximum "
     "that begins at 0 does: exp(-1000) is 0.",
     "the largest, or 0 if that is larger: [-inf, 0]": "the largest is 0, and exp(-inf) is 0.",
-    "the largest minus 50: [1000, 1001]": "50 is left, and e⁵⁰ is far from the end of float32.",
+    "the largest minus 50: [1000, 1001]": "at most 50 remains, and e⁵⁰ is far below the largest float32.",
     "the largest of the whole matrix: row [0, 1], below it [1000, 1001]": "1,001 is subtracted from "
     "a row of 0 and 1.",
 }
@@ -66,20 +66,19 @@ WHY = {
 EXERCISE = Exercise(
     title="say what may be subtracted",
     task="""
-From a row something is subtracted, then comes `exp(x) / sum(exp(x))`, all in float32. Is every weight
-right (up to rounding), or is there a NaN? Answer `"right"` or `"NaN"`. In the last line one number is
-subtracted from all rows of a matrix; say what becomes of its first row.
+A number is subtracted from every element of a row; then follows `exp(x) / sum(exp(x))`, all in
+float32. Is every weight right (up to rounding), or is there a NaN? Answer `"right"` or `"NaN"`. In the
+last line, one number is subtracted from all rows of a matrix; answer for the first row.
 """,
     hints=(
-        "Write down the row after the subtraction. Is there anything above 88?",
-        "If nothing is above 88: is everything below -104? Then all exponentials are 0.",
-        "-inf in a row makes its mean and its smallest element -inf as well, and what is left after "
-        "that line is inf or NaN.",
+        "Write down the row after the subtraction. Is any element above 88?",
+        "If no element is above 88: are all of them below -104? Then all exponentials are 0.",
+        "A -inf in a row makes its mean and its smallest element -inf. Subtract -inf in that line, and inf or NaN remains.",
     ),
     analysis="""
-What is subtracted may be off by 50 and still do, as long as nothing overflows and not everything
-vanishes. But only the largest element of the *same* row never fails (unless the row has nothing
-but −∞). A maximum that begins at 0 is a favourite mistake, since it survives all positive rows.
+The number subtracted may be off by 50, as long as no exponential overflows and not all of them
+vanish. But only the largest element of the *same* row never fails (unless every element of the row is
+−∞). A maximum that begins at 0 is a common mistake: every row with a positive element hides it.
 """,
     entry="survives",
     groups=(
