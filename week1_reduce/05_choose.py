@@ -13,7 +13,7 @@
 #
 # **You will build** one kernel that covers every kernel of this week, and a rule that picks its
 # constants from the shape.
-# **You will learn** where each way to share a row is the best, how to read a production kernel, and
+# **You will learn** where each way to share a row is best, how to read a production kernel, and
 # what a compiled reduction depends on.
 # **You need** `00_what_is_the_right_sum` to `04_few_long_rows`. About 50 minutes, and 30 more for
 # the exercises.
@@ -215,10 +215,10 @@ percent_table("float16")
 # ### Exercise 1: say what is wrong with the choice
 #
 # Here are eight kernels of this notebook, each with a shape. What is wrong with each choice on a
-# GPU with 132 multiprocessors? Answer `"idle lanes"`, `"too few blocks"`, `"needless parts"`,
-# `"nothing"`. Nothing is wrong with a kernel that the table has within 5 % of the best for its
-# shape. A block of 256 threads has `256 // threads` rows; a row in parts has at least four parts; a
-# thread reads 16 bytes at a time.
+# GPU with 132 multiprocessors? Answer with one of `"idle lanes"`, `"too few blocks"`, `"needless
+# parts"`, `"nothing"`. Nothing is wrong with a kernel that the table has within 5 % of the best for
+# its shape. A block of 256 threads has `256 // threads` rows; a row in parts has at least four
+# parts; a thread reads 16 bytes at a time.
 #
 # <details><summary>Hint 1</summary>
 #
