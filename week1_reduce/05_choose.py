@@ -13,7 +13,7 @@
 #
 # **You will build** one kernel that covers every kernel of this week, and a rule that picks its
 # constants from the shape.
-# **You will learn** where each way to share a row is the best, how to read a production kernel, and
+# **You will learn** where each way to share a row is best, how to read a production kernel, and
 # what a compiled reduction depends on.
 # **You need** `00_what_is_the_right_sum` to `04_few_long_rows`. About 50 minutes, and 30 more for
 # the exercises.
@@ -215,10 +215,10 @@ percent_table("float16")
 # ### Exercise 1: say what is wrong with the choice
 #
 # Here are eight kernels of this notebook, each with a shape. What is wrong with each choice on a
-# GPU with 132 multiprocessors? Answer `"idle lanes"`, `"too few blocks"`, `"needless parts"`,
-# `"nothing"`. Nothing is wrong with a kernel that the table has within 5 % of the best for its
-# shape. A block of 256 threads has `256 // threads` rows; a row in parts has at least four; a
-# thread reads 16 bytes at a time.
+# GPU with 132 multiprocessors? Answer with one of `"idle lanes"`, `"too few blocks"`, `"needless
+# parts"`, `"nothing"`. Nothing is wrong with a kernel that the table has within 5 % of the best for
+# its shape. A block of 256 threads has `256 // threads` rows; a row in parts has at least four
+# parts; a thread reads 16 bytes at a time.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -399,21 +399,21 @@ print(source[source.index("    @cute.kernel") :])
 # | `tile.sum` | shuffles, then shared memory | `02`, `04` |
 # | `if valid and …` | one thread stores, and rounds once | `00` |
 #
-# The methods of `tile` are short functions of the same kind as yours. Here are the first and the
-# last that the kernel calls. `exchange` is the step through shared memory:
+# The methods of `tile` are short functions of the same kind as yours. Here are two that the kernel
+# calls, and `exchange`, the step of `sum` through shared memory:
 
 # %%
 for method in (RowTile.row_and_lane, RowTile.sum, RowTile.exchange):
     print(inspect.getsource(method))
 
 # %% [markdown]
-# Each `const_expr` is decided when the kernel is compiled, and leaves no instruction behind. In a
+# The compiler decides each `const_expr`, and the branch not taken costs no instruction. In a
 # cluster, each warp sends its sum to all blocks and waits at an **mbarrier**, a barrier in shared
 # memory that counts arriving bytes. It does the work of `cluster_arrive` and `cluster_wait` in
 # `04`. Week 2 builds one (`03_rows_that_do_not_fit`).
 #
-# `whole_vectors` is for rows that begin anywhere. The kernel still reads 16 bytes at a time; other
-# lanes read the few elements before and after:
+# `whole_vectors` is for rows that begin anywhere. The kernel still reads 16 bytes at a time. A few
+# lanes also read one element each, before the first whole vector or after the last:
 
 # %%
 unaligned_picture()
@@ -610,7 +610,7 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | way, 2²⁵ float32 | good for | bad number elsewhere | % of a copy × 128, 8,192, 524,288 |
+# | way, 2²⁵ float32 | good for | bad number elsewhere | % of a copy at 128, 8,192, 524,288 |
 # |---|---|---|---|
 # | 8 lanes per row | up to 512 columns | too few blocks | 92, 68, – |
 # | one warp per row | 512 to 8,192 | idle lanes; too few blocks | 83, 91, 7 |
