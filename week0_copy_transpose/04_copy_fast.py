@@ -266,8 +266,8 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # ### Exercise 1: fold a vector in the middle
 #
 # `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-# multiple of 8. In float32 and float16; what has to be promised of the
-# lengths is promised. Write the whole kernel and its launch, `fold_halves(x, y)`.
+# multiple of 8. Serve float32 and float16. The lengths are promised to the compiler. Write the
+# whole kernel and its launch. Signature: `fold_halves(x, y)`.
 #
 # **Asked**: 16 bytes per load, 16 bytes per store.
 #
@@ -280,14 +280,14 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 #
 # <details><summary>Hint 2</summary>
 #
-# `h` elements are `h // vec` vectors. `load()` gives values that can be added.
+# `h` elements are `h // vec` vectors. You can add the values that `load()` returns.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The predicate counts the vectors of `y`; the one line behind it loads vector i and the vector that
-# lies so many further, adds, and stores vector i of `gY`.
+# The predicate counts the vectors of `y`. The line after it loads vector i and its partner from
+# `gX`, adds them, and stores vector i of `gY`.
 #
 # </details>
 
@@ -331,38 +331,39 @@ fk.exercise("week0/fold_halves").grade(fold_halves)
 #     fold_halves_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Both loads stand before the store, so a thread has 32 bytes in flight where a copy has 16. Twelve
-# bytes move for each element of `y`, and there is nothing to be saved.
+# Both loads come before the store, so a thread has 32 bytes in flight; a copy has 16. Twelve bytes
+# move per element of `y` in float32, which is the minimum.
 #
 # </details>
 
 # %% [markdown] exercise="week0/vector_copy" part="task"
 # ### Exercise 2: copy vectors, and what is left over
 #
-# Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements
-# of `float32` and 8 of `float16`. Whole vectors are copied at once, by one thread each; the
-# elements after the last whole vector, at most 7, one by one.
+# Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes: 4 elements of
+# `float32`, or 8 of `float16`. One thread copies each whole vector with one load and one store. The
+# elements after the last whole vector, at most 7, are copied one by one. Signature: `vector_copy(x,
+# y)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many *whole* vectors are in `n` elements? And how many elements are left over? Python has an
-# operator for each, and they work in a kernel.
+# How many *whole* vectors are in `n` elements? How many elements remain? Python has an operator for
+# each, and both work in a kernel.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two predicates, one after the other: threads whose `i` is less than the number of whole vectors
-# copy a vector; threads whose `i` is less than the number left over copy one element. A few threads
-# do both.
+# Use two predicates, one after the other. Threads whose `i` is less than the number of whole
+# vectors copy a vector. Threads whose `i` is less than the number of remaining elements copy one
+# element. A few threads do both.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # The first predicate compares `i` with a number of *vectors*, the second with a number of
-# *elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements lie before the first that
-# is left over?
+# *elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements come before the first
+# remaining one?
 #
 # </details>
 
@@ -418,10 +419,10 @@ fk.exercise("week0/vector_copy").grade(vector_copy)
 #     vector_copy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The threads that copy the rest are the first of block 0, which have copied a vector already; it
-# makes no difference who does it, as long as one thread does. With `tidx` in place of `i` every
-# block would. Production kernels often use a predicate for each element in the last tile instead;
-# the cost is the same, next to nothing, because there is one last tile, however long the vector.
+# The first threads of block 0 copy the remaining elements, after their vectors. Any threads could,
+# as long as one thread copies each element. With `tidx` in place of `i`, every block would copy
+# them. Production kernels often use one predicate per element in the last tile instead. The cost is
+# equally small, because a vector of any length has only one last tile.
 #
 # </details>
 

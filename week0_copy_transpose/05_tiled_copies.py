@@ -175,35 +175,35 @@ littles_law(answer_ns)
 # %% [markdown] exercise="week0/add_predicated" part="task"
 # ### Exercise 1: add two matrices with a tiled copy
 #
-# Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types.
-# Partitions, registers and the tensor of predicates `tXpX` are there already, one predicate for
-# each of a thread's 4 vectors. Fill the predicates, load both matrices, compute in `Float32`,
-# store. As given, the kernel copies `x`, and only where all tiles fit.
+# Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types. The
+# skeleton has the partitions, the registers and the tensor `tXpX`, one predicate for each of a
+# thread's 4 vectors. Fill the predicates, load both matrices, compute in `Float32`, and store. As
+# given, the kernel copies `x`, and only where every tile fits.
 #
-# Rows may have a gap between them: `x` can be a piece of a wider matrix, so it cannot be taken for
-# one long vector. In the tests rows of 256 elements are 272 elements apart, and the gaps count in
-# the bytes that a tensor "has".
+# Rows may have gaps between them: `x` can be a part of a wider matrix, so you cannot treat it as
+# one long vector. In the tests, rows of 256 elements are 272 elements apart, and the reported sizes
+# include the gaps. Signature: `add_predicated(x, y, z, a)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# `copy_tiled` above does all of it but the arithmetic. The coordinate of a thread's vector `v` is
-# that of its first element, `tXcX[(0, v), 0, 0]`.
+# `copy_tiled` above does all of it except the arithmetic. The coordinate of a thread's vector `v`
+# is that of its first element, `tXcX[(0, v), 0, 0]`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `tXrX.load()` gives all of a thread's values at once, and `.to(Float32)` converts them. Compute
-# with that as with a number. `tXrX.store(…)` puts a result back into registers, converted with
+# `tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. Compute with the
+# result as with a number. `tXrX.store(…)` writes a result back to registers, after
 # `.to(gZ.element_type)`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry of the
-# vector's coordinate is less than that of `shape`; two loads; the arithmetic; one store. All three
-# copies take the predicates.
+# Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` if each entry of the
+# vector's coordinate is less than that of `shape`; two loads; the arithmetic; two lines to store.
+# All three copies take the predicates.
 #
 # </details>
 
@@ -306,9 +306,9 @@ fk.exercise("week0/add_predicated").grade(add_predicated)
 #     add_kernel(gX, gY, gZ, cX, mX.shape, a, tiled_copy).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# One predicate a vector is enough, since rows are whole vectors: a vector lies inside or outside,
-# but never across the edge. Registers of vectors that were not loaded hold anything at all; the
-# arithmetic on them does no harm, because the store has the same predicate.
+# One predicate per vector is enough, since rows are whole vectors: a vector is inside or outside,
+# but never across the edge. Registers of vectors that were not loaded contain arbitrary values.
+# Arithmetic on them does no harm, because the store has the same predicate.
 #
 # The sum is computed in `Float32` and rounded once, at the end. In `float16` the product of 3 and
 # 30,000 would be infinite, although the sum is not.
@@ -485,32 +485,33 @@ report
 # %% [markdown] exercise="week0/async_reverse" part="task"
 # ### Exercise 2: reverse rows with asynchronous copies
 #
-# One block reverses one row of up to 128 vectors. Bring the row into shared memory with `cp.async`,
-# one vector a thread, and make sure that it is there before the loop below reads it. Remember that
-# a thread now reads what *other* threads have copied. Rows are whole vectors, but need not be 128.
+# One block reverses one row of up to 128 vectors. Copy the row into shared memory with `cp.async`,
+# one vector per thread, and make sure that it has arrived before the loop below reads it. A thread
+# now reads what *other* threads have copied. Rows are whole vectors, but may have fewer than 128.
+# Signature: `async_reverse(x, y)`.
 #
-# **Predict** first: which of your lines belong in an `if`, and which must not stand in one?
+# Decide first which of your lines belong inside an `if`, and which must be outside.
 #
 # **Asked**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# Four things in a row: copy, commit, wait, and one more, because other threads have copied the
-# elements that a thread reads.
+# Four calls in order: copy, commit, wait, and one more, because a thread reads elements that other
+# threads have copied.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Only the copy is for the threads that have a vector, `tidx < n // vec`. The vector of a thread is
-# `gX[(None, tidx)]`, its place in shared memory `sX[(None, tidx)]`.
+# Only threads that have a vector copy, `tidx < n // vec`. A thread's vector is `gX[(None, tidx)]`,
+# and its place in shared memory is `sX[(None, tidx)]`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The copy is one `cute.copy` with `atom`, alone within its `if`. The three lines after it are for
-# all threads: section 8 has two of them, the third is that of `01_why_slow_why_wrong`.
+# The copy is one `cute.copy` with `atom`, alone inside its `if`. All threads execute the three
+# lines after it: section 4 has two of them, and `01_why_slow_why_wrong` has the third.
 #
 # </details>
 
@@ -573,13 +574,14 @@ fk.exercise("week0/async_reverse").grade(async_reverse)
 #     async_reverse_kernel(mX, mY, atom).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# The wait is a matter between a thread and its own copies; the barrier is one between threads. Both
-# are needed, in this order: after a barrier that comes first, the copies of others may still be in
-# flight. The wait costs nothing where a thread has copied nothing, so it needs no `if`, and the
-# barrier must not have one.
+# The wait makes a thread wait for its own copies; the barrier makes threads wait for each other.
+# You need both, in this order: after a barrier that comes first, copies of other threads may still
+# be in flight. The wait costs nothing for a thread that has copied nothing, so it needs no `if`,
+# and the barrier must not be in one.
 #
-# Both sides are coalesced: vectors of 16 bytes in, and out one element a thread, neighbours side by
-# side. The reversal itself happens in shared memory, which does not mind.
+# Both sides are coalesced: vectors of 16 bytes on the way in, and on the way out one element per
+# thread, neighbours side by side. The reversal happens in shared memory, where the order of
+# elements costs nothing.
 #
 # </details>
 
