@@ -136,7 +136,11 @@ function fkProfile(root, d) {
       const far = (cell) => Math.abs(cell.at - at);
       return next.cells.reduce((a, b) => (far(b) < far(a) ? b : a)).lanes[0];
     };
+    let pointer = "";
     const look = (event) => {
+      const at = `${event.screenX} ${event.screenY}`;
+      if (event.type === "pointerover" && at === pointer) return; // the page moved, not the pointer
+      pointer = at;
       const cell = event.target.closest?.("[data-lanes]"), { used } = event.target.dataset;
       if (cell) { s.lane = Number(cell.dataset.lanes.split(" ")[0]); tell(); }
       else if (used) facts.textContent = `The warp asks for ${used} bytes of this 32-byte sector; `
