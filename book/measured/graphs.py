@@ -3,6 +3,7 @@
     python -m book.measured.graphs few                  1 to 132 rows of 2^16 to 2^22 elements
     python -m book.measured.graphs drawn --seed 30 --count 200
     python -m book.measured.graphs small                tensors of up to 1 MB
+    python -m book.measured.graphs few --resources      what its kernels need, without a GPU
 
 Calls go over rotating buffers, more than L2 holds (300 MB, 64 sets at most), so neither the host
 nor a warm cache counts. Contenders take turns; a time is the median of seven rounds. The copy moves
@@ -25,9 +26,15 @@ from typing import Any
 
 import torch
 
+from book.measured.neighbours import rows_of
 from forgekit import ops
 from forgekit.benching.suites.operations import make_inputs, moved_bytes, why_wrong
 from forgekit.benching.suites.suite import Case
+from forgekit.kernels import WARP
+from forgekit.ops.launching import clusters_of
+from forgekit.ops.row_launch import compile_rows
+from forgekit.profiling.multiprocessor import MULTIPROCESSORS
+from tests.ops.row_limits import shared_bytes
 
 BYTES, SETS, ROUNDS = 300e6, 64, 7
 OPS = ("softmax", "softmax_backward", "reduce_sum")
@@ -133,6 +140,29 @@ def _graph(call: Callable[..., Any], sets: list[tuple[Any, ...]], calls: int) ->
     return graph
 
 
+def resources(cases: Iterator[Case], arch: str = "sm_90a") -> list[dict[str, Any]]:
+    """What each kernel that serves the cases needs, from its machine code; needs no GPU.
+
+    registers: of a thread, the most of the cases; spilled: bytes of a thread; warps: the percentage
+    of a multiprocessor's that its blocks fill, at that many registers.
+    """
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for case in cases:
+        problem, c = rows_of(case, clusters_of(arch))
+        made = compile_rows(problem.op, c, getattr(torch, case.dtype), arch)
+        block = c.threads * c.rows
+        key = case.op, case.dtype, c.kernel, block, c.loads, c.cluster, c.unaligned
+        row = found.setdefault(key, {"registers": 0, "spilled": 0, "warps": 100, "cases": 0})
+        of_sm = MULTIPROCESSORS["sm_90"]
+        blocks = min(of_sm.limits(block, made.registers, shared_bytes(c)).values())
+        row["registers"] = max(row["registers"], made.registers)
+        row["spilled"] = max(row["spilled"], made.spill_bytes)
+        row["warps"] = min(row["warps"], round(100 * blocks * -(-block // WARP) / of_sm.warps))
+        row["cases"] += 1
+    names = ("op", "dtype", "kernel", "threads", "loads", "cluster", "unaligned")
+    return [dict(zip(names, key, strict=True)) | row for key, row in found.items()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("which", choices=("few", "drawn", "small"))
@@ -140,9 +170,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--compiled", action="store_true", help="beside torch.compile, too")
     parser.add_argument("--only", default="", help="an operator")
+    parser.add_argument("--resources", action="store_true", help="registers, instead of times")
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     made = {"few": few, "small": small, "drawn": partial(drawn, chosen.seed, chosen.count)}
+    if chosen.resources:
+        kernels = resources(made[chosen.which]())
+        print(*kernels, sep="\n")
+        if chosen.out:
+            data = json.loads(chosen.out.read_text("utf-8"))
+            _write(chosen.out, data | {"kernels": kernels})
+        return
     rows = []
     for case in made[chosen.which]():
         if chosen.only not in ("", case.op):
@@ -157,8 +195,19 @@ def main() -> None:
         today, method = datetime.date.today().isoformat(), __doc__.split("\n\n")[2]
         head = {"gpu": torch.cuda.get_device_name(), "date": today, "seed": chosen.seed,
                 "method": method.replace("\n", " ")}  # fmt: skip
-        lines = ",\n".join("  " + json.dumps(row) for row in rows)
-        chosen.out.write_text(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n', "utf-8")
+        _write(chosen.out, head | {"rows": rows})
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    """Write a record with one line per row."""
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, list):
+            value = ",\n".join("  " + json.dumps(row) for row in value)
+            parts.append(f"{json.dumps(key)}: [\n{value}\n]")
+        else:
+            parts.append(f"{json.dumps(key)}: {json.dumps(value)}")
+    path.write_text("{" + ", ".join(parts) + "}\n", "utf-8")
 
 
 if __name__ == "__main__":

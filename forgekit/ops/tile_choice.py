@@ -6,8 +6,9 @@ last serves all that are longer. Reasons with
 a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
 runs, of the sizes that matter most, `short_rows_h200.json` those of short sums and
 `softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22; `few_rows_h200.json`
-those of few long rows, of 2026-11-23. Unaligned rows, and those read by elements, take the rule of
-rows of as many accesses.
+those of few long rows, of 2026-11-23, and `middle_rows_h200.json` those of up to 528 rows of 6 to
+128 kB, of 2026-11-24. Unaligned rows, and those read by elements, take the rule of rows of as many
+accesses.
 
 Tried for softmax and its gradient, and left: loads past L1, 4 to 11 % slower where rows are many.
 """
@@ -37,10 +38,10 @@ class Rule:
     """vectors: the longest row it serves. kernel: "sum" loops over a row, "short" holds it at once;
     "registers" and "shared" say where a row is kept between its two uses; "streaming" reads it
     twice, and so does "split", in two launches of many blocks. few: the most rows that it serves,
-    and beyond: only rows of more vectors. loads: vectors of a thread; threads follow.
-    threads: of a block, at most; more blocks of a cluster follow. rows: of a block, at most; as
-    many as fill 128 threads if left out. turns: of "short" rows, those of the same threads, where
-    rows are many. why: what was seen."""
+    and beyond: only rows of more vectors. clusters: only where a cluster may have several blocks.
+    loads: vectors of a thread; threads follow. threads: of a block, at most; more blocks of a
+    cluster follow. rows: of a block, at most; as many as fill 128 threads if left out. turns: of
+    "short" rows, those of the same threads, where rows are many. why: what was seen."""
 
     vectors: int
     kernel: Kernel
@@ -51,10 +52,17 @@ class Rule:
     turns: int = 1
     few: int = 2**31
     beyond: int = 0
+    clusters: bool = False
 
 
 ANY = 2**31
 L2_BYTES = 32 * 2**20  # of rows that wait in L2 to be read again
+
+
+def middle(few: int, loads: int, threads: int, beyond: int, why: str) -> Rule:
+    """A few rows, up to 128 kB each, each shared by the blocks of a cluster."""
+    return Rule(8192, "registers", loads, why, threads, few=few, beyond=beyond, clusters=True)
+
 
 # fmt: off
 SUM = (
@@ -74,6 +82,8 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("softmax", 2): (
         Rule(ANY, "split", 4, "1.1 to 5 times a cluster", 256, few=1, beyond=32767),
         Rule(ANY, "split", 4, "1.05 (8 rows of 600,000) to 3 times", 256, few=16, beyond=65536),
+        middle(33, 2, 128, 512, "1.02 (33 rows of 64,000) to 2.6 times a block (1 of 48,000)"),
+        middle(4 * SMS, 4, 256, 512, "0.96 (264 rows of 48,000) to 1.18 times (66 of 48,000)"),
         Rule(16, "registers", 1, "a load a thread: up to 1 % before two"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(96, "registers", 3, "a warp a row needs no barrier"),
@@ -87,6 +97,8 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("softmax", 4): (
         Rule(ANY, "split", 4, "1.2 to 5 times a cluster", 256, few=1, beyond=32767),
         Rule(ANY, "split", 4, "1.1 (16 rows of 300,001) to 1.7 times", 256, few=16, beyond=65536),
+        middle(33, 4, 128, 512, "1.0 (4 rows of 3,072) to 2.6 times a block (1 of 32,000)"),
+        middle(4 * SMS, 4, 256, 512, "0.98 (132 rows of 6,000) to 1.22 times (264 of 32,000)"),
         Rule(16, "registers", 1, "as for 2 bytes"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(128, "registers", 4, "a warp a row: as fast as half of one, fewer registers"),
@@ -102,6 +114,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(ANY, "split", 4, "4 to 33 rows of 2**22: 1.1 to 1.6 times", 512, beyond=262143),
         Rule(ANY, "split", 2, "one row: 1.1 to 4 times", threads=256, few=1, beyond=32767),
         Rule(ANY, "split", 2, "1.4 to 2.3 times", threads=256, few=16, beyond=65536),
+        middle(SMS, 2, 256, 512, "0.99 (132 rows of 6,144) to 1.29 times (1 of 12,000)"),
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(128, "registers", 1, "128 threads: 8 % before 16 for 1,000 rows, 3 behind for 2,048"),
@@ -113,6 +126,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("softmax_backward", 4): (
         Rule(ANY, "split", 4, "4 to 64 rows of 2**20: 1.1 to 1.8 times", 512, beyond=131072),
         Rule(ANY, "split", 2, "one row: 1.2 to 1.3 times", threads=256, few=1, beyond=65535),
+        middle(SMS, 2, 256, 1024, "0.98 (16 rows of 32,000) to 1.23 times (4 of 6,000)"),
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(128, "registers", 4, "as forward"),
@@ -169,7 +183,10 @@ def _choose(
     op: Op, rows: int, size: int, itemsize: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
     vectors = max(1, size // vector if unaligned else -(-size // vector))
-    rule = next(r for r in RULES[op, itemsize] if r.beyond < vectors <= r.vectors and rows <= r.few)
+    rule = next(
+        r for r in RULES[op, itemsize]
+        if r.beyond < vectors <= r.vectors and rows <= r.few and (clusters > 1 or not r.clusters)
+    )  # fmt: skip
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
     if kernel == "split" and vector > 1:
         return _split(rule, rows, vectors, 1 if op == "softmax" else 2, vector, unaligned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.ops.tile_choice import RULES, Op, RowChoice, choose_rows, whole_loads
+from forgekit.ops.tile_choice import RULES, Op, RowChoice, Rule, choose_rows, whole_loads
 from forgekit.vgpu.host.limits import max_shared_bytes
 from tests.ops.row_limits import RowProblem, why_not
 
@@ -50,9 +50,14 @@ def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
         assert c.split <= max(1, size // c.vector // c.threads), f"{problem}: {c}"
 
 
+def of_many_rows(op: Op, itemsize: int) -> list[Rule]:
+    """The rules whatever the number of rows, which follow those for few."""
+    return [r for r in RULES[op, itemsize] if r.kernel != "split" and r.few >= 2**31]
+
+
 def test_rules_are_in_order() -> None:
-    for rules in RULES.values():
-        limits = [rule.vectors for rule in rules if rule.kernel != "split"]
+    for key, rules in RULES.items():
+        limits = [rule.vectors for rule in of_many_rows(*key)]
         assert limits == sorted(set(limits)) and limits[-1] >= 2**30
         assert all(rule.why for rule in rules)
 
@@ -146,6 +151,18 @@ SHARED: dict[tuple[Op, int, int, int], str] = {
     ("softmax", 2, 16, 65536): "shared 512x1, 8 loads, cluster 16",
     ("softmax", 2, 16, 65537): "split 256x1, 4 loads, 17 parts",
     ("softmax", 2, 17, 65537): "shared 544x1, 8 loads, cluster 16",
+    ("softmax", 2, 33, 512): "registers 192x1, 3 loads",
+    ("softmax", 2, 33, 513): "registers 96x1, 2 loads, cluster 4",
+    ("softmax", 2, 33, 8192): "registers 256x1, 2 loads, cluster 16",
+    ("softmax", 2, 34, 8192): "registers 256x1, 4 loads, cluster 8",
+    ("softmax", 2, 528, 3000): "registers 192x1, 4 loads, cluster 4",
+    ("softmax", 2, 529, 3000): "shared 512x1, 6 loads",
+    ("softmax", 4, 4, 8192): "registers 128x1, 4 loads, cluster 16",
+    ("softmax", 4, 528, 1500): "registers 192x1, 4 loads, cluster 2",
+    ("softmax_backward", 2, 132, 1500): "registers 192x1, 2 loads, cluster 4",
+    ("softmax_backward", 2, 133, 1500): "registers 384x1, 4 loads",
+    ("softmax_backward", 4, 132, 1024): "registers 256x1, 4 loads",
+    ("softmax_backward", 4, 132, 1025): "registers 160x1, 2 loads, cluster 4",
     ("softmax", 4, 16, 262144): "split 256x1, 4 loads, 33 parts",
     ("softmax_backward", 2, 1, 32768): "split 256x1, 2 loads, 64 parts",
     ("softmax_backward", 2, 16, 131072): "split 256x1, 2 loads, 33 parts",
@@ -189,7 +206,7 @@ def told(c: RowChoice) -> str:
 @pytest.mark.parametrize(("op", "itemsize"), RULES, ids=str)
 def test_what_serves_which_rows(op: Op, itemsize: int, monkeypatch: pytest.MonkeyPatch) -> None:
     V = 16 // itemsize
-    rules = [rule for rule in RULES[op, itemsize] if rule.kernel != "split"]
+    rules = of_many_rows(op, itemsize)
 
     def serving(vectors: int) -> str:
         return told(choose_rows(op, 2000, vectors * V, itemsize, V, False, 16))
@@ -209,6 +226,14 @@ def test_what_serves_few_rows(op: Op, itemsize: int, rows: int, vectors: int) ->
     V = 16 // itemsize
     words = told(choose_rows(op, rows, vectors * V, itemsize, V, False, 16))
     assert words == SHARED[op, itemsize, rows, vectors]
+
+
+def test_few_rows_have_a_block_each_where_there_are_no_clusters() -> None:
+    for vectors in (600, 3000, 8192):
+        few, many = (
+            choose_rows("softmax", rows, vectors * 8, 2, 8, False, 1) for rows in (4, 5000)
+        )
+        assert few == many and few.cluster == 1
 
 
 @pytest.mark.parametrize(("op", "itemsize", "size"), ELEMENTS, ids=str)
