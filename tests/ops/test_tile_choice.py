@@ -80,7 +80,8 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
     | {2049: "sum 512x1, 2 loads", 600000: "sum 512x1, 2 loads", 600001: "sum 512x1, 2 loads"},
     ("sum", 4): SUMS,
     ("softmax", 2): {
-        16: "registers 16x8, 1 loads",
+        8: "registers 8x16, 1 loads",
+        9: "registers 8x16, 2 loads",
         64: "registers 32x4, 2 loads",
         96: "registers 32x4, 3 loads",
         128: "registers 64x1, 2 loads",
@@ -95,7 +96,8 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         131073: "streaming 1024x1, 4 loads, cluster 8",
     },
     ("softmax", 4): {
-        16: "registers 16x8, 1 loads",
+        8: "registers 8x16, 1 loads",
+        9: "registers 8x16, 2 loads",
         64: "registers 32x4, 2 loads",
         128: "registers 32x4, 4 loads",
         256: "registers 32x4, 8 loads",
