@@ -112,7 +112,8 @@ def _operator(group: Group) -> list[str]:
 
 def _graphs() -> str:
     """Few long rows before and after they were shared, and the drawn shapes beside peers."""
-    few, drawn = _read("few_rows_h200.json"), _read("drawn_shapes_h200.json")
+    names = ("few_rows", "drawn_shapes", "small", "middle_rows")
+    few, drawn, small, middle = (_read(f"{name}_h200.json") for name in names)
     ops = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "gradient of softmax"}
     table = []
     for op, name in ops.items():
@@ -129,10 +130,21 @@ def _graphs() -> str:
             f"{peer} takes {geometric_mean(found):.2f} times as long in the geometric mean of "
             f"{len(found)}, and {min(found):.2f} times at least"
         )
+    gains = [row["before"] / row["forgekit"] for row in middle["rows"]]
+    near = [row["forgekit"] / row["best"] for row in middle["rows"]]
+    beside = [(row["torch"] / row["forgekit"], row["quack"] / row["forgekit"])
+              for row in small["rows"] if "quack" in row]  # fmt: skip
     head = ["", "cases", "against the kernels before", "at 0.6 of a copy or more", "least of torch"]
     return (
         f"On one {few['gpu']}, {few['date']}:\n\n{_table(head, table)}\n\nAnd {len(drawn['rows'])} "
-        f"shapes drawn at random (seed {drawn['seed']}): {'; '.join(peers)}."
+        f"shapes drawn at random (seed {drawn['seed']}): {'; '.join(peers)}.\n\n"
+        f"Up to {max(row['shape'][0] for row in middle['rows'])} rows of 6 to 128 kB have shared "
+        f"clusters since {middle['date']}: {geometric_mean(gains):.2f} times as fast as before in the "
+        f"geometric mean, from {min(gains):.2f} to {max(gains):.1f}. The table's choice takes at most "
+        f"{max(near):.2f} times as long as the best of its neighbours.\n\n"
+        f"Tensors of up to 1 MB, softmax and its gradient: torch takes "
+        f"{min(t for t, _ in beside):.2f} to {max(t for t, _ in beside):.1f} times as long, quack "
+        f"{min(q for _, q in beside):.2f} to {max(q for _, q in beside):.2f}."
     )
 
 

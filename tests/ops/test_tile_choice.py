@@ -69,6 +69,8 @@ SUMS = {
     8: "short 4x64, 2 loads",
     64: "short 32x8, 2 loads, 2 turns",
     512: "short 128x2, 4 loads",
+    768: "short 192x1, 4 loads",
+    769: "sum 256x1, 2 loads",
     1024: "sum 256x1, 2 loads",
     2048: "sum 256x1, 4 loads",
     2049: "sum 544x1, 4 loads",
