@@ -28,7 +28,8 @@ Signature: `few_columns(x, y)`.
         "In memory, a part is one strip of 256 · N numbers. Ignore the rows: number k of the "
         "strip belongs to column k % N.",
         "A thread that starts at number t and continues in steps of a multiple of N stays in "
-        "column t % N. Which multiple of N is at most 256? The few threads beyond it do nothing.",
+        "column t % N. What is the largest multiple of N up to 256? The few threads beyond it do "
+        "nothing.",
         "The line that loads takes element (k // N, k % N) of the part, with a predicate, since "
         "the last part may be shorter. In shared memory the sums of column n are then at n, n + "
         "N, n + 2·N, …",

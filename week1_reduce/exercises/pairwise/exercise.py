@@ -92,8 +92,8 @@ def _error(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="add in a tree",
     task="""
-Return the sum of a list of n numbers, of any length from 1. Add neighbours, then their sums, and so
-on: no number may go through more than log₂ n additions, rounded up. Use only `+`.
+Return the sum of a list of n ≥ 1 numbers. Add neighbours, then their sums, and so on: no number may
+go through more than log₂ n additions, rounded up. Use only `+`.
 
 Signature: `pairwise(values)`.
 """,
@@ -104,8 +104,8 @@ Signature: `pairwise(values)`.
         "the line that builds the new list.",
     ),
     analysis="""
-Recursion needs two lines. Rounds are what a block of threads will do: in each round half as many
-threads have something to add.
+A recursive solution needs two lines. A block of threads will work in such rounds: in each, half as
+many threads have something to add.
 """,
     entry="pairwise",
     groups=(

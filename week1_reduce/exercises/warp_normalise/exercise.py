@@ -31,9 +31,9 @@ Signature: `warp_normalise(x, y)`.
         "Convert in the line that stores.",
     ),
     analysis="""
-A reduction that gives every lane the result is an *all-reduce*. By butterfly it costs as much as a
-reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go through it
-again with the result. Week 2 is about that second read.
+A reduction that gives every lane the result is an *all-reduce*. With a butterfly it costs as much
+as a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
+through it again with the result. Week 2 is about that second read.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_normalise",
