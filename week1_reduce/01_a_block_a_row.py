@@ -14,7 +14,7 @@
 # **You will build** row sums in which a block of threads shares a row: partial sums, and four trees
 # in shared memory that combine them.
 # **You will learn** what divergence costs and how to count it, why a tree can have bank conflicts
-# and how to avoid them, which barriers you may not omit, and which cost remains in every tree in
+# and how to avoid them, which barriers you must keep, and which cost remains in every tree in
 # shared memory.
 # **You need** `00_what_is_the_right_sum`. About 40 minutes, and 55 more for the exercises.
 #
@@ -215,8 +215,8 @@ def strided(sSum: cute.Tensor, tidx):
 tree_strided = a_block_a_row(strided)
 
 # %% [markdown]
-# Neighbouring threads now work on words that are 2, 4, 8, … words apart. In week 0 you saw the
-# columns of a tile 32 words apart.
+# Neighbouring threads now work on words that are 2, 4, 8, … words apart. In week 0 the words of a
+# tile's column were 32 words apart.
 #
 # **Predict:** how many wavefronts does a load of this line take, on average over the rounds? (One
 # would be ideal.)
@@ -240,8 +240,9 @@ fk.banks(run_strided, fk.randn(1, 1000), fk.empty(1), line=line, kind="load", in
 #
 # ## 4. Neighbouring threads, neighbouring words
 #
-# You can have both: the lower half of the threads adds the words of the upper half. This is another
-# order of additions, with another sum in the last bits of `float32`. It is as honest as the others.
+# You can have both: the lower half of the threads adds the words of the upper half. This changes
+# the order of the additions, and with it the last bits of the sum. The result is as honest as the
+# others.
 
 
 # %%
@@ -270,12 +271,12 @@ run_sequential = measure("sequential", tree_sequential)
 profiles["sequential"]
 
 # %% [markdown]
-# Each load takes one wavefront. Lanes idle only in the last warp's last five rounds, which have no
-# work for them.
+# Each load takes one wavefront. Lanes idle only in the last five rounds, in which warp 0 has fewer
+# additions than lanes.
 #
 # A tree does not need `+`. Exercise 2 takes the larger of two numbers, `cutlass.max(a, b)`. The
-# value that changes nothing under max is −∞, in a kernel `-Float32.inf`. Exercise 3 needs a square
-# root, `cute.math.sqrt(value)`.
+# value that changes nothing under max is −∞, written `-Float32.inf` in a kernel. Exercise 3 needs a
+# square root, `cute.math.sqrt(value)`.
 
 # %% [markdown] exercise="week1/tree_counts" part="task"
 # ### Exercise 1: predict what trees cost
@@ -420,11 +421,11 @@ fk.exercise("week1/tree_max").grade(tree_max)
 # %% [markdown]
 # **A good place for a break.**
 #
-# ## 5. One barrier less?
+# ## 5. Leave out the last barriers?
 #
 # > **Looks right and is wrong.** From the round with half = 16 on, only lanes of warp 0 read and
 # > store, and a warp executes an instruction for all of its lanes. So these rounds seem to need no
-# > barrier, and published kernels had none.
+# > barrier, and published kernels omitted it.
 #
 # **Predict:** will the values be right? Will the kernel be right?
 
@@ -458,8 +459,8 @@ report
 # %% [markdown]
 # Since 2017 (Volta) each lane of a warp has its own program counter, so lanes may get out of step.
 # The compiler may also move loads and stores wherever no instruction forbids it. A value check does
-# not show the mistake; the sanitizer does. Lanes of one warp need less than a barrier of the block:
-# `cute.arch.sync_warp()`, at which only the lanes of a warp wait for each other.
+# not show the mistake; the sanitizer does. Lanes of one warp need less than a barrier for the whole
+# block: at `cute.arch.sync_warp()` only the lanes of a warp wait for each other.
 
 
 # %%
@@ -525,8 +526,8 @@ barriers_left.against(barriers(profiles["first add"]))
 fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 
 # %% [markdown]
-# The timeline shows the 4 warps of one block. After the loads they meet at one barrier after the
-# other; from the third barrier on, three of them arrive only to wait.
+# The timeline shows the 4 warps of one block. After the loads they meet at one barrier after
+# another; from the third barrier on, three of them arrive only to wait.
 
 # %% [markdown] exercise="week1/row_rms" part="task"
 # ### Exercise 3: the root mean square of rows
@@ -798,9 +799,9 @@ tree_table(profiles)
 
 # %% [markdown]
 # Rearranging threads and words does not help the third column. A tree of n words has log₂ n rounds.
-# Another thread reads each round's sums in the next round, and through shared memory that takes a
-# barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits for its
-# slowest warp.
+# Each round reads sums that other threads stored in the round before, and in shared memory that
+# takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits for
+# its slowest warp. (`02_shuffle` measures how long.)
 #
 # Your predictions in this notebook, beside the results:
 
@@ -810,7 +811,7 @@ fk.predictions()
 # %% [markdown]
 # ## What it is worth
 #
-# The helper `recorded_part` shows a part of what an H200 recorded: times of these kernels beside
+# The helper `recorded_part` shows some of the times recorded on an H200: these kernels beside
 # torch, with the rate as a percentage of a copy's. The trees use 256 threads per block, `first_add`
 # 128.
 
@@ -825,8 +826,8 @@ recorded_part("01_a_block_a_row", shapes=[(32768, 4096), (1048576, 64), (64, 262
 #   long as torch, `first_add` less than three times.
 # - **64 rows** make 64 blocks for 132 multiprocessors.
 #
-# These are two different problems: too much tree for short rows, which the next notebook solves,
-# and too few blocks for few long rows, which `04_few_long_rows` solves.
+# These are two different problems. For short rows the tree costs too much; the next notebook solves
+# that. For few long rows there are too few blocks; `04_few_long_rows` solves that.
 #
 # ## Summary
 #
@@ -856,7 +857,8 @@ steps = {
 # CUDA](https://developer.download.nvidia.com/assets/cuda/files/reduction.pdf) (M. Harris), the
 # classic about these trees; its last versions omit the barrier inside the last warp, as section 5
 # does · [Using CUDA warp-level
-# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why you may
-# not.
+# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why that is
+# not allowed.
 #
-# **Next:** lanes of a warp pass values on without shared memory ([`02_shuffle`](02_shuffle.ipynb)).
+# **Next:** lanes of a warp exchange values without shared memory
+# ([`02_shuffle`](02_shuffle.ipynb)).

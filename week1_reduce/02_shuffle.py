@@ -9,10 +9,10 @@
 # ---
 
 # %% [markdown]
-# # Hand values over inside a warp
+# # Exchange values inside a warp
 #
 # **You will build** row sums whose tree is in registers: a warp's sum by five shuffles, one block
-# per row with one barrier, and one warp per row without any.
+# per row with one barrier, and one warp per row without a barrier.
 # **You will learn** what lanes get from a shuffle, which lanes have to take part, which other
 # operators work the same way, and when one warp per row beats one block per row.
 # **You need** `01_a_block_a_row`. About 40 minutes, and 65 more for the exercises.
@@ -38,21 +38,24 @@ from forgekit.viz.ideas import shuffle_steps
 # In a **shuffle** each lane of a warp offers a value and gets the value of another lane. It is one
 # instruction, without shared memory and without a barrier.
 #
-# - `shuffle_sync_down(value, offset=k)`: lane i gets the value of lane i + k.
+# - `shuffle_sync_down(value, offset=k)`: lane i gets the value of lane i + k. `shuffle_sync_up`
+#   moves values the other way, from lane i − k to lane i.
 # - `shuffle_sync_bfly(value, offset=k)`: lane i gets the value of lane i ^ k. In this **butterfly**
-#   lanes exchange values in pairs.
+#   the lanes of a pair exchange their values.
 # - `shuffle_sync(value, k)`: every lane gets the value of lane k, a **broadcast**.
 #
-# As a model, `held[i]` is the value of lane i, and all lanes exchange at the same time:
+# A lane whose source does not exist gets its own value. As a model, `held[i]` is the value of lane
+# i, and all lanes exchange at the same time:
 
 # %%
 held = list(range(8))
 print("down by 1       ", [held[i + 1] if i + 1 < 8 else held[i] for i in range(8)])
+print("up by 1         ", [held[i - 1] if i > 0 else held[i] for i in range(8)])
 print("butterfly by 1  ", [held[i ^ 1] for i in range(8)])
 print("broadcast lane 5", [held[5] for i in range(8)])
 
 # %% [markdown]
-# Next, a kernel of one warp. In each of five steps every lane adds the value that it gets, and a
+# The next kernel is one warp. In each of five steps every lane adds the value that it gets, and a
 # row of `mY` keeps the lanes' values after each step.
 
 
@@ -77,11 +80,10 @@ def five_steps(shuffle):
 
 
 # %% [markdown]
-# The helper `holdings` runs this kernel on numbers that show which lanes' numbers each sum
-# contains.
+# The helper `holdings` runs this kernel on inputs that reveal which lanes contributed to each sum.
 #
-# **Predict:** after the fifth step, how many of the 32 lanes hold the sum of all 32 numbers? First
-# with down, then with a butterfly.
+# **Predict:** after the fifth step, how many of the 32 lanes hold the sum of all 32 numbers?
+# Predict it for down, then for the butterfly.
 
 # %%
 with_down = fk.predict("lanes with the sum, by down", None)
@@ -99,7 +101,7 @@ holdings_picture(down, "Down: only lane 0 ends with every number once")
 # The pictures come from the runs. Row i of a square shows whose numbers lane i has added after the
 # step named below the square. With down, a lane near the upper end has no source, gets its own
 # value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
-# butterfly gives every lane the sum, at the same price.
+# butterfly gives every lane the sum, at the same cost.
 #
 # Step through both sums here, and point at a lane to see whose numbers it holds:
 
@@ -316,8 +318,9 @@ report
 # begin at 0, and a block should consist of whole warps.
 #
 # If only some lanes enter a branch, and you know which, name them in the shuffle's **member mask**,
-# one bit per lane. Every named lane has to execute the shuffle, every lane that executes it has to
-# be named, and no lane may read from an unnamed lane. Here the first half of a warp adds 16
+# one bit per lane. Every named lane has to execute the shuffle, unless it has ended the kernel: a
+# shuffle does not wait for such a lane. Every lane that executes the shuffle has to be named, and
+# no lane may read from a lane that is unnamed or has ended. Here the first half of a warp adds 16
 # numbers, with offsets that stay in that half:
 
 
@@ -432,9 +435,9 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 #
 # ## 4. One block per row, one barrier
 #
-# After their shuffles eight warps have eight sums. These need shared memory, one word per warp, and
-# one barrier. Then the first warp adds them, again by shuffles. A block has at most 32 warps, so 32
-# words and one warp always suffice.
+# After their shuffles eight warps have eight sums. These sums need shared memory, one word per
+# warp, and one barrier. Then the first warp adds them, again by shuffles. A block has at most 32
+# warps, so 32 words and one warp always suffice.
 
 
 # %%
@@ -472,18 +475,26 @@ x, y = fk.randn(1, 1000), fk.empty(1)
 fk.timeline(fk.compile(shuffle, x, y), x, y)
 
 # %% [markdown]
-# The block meets at one barrier; `first_add` had seven. What does a barrier cost? `tree_sequential`
-# of the last notebook launches the same 256 threads per row and loads the same way, with eight
-# barriers and the rounds between them. For rows of 64 an H200 recorded both:
+# The block meets at one barrier; `first_add` had seven. How long does a barrier take?
+# `tree_sequential` of the last notebook launches the same 256 threads per row and loads the same
+# way, but has eight barriers and the rounds between them. The next cell compares the times
+# that an H200 took for short rows and for long ones:
 
 # %%
-short = (1048576, 64)
-trees = recorded_part("01_a_block_a_row").row("tree_sequential", "float32", short).ms
-shuffles = recorded_part("02_shuffle").row("shuffle", "float32", short).ms
-bars = {"tree_sequential, 8 barriers": trees, "shuffle, 1 barrier": shuffles}
+tree, shuffled = recorded_part("01_a_block_a_row"), recorded_part("02_shuffle")
+for shape in ((32768, 4096), (1048576, 64)):
+    eight = tree.row("tree_sequential", "float32", shape).ms
+    one = shuffled.row("shuffle", "float32", shape).ms
+    print(f"{shape[0]:9,} rows of {shape[1]:5,}: {eight:.3f} and {one:.3f} ms")
+bars = {"tree_sequential, 8 barriers": eight, "shuffle, 1 barrier": one}
 bars_picture("A million rows of 64 float32, on an H200", bars, "ms")
 waves = 1048576 / (132 * 8)  # 8 blocks of 256 threads fit on each of 132 multiprocessors
-print(f"{(trees - shuffles) * 1e6 / waves / 7:.0f} ns per barrier and round, if the GPU stays full")
+print(f"{(eight - one) * 1e6 / waves / 7:.0f} ns per barrier and round, if the GPU stays full")
+
+# %% [markdown]
+# Each of the seven barriers, with its round, takes about 37 ns more than the shuffles that replace
+# it. A load from memory takes ten times as long (`03_bytes_in_flight`). Short rows pay for every
+# barrier. In long rows the loads hide them: there the two times differ by 1 %.
 
 # %% [markdown] exercise="week1/row_range" part="task"
 # ### Exercise 4: from the smallest to the largest
@@ -636,10 +647,33 @@ at_10_000.against(ratios[10_000])
 # and lanes without an element need its identity. It should be commutative as well: in a butterfly
 # lane 0 computes `a + b`, its partner `b + a`.
 #
-# There are two maxima. `cutlass.max(a, b)` returns NaN if either number is NaN, as `torch.amax`
-# does. `cute.arch.fmax(a, b)` returns the other number in that case, and needs one PTX instruction
-# where `cutlass.max` needs four; `fmax(a, b, nan=True)` keeps NaN. A comparison such as
-# `value > largest` is false for NaN, so a kernel built on it ignores NaN.
+# CuTe DSL has two functions for the maximum. They differ if one of the numbers is NaN:
+
+
+# %%
+@cute.kernel
+def maxima_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    mY[0] = cutlass.max(mX[0], mX[1])
+    mY[1] = cute.arch.fmax(mX[0], mX[1])
+    mY[2] = cute.arch.fmax(mX[0], mX[1], nan=True)
+
+
+@cute.jit
+def maxima(mX: cute.Tensor, mY: cute.Tensor):
+    maxima_kernel(mX, mY).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+
+x, y = fk.ones(2), fk.empty(3)
+x[1] = float("nan")
+run_maxima = fk.compile(maxima, x, y)
+run_maxima(x, y)
+words = [line.split()[0] for line in run_maxima.ptx.splitlines() if line.strip()]
+print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "selp"))])
+
+# %% [markdown]
+# `cutlass.max` returns NaN, as `torch.amax` does, and needs four instructions. `cute.arch.fmax`
+# needs one: it ignores NaN, or keeps it with `nan=True`. A comparison such as `value > largest` is
+# false for NaN, so a kernel built on it ignores NaN.
 
 # %% [markdown] exercise="week1/warp_max" part="task"
 # ### Exercise 5: the largest of each row, by warps
@@ -899,11 +933,11 @@ fk.predictions()
 recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# - **Rows of 64**: one warp per row needs a seventh of the time of one block per row, and half of
+# - **Rows of 64**: one warp per row takes a seventh of the time of one block per row, and half of
 #   torch's.
 # - **64 rows of 262,144**: one warp per row makes 64 warps for the whole GPU, and takes seven times
-#   as long as 64 blocks. torch splits the rows, and needs about a quarter of the blocks' time or
-#   less.
+#   as long as 64 blocks. torch splits the rows, and takes about a quarter of the blocks' time in
+#   float32 and a fifth in float16.
 # - **32,768 rows of 4,096**: in float32 the two hardly differ. In float16 both stay below 80 % of a
 #   copy's rate: each lane loads two bytes at a time. That is the next bad number.
 #
@@ -922,8 +956,9 @@ recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 
 # %% [markdown]
-# **In practice** library reductions end in these two levels. `forgekit.kernels.rows` describes both
-# with one tile: the threads per row are a power of two up to 32, or whole warps.
+# **In practice** library reductions end with these two levels, shuffles and one barrier.
+# `forgekit.kernels.rows` describes both with one tile: the threads per row are a power of two up to
+# 32, or whole warps.
 #
 # **Further reading:** [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/) (Y. Lin and V.
@@ -931,5 +966,5 @@ steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 # Kepler](https://developer.nvidia.com/blog/faster-parallel-reductions-kepler/) (J. Luitjens), which
 # introduced them.
 #
-# **Next:** more bytes with each instruction, and more of them in flight
+# **Next:** more bytes per instruction, and more bytes in flight
 # ([`03_bytes_in_flight`](03_bytes_in_flight.ipynb)).

@@ -12,11 +12,11 @@
 # # Keep enough bytes in flight
 #
 # **You will build** row sums that load 16 bytes per lane, with one load in flight and with four,
-# and one for short rows.
+# and a row sum for short rows.
 # **You will learn** how many bytes have to be in flight and how to count them, what a tail does to
 # a sum, and which limit a kernel reaches first, bytes in flight or instructions.
-# **You need** `02_shuffle`, and tiled copies (`05_tiled_copies` of week 0). About 40 minutes, and
-# 120 more for the exercises.
+# **You need** `02_shuffle`, and tiled copies (`05_tiled_copies` of week 0). About 45 minutes, and
+# 105 more for the exercises.
 #
 # `02_shuffle` ended with `warp_a_row`: no barrier, no shared memory, every sector used. But each
 # lane loads one element at a time. **The bad number: instructions per byte.**
@@ -34,11 +34,11 @@ from week1_helpers import (
     check_sums,
     cost,
     cost_line,
-    in_flight_per_sm,
     instructions_per_kb,
     little_picture,
     loads_before_use,
     loads_picture,
+    print_in_flight,
     recorded_part,
     whole_vectors,
 )
@@ -51,8 +51,7 @@ from forgekit.viz.ideas import bytes_in_flight
 #
 # All kernels of this notebook have blocks of four warps, so `warp_a_row` gets four rows per block
 # here, not eight. (For a million rows of 64 that matters: twice as many blocks have to start, and
-# the H200 took 0.162 ms where eight rows per block took 0.117.) `cost_line` prints what `cost`
-# counted.
+# the H200 took 0.162 ms instead of 0.117 ms.) `cost_line` prints what `cost` counted.
 #
 # **Predict:** how many times as many instructions per kB do the warps execute for `float16` as for
 # `float32`?
@@ -100,8 +99,8 @@ more_for_float16.against(round(of_float16 / of_float32, 1))
 #
 # ## 2. Sixteen bytes per lane
 #
-# The shortest way to wider loads cuts a row into vectors. `zipped_divide` gives the vectors their
-# own mode, `.load()` brings one to registers, and `.reduce` adds its elements:
+# The shortest way to wider loads is to cut a row into vectors. `zipped_divide` gives the vectors
+# their own mode, `.load()` copies one to registers, and `.reduce` adds its elements:
 
 
 # %%
@@ -130,7 +129,7 @@ fk.footprint(run_one, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
 # Lanes 0 to 7 take a second vector. The rows of a matrix begin at multiples of 16 bytes only if
-# their length is a multiple of a vector's. Promise that with `fk.spec(x, divisible={1: 4})`, or the
+# each row is a whole number of vectors. Promise that with `fk.spec(x, divisible={1: 4})`, or the
 # compiler loads element by element. The helper `whole_vectors` returns such specs for any type.
 
 # %% [markdown] exercise="week1/row_max_vectors" part="task"
@@ -217,7 +216,7 @@ fk.exercise("week1/row_max_vectors").grade(row_max_vectors)
 # %% [markdown]
 # A tiled copy of week 0 does the same with a predicate and two parameters. Its TV layout puts 32
 # lanes side by side, each with one vector. Four warps take four rows, so a block's tile is 4 rows
-# high and 32 vectors wide, and the block goes through its rows tile by tile. In loops:
+# high and 32 vectors wide, and the block goes through its rows tile by tile. As Python loops:
 
 # %%
 lanes, vec, columns = 4, 2, 20  # small: 4 lanes of 2 elements, and rows of 20
@@ -228,9 +227,9 @@ for tile in range(-(-columns // (lanes * vec))):
         print(f"tile {tile}, lane {lane}: {there}")
 
 # %% [markdown]
-# The last tile overhangs the row. Lanes without a vector have to add the **identity** of the sum,
-# 0. So the kernel fills the registers with 0 before each copy, and the copy leaves registers alone
-# where its predicate is false.
+# The last tile overhangs the row. Lanes without a vector have to add 0, the **identity** of the
+# sum. So the kernel fills the registers with 0 before each copy, and the copy leaves registers
+# alone where its predicate is false.
 #
 # The parameters are `lanes`, the lanes per row, and `loads`, the vectors per lane and tile. With
 # `loads=4` a tile is four times as wide, and `partition_S` gives each lane four vectors, 32 vectors
@@ -302,7 +301,7 @@ def vectors(mX: cute.Tensor, mY: cute.Tensor):
 check_sums(vectors, [(1, 8), (3, 1000), (33, 136), (7, 1024)], whole_vectors)
 
 # %% [markdown]
-# **Predict:** how many instructions per kB of `float32` now?
+# **Predict:** how many instructions does this kernel execute per kB of `float32`?
 
 # %%
 of_vectors = fk.predict("instructions per kB", None)
@@ -465,8 +464,8 @@ of_132.against(132 + 31 * 4)  # as given
 # lanes add the four ones that their registers still hold. A row of 124 elements hides the mistake,
 # because its only tile finds the zeros of the first fill. So test a tail *after* a full tile.
 #
-# Two more whole kernels follow: two inputs, and lengths that are not whole vectors. For absolute
-# values, `cute.where(condition, a, b)` chooses element by element.
+# Two more whole kernels follow. The first has two inputs; the second takes lengths that are not
+# whole vectors. For absolute values, `cute.where(condition, a, b)` chooses element by element.
 
 # %% [markdown] exercise="week1/row_dots_vectors" part="task"
 # ### Exercise 3: multiply row by row, by vectors
@@ -704,9 +703,9 @@ loads_picture(turns)
 # flight* count.
 #
 # `warp_a_row` is not in the picture. Its PTX has one load of 128 bytes per turn and 8,192 turns; at
-# 400 ns each that would take 3.3 ms. The recorded 0.830 ms is a quarter. The step from PTX to
-# machine code may unroll a loop whose loads have no predicate between them, and this time fits four
-# loads per turn.
+# 400 ns each that would take 3.3 ms. The recorded time, 0.830 ms, is a quarter of that. The step
+# from PTX to machine code may unroll a loop whose loads have no predicate between them, and this
+# time is consistent with four loads per turn.
 
 # %% [markdown] exercise="week1/bytes_in_flight" part="task"
 # ### Exercise 5: count bytes in flight
@@ -770,30 +769,23 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 # ## 5. How much is in flight with many rows
 #
 # **Little's law** again: bytes in flight = rate × latency. A sum mostly reads, so its rate is the
-# whole 4.8 TB/s. A multiprocessor holds as many warps as threads, blocks and registers allow, its
-# **occupancy**, and each warp has its loads in flight. The first picture adds recorded rates in
-# `float32` to the line. In the second you can change loads, warps and latency:
+# whole 4.8 TB/s. Threads, blocks and registers limit how many warps a multiprocessor holds; the
+# share of its 64 warps that it does hold is its **occupancy**. Each warp has its loads in flight.
+# The helper `print_in_flight` prints both for each kernel. The first picture adds recorded rates in
+# `float32` to Little's line; in the second you can change loads, warps and latency:
 
 # %% jupyter={"outputs_hidden": true}
 latency_ns = turns["vectors"][2]
-needed, points = 4800 * latency_ns / 132, {}  # bytes per multiprocessor
-for name, size in (("warp_a_row", 4), ("elements_unrolled", 16), ("vectors", 16), ("unrolled", 64)):
-    occupancy, in_flight = in_flight_per_sm(runs[name], size)
-    if name in ("vectors", "unrolled"):
-        many = times.row(name, "float32", (32768, 4096)).gbps
-        points[f"{name}, 64 rows"] = 64 * 32 * size, times.row(name, "float32", long_rows).gbps
-        points[f"{name}, many rows"] = 132 * in_flight, many
-    print(f"{name:>18}: {100 * occupancy:.0f} % occupancy, {in_flight / 1000:5.1f} kB in", end=" ")
-    print(f"flight per multiprocessor, {in_flight / needed:.1f} times the need")
+points = print_in_flight(runs, times, latency_ns)
 little_picture(points, latency_ns, 4800)
 per_sm = {n: (size / 132, rate) for n, (size, rate) in points.items() if "vectors" in n}
 bytes_in_flight(per_sm, latency_ns=latency_ns, ceiling_gbps=times.ceiling_gbps)
 
 # %% [markdown]
-# Registers limit none of these kernels. (The first row follows the PTX; four loads per turn make it
-# four times as much.) One vector per lane suffices if all warps are there; four leave room for
-# blocks that start or end. In `float16` an element has 2 bytes, so every kernel but those with
-# vectors has half as much in flight.
+# Registers limit none of these kernels. (The first line counts the one load in the PTX; with four
+# loads per turn it would be four times as large.) One vector per lane suffices while the
+# multiprocessor is full of warps; four leave a margin while blocks start and end. In `float16` an
+# element has 2 bytes, so the kernels without vectors have half as much in flight.
 #
 # **Predict:** for 32,768 rows of 4,096 `float16`, which step gains most: more elements in flight,
 # vectors, or more vectors in flight?
@@ -815,10 +807,10 @@ recorded_part("03_bytes_in_flight", shapes=[(32768, 4096), (1048576, 64), (64, 2
 # - **32,768 × 4,096, float32:** one element per load reaches a copy's rate within a few percent.
 #   The number that looked bad in section 1 does no harm here.
 # - **The same in float16:** `warp_a_row` takes 0.081 ms for half the bytes. Four elements in flight
-#   change little; vectors help. So the kernel did not wait for memory. It was busy with as many
+#   change little; vectors help. So the bytes in flight did not limit it: it executes as many
 #   instructions for half the bytes. Four vectors in flight gain the last 2 %.
-# - **1,048,576 × 64:** four kernels take nearly the same time, no matter how they load. Section 6
-#   is about these rows.
+# - **1,048,576 × 64:** four kernels take nearly the same time, however they load; only `unrolled`
+#   takes 8 % longer in float16. Section 6 is about these rows.
 # - **64 × 262,144:** all kernels are far from the memory's rate, and the bytes in flight decide.
 #
 # The 0.067 ms of `vectors` was measured. The next cell predicts that time from 32 of the 8,192
@@ -830,8 +822,8 @@ run_vectors = fk.compile(vectors, *whole_vectors(x, y))
 fk.profile(run_vectors, x, y, blocks=32).time("H200")
 
 # %% [markdown]
-# Device memory is the longest bar, and the recorded time lies within the interval. Memory does not
-# bound the call of the next exercise.
+# Device memory is the longest bar, and the recorded time lies within the interval. In the next
+# exercise, memory is not the limit.
 
 # %% [markdown] exercise="week1/row_energy" part="task"
 # ### Exercise 6: halve the time of a kernel that waits
@@ -970,7 +962,7 @@ for name in ("vectors", "eight_lanes"):
 
 # %% [markdown]
 # The best kernel for short rows is the worst for long rows, where the eight lanes of a row have 128
-# bytes in flight and not 512. A library looks at the length of the rows and chooses.
+# bytes in flight instead of 512. A library looks at the length of the rows and chooses.
 
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
@@ -1160,7 +1152,7 @@ fk.predictions()
 # 0.233 ms. Its 16 blocks leave 116 of 132 multiprocessors without work.
 #
 # **In practice** kernels serve ranges of row lengths: lanes per row and loads in flight are
-# parameters, as here, and a table chooses them. If rows are not whole vectors, use the widest
+# parameters, as here, and a table selects them. If rows are not whole vectors, use the widest
 # vectors that every row allows, or add the rest element by element as in `abs_sums`.
 #
 # **Further reading:** [Better performance at lower

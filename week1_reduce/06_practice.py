@@ -14,11 +14,11 @@
 # **You will build** twelve kernels in which threads bring results together, each with its launch.
 # **You will learn** to recognise a reduction under another name: counts, variances, histograms,
 # column sums, prefix sums, the best piece of a row.
-# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 260
+# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 240
 # more for the exercises.
 #
 # Each puzzle states the result, draws it small and gives the signature. Indices, predicates,
-# blocks, grid and the exchange between threads are yours. The grade checks values (at awkward
+# blocks, grid and the exchange between threads are up to you. The grade checks values (at awkward
 # sizes, and at sizes drawn from your own source text), every order of threads, and waste in
 # comparison with our solution. Three questions help with all of them:
 #
@@ -640,7 +640,7 @@ fk.exercise("week1/window_sum").grade(window_sum)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# **A good place for a break.**
 #
 # ## Columns
 #
@@ -657,7 +657,7 @@ print(f"{p.launches[0].grid[0]} block, {p.global_load_sectors_per_request:.0f} s
 print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the other")
 
 # %% [markdown]
-# Two warps do all the work of a GPU. As with few long rows, the cure is more threads per column.
+# Two warps do the work of a whole GPU. As with few long rows, the cure is more threads per column.
 # They work on different rows, so each warp still reads neighbours, and their sums meet in shared
 # memory. Shuffles cannot help, since the lanes of a warp hold sums of different columns.
 
@@ -1134,7 +1134,7 @@ fk.exercise("week1/max_subarray").grade(max_subarray)
 fk.progress("week1")
 
 # %% [markdown]
-# | what is merged | identity | puzzle |
+# | merged values | identity | puzzle |
 # |---|---|---|
 # | a sum | 0 | row dots, counts, segments, windows, columns |
 # | the two largest | (−∞, −∞) | two largest |

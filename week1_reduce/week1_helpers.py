@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cutlass.cute as cute
@@ -104,6 +106,26 @@ def in_flight_per_sm(run: Any, bytes_per_thread: int) -> tuple[float, float]:
     registers = -(-run.registers // 8) * 8  # a thread gets them in eights
     blocks = min(2048 // 128, 32, 65536 // (128 * registers))
     return blocks * 128 / 2048, blocks * 128 * bytes_per_thread
+
+
+def print_in_flight(
+    runs: dict[str, Any], times: Recorded, latency_ns: float
+) -> dict[str, tuple[float, float]]:
+    """Print the bytes that each kernel of `03_bytes_in_flight` has in flight on a multiprocessor,
+    and return the points of `little_picture`: name -> (bytes on the whole GPU, recorded GB/s).
+    """
+    needed, points = 4800 * latency_ns / 132, {}  # bytes per multiprocessor
+    for name, run in runs.items():
+        size = {"warp_a_row": 4, "unrolled": 64}.get(name, 16)
+        occupancy, in_flight = in_flight_per_sm(run, size)
+        print(f"{name:>18}: {100 * occupancy:.0f} % occupancy, {in_flight / 1000:5.1f} kB", end=" ")
+        print(f"in flight per multiprocessor, {in_flight / needed:.1f} times the need")
+        if name in ("vectors", "unrolled"):
+            rate = {shape: times.row(name, "float32", shape).gbps
+                    for shape in ((64, 262144), (32768, 4096))}  # fmt: skip
+            points[f"{name}, 64 rows"] = 64 * 32 * size, rate[64, 262144]
+            points[f"{name}, many rows"] = 132 * in_flight, rate[32768, 4096]
+    return points
 
 
 def barriers(p: fk.Profile) -> int:
@@ -467,6 +489,27 @@ def percent_table(dtype: str, steps: Sequence[str] = FOUR) -> None:
         found = (known.get((step, (m, n))) for step in steps)
         cells = (f"{'–' if p is None else format(p, '.0f'):>10}" for p in found)
         print(f"{f'{m:,} × {n:,}':>22}", *cells)
+
+
+def peers_table() -> None:
+    """Print the percent of a copy's GB/s that torch, torch.compile and forgekit reached in the
+    book's recorded run, whose file only the repository has.
+    """
+    measured = Path("../book/measured/reduce_h200.json")
+    if not measured.exists():
+        print("book/measured/reduce_h200.json is not here; it is in the repository.")
+        return
+    run, rates = json.loads(measured.read_text()), {}
+    for row in run["rows"]:
+        if row["dim"] == -1 and row["status"] == "ok" and math.prod(row["shape"]) >= 2**24:
+            place = (*row["shape"], row["dtype"])
+            rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
+    print(f"NVIDIA H200, {run['date']}, percent of the copy in the same run\n")
+    print(f"{'':>18}  {'':9}{'torch':>8} {'torch.compile':>14} {'forgekit':>9}")
+    for (m, n, dtype), r in sorted(rates.items(), key=lambda item: (item[0][2], item[0][1])):
+        cells = [r.get(name) for name in ("torch", "torch.compile", "forgekit")]
+        words = [f"{c:.0f}" if c else "–" for c in cells]
+        print(f"{m:>8} × {n:<9} {dtype:9}{words[0]:>7} {words[1]:>14} {words[2]:>9}")
 
 
 def crossing_picture() -> None:
