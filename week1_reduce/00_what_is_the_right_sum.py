@@ -106,8 +106,8 @@ error_picture(lengths, errors)
 # %% [markdown] exercise="week1/pairwise" part="task"
 # ### Exercise 1: add in a tree
 #
-# Return the sum of a list of n numbers, of any length from 1. Add neighbours, then their sums, and
-# so on: no number may go through more than log₂ n additions, rounded up. Use only `+`.
+# Return the sum of a list of n ≥ 1 numbers. Add neighbours, then their sums, and so on: no number
+# may go through more than log₂ n additions, rounded up. Use only `+`.
 #
 # Signature: `pairwise(values)`.
 #
@@ -151,8 +151,8 @@ fk.exercise("week1/pairwise").grade(pairwise)
 #     return values[0]
 # ```
 #
-# Recursion needs two lines. Rounds are what a block of threads will do: in each round half as many
-# threads have something to add.
+# A recursive solution needs two lines. A block of threads will work in such rounds: in each, half
+# as many threads have something to add.
 #
 # </details>
 
@@ -212,8 +212,8 @@ fk.exercise("week1/stops_growing").grade(stops_at)
 # }
 # ```
 #
-# Rounding to nearest, ties to even: 2,048 + 1 = 2,049 lies between 2,048 and 2,050 and rounds to
-# 2,048. In float32 the same happens at 16,777,216.
+# Numbers round to the nearest value, and ties to the even one: 2,048 + 1 = 2,049 lies between 2,048
+# and 2,050 and rounds to 2,048. In float32 the same happens at 16,777,216.
 #
 # </details>
 
@@ -475,9 +475,9 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
 # %% [markdown] exercise="week1/compensated" part="task"
 # ### Exercise 4: keep what rounding loses
 #
-# Compensated sums of the rows, in float32: the relative error of each result must be at most 2⁻²³;
-# a sum one by one is off by far more. Keep the part that an addition loses in a second variable and
-# add it to the next number.
+# Compute compensated sums of the rows, in float32. The relative error of each result must be at
+# most 2⁻²³; adding one by one errs by far more. Keep the part that an addition loses in a second
+# variable and add it to the next number.
 #
 # Signature: `compensated(x, y)`.
 #

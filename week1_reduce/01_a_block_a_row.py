@@ -281,9 +281,9 @@ profiles["sequential"]
 # %% [markdown] exercise="week1/tree_counts" part="task"
 # ### Exercise 1: predict what trees cost
 #
-# A block of **512** threads adds 512 words by the trees of this notebook: `interleaved` (threads
-# with `tidx % (2 * step) == 0` add the word `step` further), `strided` (thread `tidx` works on word
-# `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
+# A block of **512** threads adds 512 words with the trees of this notebook: `interleaved` (threads
+# with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread `tidx`
+# works on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -299,8 +299,8 @@ profiles["sequential"]
 #
 # <details><summary>Hint 3</summary>
 #
-# A load takes as many wavefronts as its active lanes read different words of one bank, in the bank
-# where that number is largest. Count the active lanes first.
+# Count the active lanes first. Then count how many different words they read from each bank: the
+# largest count is the number of wavefronts.
 #
 # </details>
 
@@ -339,7 +339,7 @@ fk.exercise("week1/tree_counts").grade(counts)
 # </details>
 
 # %% [markdown] exercise="week1/tree_max" part="task"
-# ### Exercise 2: the largest of each row
+# ### Exercise 2: find the largest of each row
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
 # shared memory. All elements of a row may be negative.
@@ -363,7 +363,7 @@ fk.exercise("week1/tree_counts").grade(counts)
 # <details><summary>Hint 3</summary>
 #
 # Begin each round with its barrier, outside of any `if`. Then each thread of the lower half stores
-# the larger of its own word and the word `half` further.
+# the larger of its own word and the word `half` places further on.
 #
 # </details>
 
@@ -530,7 +530,7 @@ fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 # another; from the third barrier on, three of them arrive only to wait.
 
 # %% [markdown] exercise="week1/row_rms" part="task"
-# ### Exercise 3: the root mean square of rows
+# ### Exercise 3: compute the root mean square of rows
 #
 # `y[m]` is the square root of the mean of the squares of row m, for any M and N, in float32,
 # float16 and bfloat16. Compute in float32. (RMSNorm divides by this number.)
@@ -615,7 +615,7 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # ### Exercise 4: fix a tree that loses elements
 #
 # This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank
-# conflicts, and for some rows it is right. Fix the tree.
+# conflicts, and it is right for some rows. Fix the tree.
 #
 # **Asked**: 96 threads per block, at most 7 barriers.
 #
@@ -702,15 +702,15 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
 # compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
-# powers of two; the rest of a row or of a grid hardly ever is.
+# powers of two; the part that is left of a row or a grid rarely is.
 #
 # </details>
 
 # %% [markdown] exercise="week1/two_rows" part="task"
-# ### Exercise 5: two rows per block
+# ### Exercise 5: add up two rows per block
 #
-# Sums of rows, now with two rows per block: the first 128 threads add one row, the other 128 the
-# next row. M and N may be any numbers, also odd; float32 and float16.
+# Add up rows, now two per block: the first 128 threads add one row, and the other 128 add the next.
+# M and N may be any numbers, including odd ones; types are float32 and float16.
 #
 # Signature: `two_rows(x, y)`.
 #
@@ -718,7 +718,7 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # <details><summary>Hint 1</summary>
 #
-# Which row does a thread work on, and which number does it have among that row's threads?
+# Which row does a thread work on, and what is its index among that row's threads?
 #
 # </details>
 #
@@ -783,7 +783,7 @@ fk.exercise("week1/two_rows").grade(two_rows)
 #     two_rows_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A barrier waits for all threads of a block, also for those without a row. These add zeros, which
+# A barrier waits for all threads of a block, including those without a row. These add zeros, which
 # costs nothing, since their warps would wait otherwise. If rows are short or many, let one block
 # add several of them.
 #

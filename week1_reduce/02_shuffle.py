@@ -117,8 +117,8 @@ shuffle_steps(from_lanes)
 # ### Exercise 1: say what a lane gets
 #
 # Lane k holds the number k. Which number does the lane get from the shuffle? For the two sums,
-# every lane adds the value that it gets, five times: which number does the lane hold at the end?
-# The mask is a number with one bit per lane.
+# every lane adds the value that it gets, five times: which number does the lane hold at the end? A
+# member mask names lanes: bit k stands for lane k.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -170,7 +170,7 @@ fk.exercise("week1/what_lanes_get").grade(gets)
 # ```
 #
 # After a sum by *down* only lane 0 holds the sum; the upper lanes hold useless numbers, not zeros.
-# After a butterfly every lane holds the sum, at the same price.
+# After a butterfly every lane holds the sum, at the same cost.
 #
 # </details>
 
@@ -193,10 +193,10 @@ def warp_sum(value):
 # `threads_in_group=8` limits it to groups of 8 lanes. First write the sum for groups of 8 yourself:
 
 # %% [markdown] exercise="week1/groups_of_8" part="task"
-# ### Exercise 2: sums of eight
+# ### Exercise 2: add up groups of eight
 #
 # `y[g] = x[8g] + … + x[8g + 7]` for an array of any length n; the last sum may have fewer elements,
-# and `y` has ⌈n / 8⌉. float32 and float16; add in float32.
+# and `y` has ⌈n / 8⌉ elements. Types are float32 and float16; add in float32.
 #
 # Signature: `groups_of_8(x, y)`.
 #
@@ -264,8 +264,8 @@ fk.exercise("week1/groups_of_8").grade(groups_of_8)
 # ```
 #
 # A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at the
-# price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same
-# loop. It suits short rows: one warp adds four rows of 8.
+# cost of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same loop.
+# It suits short rows: one warp adds four rows of 8.
 #
 # </details>
 
@@ -348,13 +348,11 @@ fk.check(y, x.double().sum(0, keepdim=True))
 print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 
 # %% [markdown] exercise="week1/warp_prefix" part="task"
-# ### Exercise 3: prefix sums of 32
+# ### Exercise 3: compute prefix sums of 32
 #
 # Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
-# through `x[i]`. float32 and float16; add in float32.
-#
-# One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of
-# lane i − d. The first d lanes have no such lane and get their own value.
+# through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, which leaves
+# the first lanes their own value.
 #
 # Signature: `warp_prefix(x, y)`.
 #
@@ -424,9 +422,9 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 #     warp_prefix_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n additions where a loop needs n.
-# All lanes of a warp execute an addition together, so the additional ones cost nothing. Whole
-# blocks and arrays follow in `06_practice`.
+# This is the scan of Hillis and Steele (1986). It takes log₂ n steps, and n · log₂ n additions
+# where a loop needs n. All lanes of a warp execute an addition together, so the additional ones
+# cost nothing. Whole blocks and arrays follow in `06_practice`.
 #
 # </details>
 
@@ -497,10 +495,11 @@ print(f"{(eight - one) * 1e6 / waves / 7:.0f} ns per barrier and round, if the G
 # barrier. In long rows the loads hide them: there the two times differ by 1 %.
 
 # %% [markdown] exercise="week1/row_range" part="task"
-# ### Exercise 4: from the smallest to the largest
+# ### Exercise 4: subtract the smallest from the largest
 #
 # `y[m]` is the largest element of row m minus the smallest, for any M and N ≥ 1, in float32 and
-# float16. Subtract in float32. Use shuffles within the warps, then shared memory.
+# float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min` is
+# the counterpart of `cutlass.max`.
 #
 # Signature: `row_range(x, y)`.
 #
@@ -582,7 +581,7 @@ fk.exercise("week1/row_range").grade(row_range)
 # ```
 #
 # Two values need only one barrier, since the block waits once for both. A kernel that fuses two
-# reductions also reads the row once and not twice, and reading is most of the time.
+# reductions also reads the row once instead of twice, and reading takes most of the time.
 #
 # </details>
 
@@ -676,7 +675,7 @@ print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "se
 # false for NaN, so a kernel built on it ignores NaN.
 
 # %% [markdown] exercise="week1/warp_max" part="task"
-# ### Exercise 5: the largest of each row, by warps
+# ### Exercise 5: find the largest of each row, by warps
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements
 # of a row may be negative.
@@ -757,10 +756,10 @@ fk.exercise("week1/warp_max").grade(warp_max)
 # equal values, or the result depends on which lanes meet.
 
 # %% [markdown] exercise="week1/warp_argmax" part="task"
-# ### Exercise 6: where is the largest?
+# ### Exercise 6: find the column of the largest
 #
-# `y[m]` is the column of the largest element of row m, as int32; if several elements are the
-# largest, the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
+# `y[m]` is the column of the largest element of row m, as int32. If several elements are the
+# largest, it is the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
 #
 # Signature: `warp_argmax(x, y)`.
 #
@@ -781,8 +780,9 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without an element must not win against a row of −∞ either: give it a column after every
-# other. Both variables must keep their types in the loop: `Float32` and `cutlass.Int32`.
+# A lane without an element must not win against a row of −∞ either. Start with a column after every
+# other, and let the loop over the row follow the same rule as the merge. Both variables must keep
+# their types in the loop: `Float32` and `cutlass.Int32`.
 #
 # </details>
 
@@ -911,8 +911,8 @@ fk.exercise("week1/warp_normalise").grade(warp_normalise)
 #     warp_normalise_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A reduction that gives every lane the result is an *all-reduce*. By butterfly it costs as much as
-# a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
+# A reduction that gives every lane the result is an *all-reduce*. With a butterfly it costs as much
+# as a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
 # through it again with the result. Week 2 is about that second read.
 #
 # </details>

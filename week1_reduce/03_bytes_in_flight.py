@@ -136,7 +136,7 @@ fk.footprint(run_one, x, y, by="thread", tensor="mX")
 # ### Exercise 1: find the largest element, by vectors
 #
 # `y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors,
-# maybe of fewer than a warp has lanes. All elements may be negative.
+# sometimes of fewer vectors than a warp has lanes. All elements may be negative.
 #
 # Signature: `row_max_vectors(x, y)`.
 #
@@ -331,9 +331,9 @@ of_132 = fk.predict("sum of 132 ones, as given", None)
 # %% [markdown] exercise="week1/fix_the_tail" part="task"
 # ### Exercise 2: fix the tail
 #
-# To save instructions, this kernel fills the registers before the loop and not in it. It is right
-# for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole vectors, in
-# float32.
+# To save instructions, this kernel fills the registers before the loop instead of in it. It is
+# right for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole
+# vectors, in float32.
 #
 # **Asked**: 16 bytes per load.
 #
@@ -446,7 +446,7 @@ fk.exercise("week1/fix_the_tail").grade(fix_the_tail)
 #
 # The `fill` before the loop made the first tile right, and in full tiles every lane loads. Only a
 # partial tile after a full tile shows the mistake: lanes without a vector add their last vector
-# again. Four moves per vector are the price of the right answer.
+# again. The right answer costs four moves per vector.
 #
 # </details>
 
@@ -493,7 +493,7 @@ of_132.against(132 + 31 * 4)  # as given
 # <details><summary>Hint 3</summary>
 #
 # In the line of the product, convert both vectors to `Float32` before you multiply: a product of
-# two float16 rounds, and may be infinite.
+# two float16 numbers rounds, and may overflow.
 #
 # </details>
 
@@ -543,8 +543,8 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 # ```
 #
 # The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come
-# before the first use, so a thread has 32 bytes in flight and not 16: with more inputs an operator
-# fills the memory system more easily.
+# before the first use, so a thread has 32 bytes in flight instead of 16: an operator with more
+# inputs keeps memory busy more easily.
 #
 # </details>
 
@@ -553,7 +553,7 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #
 # Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
 # the sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n %
-# vec` elements make no whole vector: load them one by one.
+# vec` elements do not fill a vector: load them one by one.
 #
 # Signature: `abs_sums(x, y)`.
 #
@@ -561,8 +561,8 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #
 # <details><summary>Hint 1</summary>
 #
-# Begin with the whole vectors: a piece has `1024 // vec`, and x has `n // vec`. Lane 0 takes
-# vectors 0, 32, 64, … of its piece.
+# Begin with the whole vectors: a piece has `1024 // vec` of them, and x has `n // vec`. Lane 0
+# takes vectors 0, 32, 64, … of its piece.
 #
 # </details>
 #
@@ -575,7 +575,7 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #
 # <details><summary>Hint 3</summary>
 #
-# Without a condition every warp adds the tail: in the line before, test that the element exists
+# Without a condition every warp would add the tail: before that line, test that the element exists
 # *and* lies in this warp's piece. `cute.math.absf` returns an absolute value; so does the larger of
 # `value` and `-value`.
 #
@@ -633,7 +633,8 @@ fk.exercise("week1/abs_sums").grade(abs_sums)
 # ```
 #
 # One scalar load follows the vectors, and only one warp executes it. A lane without an element adds
-# 0: the identity belongs to the operator that combines, not to the function that you apply before.
+# 0: the identity belongs to the operator that combines values, not to the function that you apply
+# to each value.
 #
 # </details>
 
@@ -711,7 +712,7 @@ loads_picture(turns)
 # ### Exercise 5: count bytes in flight
 #
 # Suppose that a load takes 400 ns, and that memory delivers 4.8 TB/s to 132 multiprocessors. How
-# many bytes have to be in flight? Which rate does a warp reach that loads, waits for the data, and
+# many bytes have to be in flight? Which rate does a warp reach if it loads, waits for the data, and
 # loads again? (Round the last answer up to a whole number.)
 #
 # <details><summary>Hint 1</summary>
@@ -830,9 +831,9 @@ fk.profile(run_vectors, x, y, blocks=32).time("H200")
 #
 # `y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole 16-byte vectors. The kernel below
 # loads 16 bytes per lane, in whole sectors, with few instructions per byte: no counter shows a
-# fault. Halve its predicted time on an H200 for 512 rows of 16,384, without a second launch. The
-# **whole interval** has to lie below half of the given kernel's time. Look at the bounds after each
-# change:
+# fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements, without a second
+# launch. The **whole interval** has to lie below half of the given kernel's time. Look at the
+# bounds after each change:
 #
 # `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
 #
@@ -853,7 +854,8 @@ fk.profile(run_vectors, x, y, blocks=32).time("H200")
 # <details><summary>Hint 3</summary>
 #
 # The loop waits in the line that adds. Fill several vectors of registers before that line, each
-# with its own predicate; two are not enough.
+# with its own predicate; two are not enough. `cute.make_rmem_tensor((4, loads), Float32)` holds
+# `loads` vectors, and `rX[None, k]` is one of them.
 #
 # </details>
 
@@ -924,9 +926,9 @@ fk.exercise("week1/row_energy").grade(row_energy)
 # 512 warps make four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB that
 # section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is
 # busy. With eight vectors per lane it waits 16 times. One block of eight warps per row works as
-# well: eight times as many warps, at the price of a barrier. Another block size does not help,
-# since the number of warps stays the same. Two vectors halve the waiting, but not the launch, and
-# the interval still exceeds the limit. (These times are predicted for an H200, not measured.)
+# well: eight times as many warps, at the cost of a barrier. Another block size does not help, since
+# the number of warps stays the same. Two vectors halve the waiting, but not the launch, and the
+# interval still exceeds the limit. (These times are predicted for an H200, not measured.)
 #
 # </details>
 
@@ -967,8 +969,8 @@ for name in ("vectors", "eight_lanes"):
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
 #
-# Sums of rows that are too short for a warp each, so four rows share one. The number of rows may be
-# any; a row consists of whole 16-byte vectors, maybe of fewer than eight, maybe of more. float32
+# Add up rows that are too short for a warp each: four rows share a warp. There may be any number of
+# rows. A row consists of whole 16-byte vectors, of fewer than eight or of more. Types are float32
 # and float16; add in float32.
 #
 # Signature: `short_rows(x, y)`.
@@ -1041,15 +1043,16 @@ fk.exercise("week1/short_rows").grade(short_rows)
 #
 # With one warp per row, rows of 64 float32 keep 16 lanes busy, and each warp executes five shuffles
 # for one row. Here all lanes load, and three shuffles serve four rows: for a million rows of 64
-# float32, `eight_lanes` needs less than half the time of `vectors`.
+# float32, an H200 took 0.067 ms with `eight_lanes` and 0.162 ms with `vectors` (2026-11-22).
 #
 # </details>
 
 # %% [markdown] exercise="week1/what_helps" part="task"
 # ### Exercise 8: say what bounds a call, and what would help
 #
-# Here are four sums of rows in float32, each with its predicted time on an H200. Per microsecond a
-# GPU starts about 1,700 blocks, and its memory moves at most 5.1 MB. A load takes 400 ns.
+# Here are four sums of rows in float32, each with its predicted time on an H200. The prediction
+# assumes that a GPU starts 1,700 blocks and moves at most 5.1 MB per microsecond: both rates are
+# fitted to recorded times. (The data sheet promises 4.8 MB.) A load takes 400 ns.
 #
 # | | kernel | rows × columns | blocks | predicted |
 # |---|---|---|---|---|
@@ -1071,8 +1074,7 @@ fk.exercise("week1/short_rows").grade(short_rows)
 #
 # <details><summary>Hint 2</summary>
 #
-# For the others: how long do the blocks take to start? Which call is over before any of its work
-# could take long?
+# For the others: how long do the blocks take to start? Which call has too little work to take long?
 #
 # </details>
 #
@@ -1118,8 +1120,8 @@ fk.exercise("week1/what_helps").grade(diagnosis)
 # `eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 2,048 times 400 ns: put
 # more bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only
 # fewer bytes help. **D** does almost no work and takes as long as a launch: move its work into
-# another launch. The same two kernels have another bound for each shape: a kernel has no bound, a
-# call has one.
+# another launch. The same two kernels have a different bound for each shape: a kernel has no bound,
+# a call has one.
 #
 # </details>
 

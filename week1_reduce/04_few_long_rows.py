@@ -491,9 +491,9 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 # ```
 #
 # The end of a launch is the strongest ordering there is: the second kernel may read everything that
-# the first has written, without a counter or a fence. The price is one more kernel start, and
-# `part`, memory that the caller has to provide. A maximum is the same in any order. A sum made this
-# way is deterministic as well, since the parts and their order are fixed.
+# the first has written, without a counter or a fence. The cost is one more launch, and `part`,
+# memory that the caller has to provide. A maximum is the same in any order. A sum made this way is
+# deterministic as well, since the parts and their order are fixed.
 #
 # </details>
 
@@ -624,7 +624,7 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
 #
 # Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
 # numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
-# first call, and the caller does not reset it between calls. Two things are missing in the given
+# first call, and the caller does not reset it between calls. Two things are missing from the given
 # lines: the second call stores nothing, and on a GPU even the first call may miss a part. The
 # sanitizer finds neither mistake in a single call.
 #
@@ -731,10 +731,10 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # ```
 #
 # A block of one warp needs no shared memory: `shuffle_sync(ticket, 0)` gives lane 0's ticket to all
-# lanes. A shuffle does not order memory accesses; `sync_warp` makes visible to the other lanes what
-# lane 0 has seen. The fence before the counter says: a block that sees my count also sees my part.
-# The fence after the counter says: I read parts only after I have counted. Without fences, a kernel
-# may still pass every test on the GPU where it was written.
+# lanes. A shuffle does not order memory accesses; `sync_warp` makes everything that lane 0 has seen
+# visible to the other lanes. With the fence before the counter, a block that sees the count also
+# sees the part. With the fence after the counter, a block reads parts only after it has counted.
+# Without fences, a kernel may still pass every test on the GPU where it was written.
 #
 # </details>
 
@@ -932,7 +932,7 @@ else:
 # <details><summary>Hint 2</summary>
 #
 # `cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the shared memory
-# of block 0. Give each block an element of its own there.
+# of block 0. Give each block its own element there.
 #
 # </details>
 #

@@ -215,8 +215,8 @@ percent_table("float16")
 # Here are eight kernels of this notebook, each with a shape. What is wrong with each choice on a
 # GPU with 132 multiprocessors? Answer with one of `"idle lanes"`, `"too few blocks"`, `"needless
 # parts"`, `"nothing"`. Nothing is wrong with a kernel that the table has within 5 % of the best for
-# its shape. A block of 256 threads has `256 // threads` rows; a row in parts has at least four
-# parts; a thread reads 16 bytes at a time.
+# its shape. A block of 256 threads handles `256 // threads` rows; a row in parts has at least four
+# of them; a thread reads 16 bytes at a time.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -340,7 +340,7 @@ fk.exercise("week1/choose_reduction").grade(choose_reduction)
 #     return threads, max(parts, 1)
 # ```
 #
-# With these six lines no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
+# With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
 # behind the best of the four, while each single kernel is more than ten times slower somewhere. The
 # constants of such a rule are measured, and hold for one GPU. Forgekit's constants are in
 # `forgekit/ops/tile_choice.py`, each with its reason.
@@ -523,8 +523,8 @@ fk.exercise("week1/reduction_key").grade(reduction_key)
 #
 # Neither M nor N is in the key, yet the key depends on both through the rule. This is the middle
 # way of `06_compile_once`: neither one kernel per N nor one kernel for all N, but one per
-# *decision*. A library with five decisions of a few values each has some dozens of kernels, and
-# compiles those that are requested.
+# *decision*. A library with five decisions of a few values each has a few dozen kernels, and
+# compiles only those that its callers need.
 #
 # </details>
 
