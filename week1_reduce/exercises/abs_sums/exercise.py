@@ -1,4 +1,4 @@
-"""Puzzle week1/abs_sums: vectors, and what is left over, of a tensor of any length."""
+"""Puzzle week1/abs_sums: vectors and a remainder, for a tensor of any length."""
 
 import torch
 

@@ -1,11 +1,11 @@
-"""Puzzle week1/any_block: a tree for a number of threads that is no power of two."""
+"""Puzzle week1/any_block: a tree for a number of threads that is not a power of two."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
 def _tree(x, round_up):
-    """The sum of a tree in which as many words are added as are left afterwards."""
+    """Return the sum of a tree whose rounds add as many words as they leave."""
     left = 96
     words = [x[:, k::left].double().sum(1) for k in range(left)]
     while left > 1:

@@ -1,4 +1,4 @@
-"""Exercise week1/bad_choice: what is wrong with a kernel for a shape, if anything is."""
+"""Exercise week1/bad_choice: name the fault of a kernel for a shape."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import choices

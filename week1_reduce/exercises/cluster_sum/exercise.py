@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
-    """What a block finds that takes 128 elements of every 512."""
+    """Return the sum of a block that takes 128 elements of every 512."""
     n = torch.arange(x.shape[1])
     return (x.double() * (n // 128 % 4 == 0)).sum(1)
 

@@ -1,4 +1,4 @@
-"""Puzzle week1/count_equal: counting is adding ones, and a warp can vote."""
+"""Puzzle week1/count_equal: count by adding ones."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
@@ -6,7 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    """Numbers that float32 does not tell apart, and others that 16 bits do not; some below 0."""
+    """Return numbers that float32 or 16-bit types cannot tell apart; some are negative."""
     base = (0, 2**24, -(2**24))[(n > 4) * (1 + m % 2)]
     x = base + draw.integers(0, 4, m, n)
     x[:, 3::5] += 65_536

@@ -10,7 +10,7 @@ ROWS = 256  # of a part
 
 
 def parts_of(x: torch.Tensor) -> torch.Tensor:
-    """The sums of columns of each 256 rows."""
+    """Return the column sums of each 256 rows."""
     return torch.stack([part.sum(0) for part in x.split(ROWS)])
 
 

@@ -1,4 +1,4 @@
-"""Puzzle week1/fix_the_counter: a last block that is wrong at the second call, and in silence."""
+"""Puzzle week1/fix_the_counter: a last block that fails silently, at the second call."""
 
 import torch
 
@@ -9,7 +9,7 @@ from ..across_blocks import fenced
 
 
 def _largest(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of each piece of 256, and of all."""
+    """Return the maximum of each piece of 256, and of all."""
     return torch.stack([piece.amax() for piece in x.split(256)]), x.amax(0, keepdim=True)
 
 

@@ -1,4 +1,4 @@
-"""Puzzle week1/fix_the_tail: registers that keep what was loaded before."""
+"""Puzzle week1/fix_the_tail: registers that keep an earlier load."""
 
 import torch
 
@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Sums in which lanes without a vector in the last tile add their vector of the tile before."""
+    """Return sums in which lanes without a vector in the last tile add their previous vector."""
     n = x.shape[1]
     whole = n // 128 * 128
     if not whole or whole == n:

@@ -11,7 +11,7 @@ def _groups(x):
 
 
 def _of_a_warp(x, y):
-    """Sums of 32 elements in place of those of eight."""
+    """Return sums of 32 elements instead of eight."""
     import torch
 
     fours = torch.nn.functional.pad(_groups(x).sum(1), (0, -len(y) % 4)).reshape(-1, 4)

@@ -13,7 +13,7 @@ LENGTHS = (1, 2, 3, 5, 8, 31, 33, 1000, 1025)
 
 
 class Counted:
-    """A number that counts the additions it went through."""
+    """Count the additions that a number goes through."""
 
     def __init__(self, parts: tuple[int, ...], depth: int = 0) -> None:
         self.parts, self.depth = parts, depth

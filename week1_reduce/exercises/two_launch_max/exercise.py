@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _maxima(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of each piece of 1,024 columns, and of each row."""
+    """Return the maximum of each piece of 1,024 columns, and of each row."""
     parts = torch.stack([piece.amax(1) for piece in x.split(1024, dim=1)], dim=1)
     return parts, x.amax(1)
 

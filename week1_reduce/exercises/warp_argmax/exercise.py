@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _first(x):
-    """The first place of the largest, as NumPy defines it."""
+    """Return the column of the first largest element, as NumPy does."""
     return torch.from_numpy(x.numpy().argmax(1)).int()
 
 

@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _after_down(x):
-    """The sum that each column's lane has after shuffles down."""
+    """Return the sum that each column's lane holds after shuffles down."""
     padded = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % 32))
     total = padded.reshape(len(x), -1, 32).sum(1)
     for offset in (16, 8, 4, 2, 1):  # a lane without a source gets its own

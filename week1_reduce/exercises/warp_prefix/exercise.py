@@ -15,7 +15,7 @@ def _prefix(x):
 
 
 def _wrapped(x):
-    """What comes out where a lane without a source adds what it gets: its own value."""
+    """Return the sums if a lane without a source adds its own value."""
     held = _pieces(x.double())
     for k in range(5):
         held = held + torch.cat([held[:, : 1 << k], held[:, : -(1 << k)]], 1)
