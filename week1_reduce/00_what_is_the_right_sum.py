@@ -72,10 +72,10 @@ print(f"rounded once, at the end: {np.float32(math.fsum(values)):.6f}")
 different.against(len(set(sums)) > 50)
 
 # %% [markdown]
-# All of them are honest sums of the same numbers. `math.fsum` adds without rounding and rounds once
-# at the end; only its result deserves to be called *the* sum in `float32`. A test that demands
-# exactly these bits would fail correct kernels. A test that allows anything would pass wrong ones.
-# How large can the error of an honest sum be?
+# All of them are honest sums of the same numbers. `math.fsum` adds exactly and rounds once, at the
+# end; only its result deserves to be called *the* sum in `float32`. A test that demands exactly
+# these bits would fail correct kernels. A test that allows anything would pass wrong ones. How
+# large can the error of an honest sum be?
 #
 # ## 2. The size of the error
 #
@@ -88,7 +88,7 @@ different.against(len(set(sums)) > 50)
 # But rounding errors do not all point the same way. They resemble the steps of a random walk, which
 # after n steps is about √n steps from its start. You also need not add one by one. In a
 # **pairwise** sum, as in a tournament, each number goes through only log₂ n additions. `error_in_u`
-# compares each method with `math.fsum`; `pairwise_sum` is the helper that exercise 1 asks you to
+# compares each method with `math.fsum`; the helper `pairwise_sum` does what exercise 1 asks you to
 # write.
 
 # %%
@@ -369,7 +369,7 @@ by_rows
 fk.coalescing(run_row, x, y, kind="load")
 
 # %% [markdown]
-# For a copy the cure was to exchange rows and columns. Here that gives another operator, the sum of
+# For a copy the cure was to swap rows and columns. Here that gives another operator, the sum of
 # each *column*, with the same arithmetic. Write it:
 
 # %% [markdown] exercise="week1/column_sum" part="task"
@@ -462,8 +462,8 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
     print(f"{p.global_load_sectors * 32 / x.nbytes:.1f} bytes moved per byte needed")
 
 # %% [markdown]
-# Both kernels add equally often, and the second one moves an eighth of the bytes. Adding rows is
-# not hard; the threads walk through them the wrong way.
+# Both kernels perform the same number of additions; the second moves one eighth of the bytes.
+# Adding rows is not hard; the threads walk through them the wrong way.
 #
 # ## 7. Keep what rounding lost
 #

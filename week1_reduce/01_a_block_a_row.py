@@ -179,8 +179,8 @@ profiles["interleaved"]
 # In the first five rounds all 8 warps execute the line, with 16, 8, 4, 2 and 1 active lanes each.
 # In the last three rounds 4, 2 and 1 warps execute it, with one active lane each. This is
 # **divergence**: lanes of one warp take different branches of an `if`. The warp executes every
-# branch that any of its lanes takes, while the other lanes idle. Here it costs about five sixths of
-# the lanes.
+# branch that any of its lanes takes, while the other lanes idle. Here five sixths of the lanes
+# idle.
 #
 # The threads that add are spread over all warps. They need not be.
 #

@@ -55,8 +55,8 @@ print("butterfly by 1  ", [held[i ^ 1] for i in range(8)])
 print("broadcast lane 5", [held[5] for i in range(8)])
 
 # %% [markdown]
-# The next kernel is one warp. In each of five steps every lane adds the value that it gets, and a
-# row of `mY` keeps the lanes' values after each step.
+# The next kernel launches one warp. In each of five steps every lane adds the value that it gets,
+# and a row of `mY` keeps the lanes' values after each step.
 
 
 # %%
@@ -312,10 +312,10 @@ report
 
 # %% [markdown]
 # A value from a lane that does not execute the shuffle is undefined. The virtual GPU happens to
-# return the lane's own value, and the larger of a number and itself does no harm; a sum would be
-# wrong. Do not exclude lanes. Give them the **identity** of the operator, a value that changes
-# nothing: −∞ for max, 0 for a sum. Then all 32 lanes take part. For the same reason partial sums
-# begin at 0, and a block should consist of whole warps.
+# return the lane's own value, and taking the larger of a number and itself does no harm; a sum
+# would be wrong. Do not exclude lanes. Give them the **identity** of the operator, a value that
+# changes nothing: −∞ for max, 0 for a sum. Then all 32 lanes take part. For the same reason partial
+# sums begin at 0, and a block should consist of whole warps.
 #
 # If only some lanes enter a branch, and you know which, name them in the shuffle's **member mask**,
 # one bit per lane. Every named lane has to execute the shuffle, unless it has ended the kernel: a
@@ -635,10 +635,10 @@ at_10_000.against(ratios[10_000])
 
 # %% [markdown]
 # On short rows one block per row wastes instructions: each of its warps executes a tree of shuffles
-# and a barrier for a row that a single warp could read. On long rows both execute about as many
-# instructions. Then the number of threads decides. For 16 rows, one warp per row makes 512 threads;
-# a GPU has room for hundreds of thousands. **Many short rows: one warp each. Few long rows: one
-# block each.**
+# and a barrier for a row that a single warp could read. On long rows both execute about the same
+# number of instructions. Then the number of threads decides. For 16 rows, one warp per row makes
+# 512 threads; a GPU has room for hundreds of thousands. **Many short rows: one warp each. Few long
+# rows: one block each.**
 #
 # ## 6. Any associative operator
 #

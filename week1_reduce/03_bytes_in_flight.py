@@ -317,7 +317,7 @@ fk.coalescing(fk.compile(vectors, *whole_vectors(x, y)), x, y, kind="load")
 # because each element is still converted and added separately: a vector saves the address and the
 # loop, not the arithmetic.
 #
-# ## 3. What a tail finds in the registers
+# ## 3. Stale registers in a tail
 #
 # > **Looks right and is wrong.** Filling the registers costs four moves per tile. The kernel of
 # > exercise 2 fills them once, before the loop: "they are 0 then, and the predicate keeps the tail
@@ -767,7 +767,7 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 # </details>
 
 # %% [markdown]
-# ## 5. How much is in flight with many rows
+# ## 5. Bytes in flight with many rows
 #
 # **Little's law** again: bytes in flight = rate × latency. A sum mostly reads, so its rate is the
 # whole 4.8 TB/s. Threads, blocks and registers limit how many warps a multiprocessor holds; the
@@ -936,8 +936,8 @@ fk.exercise("week1/row_energy").grade(row_energy)
 # ## 6. Short rows: several per warp
 #
 # A row of 64 `float32` has 16 vectors. Half of a warp's 32 lanes have none, and the warp executes
-# five shuffles for one number. With `lanes=8` a warp adds four rows, a block 16. The picture shows
-# 6 rows of 40, by thread; lanes 0 and 1 of each row take two vectors.
+# five shuffles for one number. With `lanes=8` a warp adds four rows, and a block adds 16. The
+# picture shows 6 rows of 40, by thread; lanes 0 and 1 of each row take two vectors.
 
 
 # %%

@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Share a long row among many blocks
 #
-# **You will build** four sums of few long rows: with atomics, in two launches, with a last block,
-# and in a cluster.
-# **You will learn** how blocks bring their results together, which ways produce the same bits every
-# time, and which mistake none of the tools here finds.
+# **You will build** four ways to add up a few long rows: with atomics, in two launches, with a last
+# block, and in a cluster.
+# **You will learn** how blocks combine their results, which ways produce the same bits every time,
+# and which mistake none of the tools here finds.
 # **You need** `03_bytes_in_flight`. About 50 minutes, and 85 more for the exercises.
 #
-# `03_bytes_in_flight` ended with rows that are too few for the GPU. One warp per row needs
-# thousands of rows to fill a GPU, and one block per row needs hundreds. With a single row of a
-# million elements, only one of 132 multiprocessors works.
+# `03_bytes_in_flight` ended with too few rows for the GPU. One warp per row needs thousands of rows
+# to fill a GPU, and one block per row needs hundreds. With a single row of a million elements, only
+# one of 132 multiprocessors works.
 
 # %%
 import operator
@@ -139,7 +139,7 @@ print(f"recorded: {times.row('one_block', 'float32', (1, 1048576)).gbps:.0f} GB/
 # adds, and requests nothing. The memory could deliver a hundred times as much.
 #
 # From here on, block `(piece, row)` of the grid takes one piece: 256 blocks for a million
-# `float32`. Then the parts have to meet, and there are four ways.
+# `float32`. Then the parts have to meet, in one of four ways.
 
 # %%
 meeting_picture()

@@ -431,10 +431,10 @@ for m, n in shapes:
     print(f"{words:>20}  {c.threads:7} {c.rows:5} {c.loads:6} {c.cluster:8} {c.split:6}")
 
 # %% [markdown]
-# ## 5. What a compiled reduction depends on
+# ## 5. The key of a compiled reduction
 #
 # `06_compile_once` left a choice: leave all sizes open, or compile in N, with one kernel per N. A
-# reduction has a way between the two.
+# reduction allows a middle way.
 #
 # **Predict:** the rule picks a way for each of the nine `float32` shapes. How many different
 # kernels does that compile with N open? And how many with N static? (Leave out the second launch of
