@@ -17,9 +17,9 @@
 # what one thread per row costs.
 # **You need** week 0. About 35 minutes, and 40 more for the exercises.
 #
-# Week 0 copied numbers, and a copy is right if every bit is equal. This week computes
-# `y[m] = x[m, 0] + x[m, 1] + … + x[m, N-1]`. The first question already has no simple answer: which
-# bits are right?
+# Week 0 copied numbers, and a copy is right if every bit is equal. This week computes `y[m] = x[m,
+# 0] + x[m, 1] + … + x[m, N-1]`. The first question already has no simple answer: which bits are
+# right? (The next cell imports torch and CuTe DSL, which takes ten seconds or more.)
 
 # %%
 import math
@@ -339,7 +339,7 @@ fk.check(y, x.double().sum(1))
 
 # %% [markdown]
 # Short rows hide the mistake, and so do random numbers whose sum stays near zero. **Test sums with
-# numbers that add up, in rows as long as your users will have.**
+# numbers that add up, in rows as long as those of your users.**
 #
 # ## 6. What it costs
 #

@@ -130,7 +130,8 @@ profiles["one by one"]
 #
 # A tree gives half of the threads work in its first round, and needs log₂ 256 = 8 rounds. The
 # obvious tree comes first: every second word adds its neighbour, then every fourth adds the word
-# two further, and so on. As a model, a round is a list of additions `(thread, word, other word)`:
+# two places further on, and so on. As a model, a round is a list of additions `(thread, word, other
+# word)`:
 
 
 # %%
@@ -790,7 +791,7 @@ fk.exercise("week1/two_rows").grade(two_rows)
 # </details>
 
 # %% [markdown]
-# ## 7. One bad number after the other
+# ## 7. One bad number after another
 #
 # Here are all kernels, for 16 rows of 1,000 `float32`:
 
@@ -798,10 +799,10 @@ fk.exercise("week1/two_rows").grade(two_rows)
 tree_table(profiles)
 
 # %% [markdown]
-# Rearranging threads and words does not help the third column. A tree of n words has log₂ n rounds.
-# Each round reads sums that other threads stored in the round before, and in shared memory that
-# takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits for
-# its slowest warp. (`02_shuffle` measures how long.)
+# Rearranging threads and words does not reduce the third column. A tree of n words has log₂ n
+# rounds. Each round reads sums that other threads stored in the round before, and in shared memory
+# that takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits
+# for its slowest warp. (`02_shuffle` measures how long.)
 #
 # Your predictions in this notebook, beside the results:
 

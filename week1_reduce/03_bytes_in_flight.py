@@ -673,8 +673,8 @@ for dtype in (torch.float32, torch.float16):
 
 # %% [markdown]
 # A lane of `vectors` requests 16 bytes, waits for them, adds, and requests again. A lane of
-# `unrolled` requests 64 bytes and waits once. We can read the wait off a recorded time. 64 rows of
-# 262,144 make 64 warps for a whole H200, so few that no unit is busy, and a warp's time is its
+# `unrolled` requests 64 bytes and waits once. We can read the wait off a recorded time. With 64
+# rows of 262,144, only 64 warps run on a whole H200. No unit is busy then, and a warp's time is its
 # number of turns times one wait.
 #
 # **Predict:** `vectors` takes 0.825 ms for these rows in `float32`. How long does `unrolled` take?
@@ -772,8 +772,8 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 # **Little's law** again: bytes in flight = rate × latency. A sum mostly reads, so its rate is the
 # whole 4.8 TB/s. Threads, blocks and registers limit how many warps a multiprocessor holds; the
 # share of its 64 warps that it does hold is its **occupancy**. Each warp has its loads in flight.
-# The helper `print_in_flight` prints both for each kernel. The first picture adds recorded rates in
-# `float32` to Little's line; in the second you can change loads, warps and latency:
+# The helper `print_in_flight` prints occupancy and bytes in flight. The first picture adds recorded
+# rates in `float32` to Little's line; in the second you can change loads, warps and latency:
 
 # %% jupyter={"outputs_hidden": true}
 latency_ns = turns["vectors"][2]
@@ -1150,8 +1150,8 @@ fk.predictions()
 # | `unrolled` | 0.124 | 0.066 | 0.162 | 0.233 |
 # | `eight_lanes` | 0.142 | 0.076 | 0.067 | 3.827 |
 #
-# **The bad number:** 64 rows of 262,144 are 67 MB, 14 µs for the memory, and even `unrolled` takes
-# 0.233 ms. Its 16 blocks leave 116 of 132 multiprocessors without work.
+# **The bad number:** 64 rows of 262,144 are 67 MB, which the memory can deliver in 14 µs; even
+# `unrolled` takes 0.233 ms. Its 16 blocks leave 116 of 132 multiprocessors without work.
 #
 # **In practice** kernels serve ranges of row lengths: lanes per row and loads in flight are
 # parameters, as here, and a table selects them. If rows are not whole vectors, use the widest

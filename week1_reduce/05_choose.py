@@ -539,12 +539,12 @@ print()
 percent_table("float16", ("torch", "best", "forgekit"))
 
 # %% [markdown]
-# One screen of kernel and a short rule beat `torch.sum` at each of these shapes, and by far for
-# short rows. Forgekit gains more at both ends: with fewer than 8 lanes for rows of 32 `float16`,
-# which have 4 vectors, and with clusters in place of a second launch.
+# One screen of kernel and a short rule beat `torch.sum` at each of these shapes, by far for short
+# rows. Forgekit gains more at both ends: with fewer than 8 lanes for rows of 32 `float16`, which
+# have 4 vectors, and with clusters in place of a second launch.
 #
 # A longer run with other shapes includes `torch.compile`. The helper `peers_table` reads its file,
-# which is in the repository; without that file the cell says so.
+# which is in the repository; if it is missing, the cell says so.
 
 # %% jupyter={"outputs_hidden": true}
 peers_table()
