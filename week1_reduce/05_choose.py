@@ -604,6 +604,8 @@ fk.predictions()
 # | parts | few long rows | a second launch | 4, 84, 83 |
 # | forgekit's choice | all | – | 90, 92, 91 |
 #
+# (Recorded on an H200 on 22 November 2026.)
+#
 # **In practice** measurements set such a rule: *autotuning* times a table of configurations on the
 # GPU at hand. Triton's `@triton.autotune` does it at the first call. It cannot write the kernel
 # that has the constants to tune.
