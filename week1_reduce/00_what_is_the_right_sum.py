@@ -17,9 +17,9 @@
 # what one thread per row costs.
 # **You need** week 0. About 35 minutes, and 40 more for the exercises.
 #
-# Week 0 copied numbers, and a copy is right if every bit is equal. This week computes
-# `y[m] = x[m, 0] + x[m, 1] + … + x[m, N-1]`. The first question already has no simple answer: which
-# bits are right?
+# Week 0 copied numbers, and a copy is right if every bit is equal. This week computes `y[m] = x[m,
+# 0] + x[m, 1] + … + x[m, N-1]`. The first question already has no simple answer: which bits are
+# right? (The next cell imports torch and CuTe DSL, which takes ten seconds or more.)
 
 # %%
 import math
@@ -52,7 +52,7 @@ import forgekit as fk
 #
 # The next cell adds 4,096 numbers one by one in `float32`, in 1,000 random orders.
 #
-# **Predict:** will more than 50 different sums come out?
+# **Predict:** will there be more than 50 different sums?
 
 # %%
 different = fk.predict("more than 50 different sums", None)  # True or False
@@ -72,12 +72,12 @@ print(f"rounded once, at the end: {np.float32(math.fsum(values)):.6f}")
 different.against(len(set(sums)) > 50)
 
 # %% [markdown]
-# All of them are honest sums of the same numbers. `math.fsum` adds without rounding and rounds once
-# at the end; only its result deserves to be called *the* sum in `float32`. A test that demands
-# exactly these bits would fail correct kernels. A test that allows anything would pass wrong ones.
-# How far off may an honest sum be?
+# All of them are honest sums of the same numbers. `math.fsum` adds exactly and rounds once, at the
+# end; only its result deserves to be called *the* sum in `float32`. A test that demands exactly
+# these bits would fail correct kernels. A test that allows anything would pass wrong ones. How
+# large can the error of an honest sum be?
 #
-# ## 2. How far off
+# ## 2. The size of the error
 #
 # One addition is off by at most half a unit in the last place, a factor of 1 ± u, with u = 2⁻²⁴ for
 # `float32`. If you add one by one, the first number goes through n − 1 additions. In the worst case
@@ -85,10 +85,11 @@ different.against(len(set(sums)) > 50)
 #
 # $$|\text{error}| \le (n - 1) \cdot u \cdot \sum |x_i|$$
 #
-# But rounding errors do not all point the same way. They resemble the steps of a random walk, and n
-# random steps lead about √n far. You also need not add one by one. In a **pairwise** sum, as in a
-# tournament, each number goes through only log₂ n additions. `error_in_u` measures either way
-# against `math.fsum`; `pairwise_sum` is the helper that exercise 1 asks you to write.
+# But rounding errors do not all point the same way. They resemble the steps of a random walk, which
+# after n steps is about √n steps from its start. You also need not add one by one. In a
+# **pairwise** sum, as in a tournament, each number goes through only log₂ n additions. `error_in_u`
+# compares each method with `math.fsum`; the helper `pairwise_sum` does what exercise 1 asks you to
+# write.
 
 # %%
 lengths = [2**k for k in range(4, 18)]
@@ -98,15 +99,15 @@ for name, way in (("one by one", one_by_one), ("pairwise", pairwise_sum)):
 error_picture(lengths, errors)
 
 # %% [markdown]
-# The bound is far away. The error of the sum one by one grows roughly like a random walk; the
-# pairwise sum stays below one unit. This is good news. On a GPU many threads add short pieces, and
-# a tree adds their results. Such a sum is usually *more* exact than the loop.
+# All errors stay far below the bound. The error of adding one by one grows roughly like a random
+# walk; the error of the pairwise sum stays below one unit. This is good news. On a GPU many threads
+# add short pieces, and a tree adds their results. Such a sum is usually *more* exact than the loop.
 
 # %% [markdown] exercise="week1/pairwise" part="task"
 # ### Exercise 1: add in a tree
 #
-# Return the sum of a list of n numbers, of any length from 1. Add neighbours, then their sums, and
-# so on: no number may go through more than log₂ n additions, rounded up. Use only `+`.
+# Return the sum of a list of n ≥ 1 numbers. Add neighbours, then their sums, and so on: no number
+# may go through more than log₂ n additions, rounded up. Use only `+`.
 #
 # Signature: `pairwise(values)`.
 #
@@ -150,16 +151,16 @@ fk.exercise("week1/pairwise").grade(pairwise)
 #     return values[0]
 # ```
 #
-# Recursion needs two lines. Rounds are what a block of threads will do: in each round half as many
-# threads have something to add.
+# A recursive solution needs two lines. A block of threads will work in such rounds: in each, half
+# as many threads have something to add.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. What narrow types do
+# ## 3. Add in a narrow type
 #
-# `float16` has 11 binary digits, `bfloat16` has 8. A sum can become so much larger than the next
-# number that the addition changes none of its digits. From then on the sum does not grow.
+# `float16` has 11 binary digits, and `bfloat16` has 8. A sum can become so much larger than the
+# next number that the addition changes none of its digits. From then on the sum does not grow.
 
 # %% [markdown] exercise="week1/stops_growing" part="task"
 # ### Exercise 2: predict where sums stop
@@ -211,8 +212,8 @@ fk.exercise("week1/stops_growing").grade(stops_at)
 # }
 # ```
 #
-# Rounding to nearest, ties to even: 2,048 + 1 = 2,049 lies between 2,048 and 2,050 and rounds to
-# 2,048. In float32 the same happens at 16,777,216.
+# Numbers round to the nearest value, and ties to the even one: 2,048 + 1 = 2,049 lies between 2,048
+# and 2,050 and rounds to 2,048. In float32 the same happens at 16,777,216.
 #
 # </details>
 
@@ -221,9 +222,9 @@ growth_picture(np.cumsum(np.ones(5000, dtype=np.float16), dtype=np.float16))
 
 # %% [markdown]
 # Tensors may have 16 bits per element; sums may not. torch adds in `float32` and rounds once at the
-# end, and so does every kernel of this week.
+# end, and so does every kernel of this week except the wrong one in section 5.
 #
-# ## 4. What a tolerance may be
+# ## 4. Choose a tolerance
 #
 # A test therefore has to allow one rounding of the result to its own type, and the errors of
 # section 2. `fk.check` tests `|actual − expected| ≤ atol + rtol · |expected|`, and chooses `rtol`
@@ -238,9 +239,9 @@ for dtype, u in units.items():
     print(f"{dtype!s:15s} one rounding: {u:.1e}   rtol: {rtol:.1e} = {rtol / u:.0f} roundings")
 
 # %% [markdown]
-# For 16-bit types `rtol` covers the rounding of the result with some room. For `float32` it covers
-# a random walk of 168² ≈ 28,000 additions. That is enough for rows of usual lengths added in
-# pieces, and too little to hide one missing element among up to 100,000 similar ones. If positive
+# For 16-bit types `rtol` covers the rounding of the result with room to spare. For `float32` it
+# covers a random walk of 168² ≈ 28,000 additions. That is enough for rows of common lengths added
+# in pieces, and too small to hide one missing element among up to 100,000 similar ones. If positive
 # and negative numbers nearly cancel, no relative tolerance helps, because the error grows with
 # Σ|x|; `atol` covers that case.
 #
@@ -290,9 +291,9 @@ def thread_a_row(mX: cute.Tensor, mY: cute.Tensor):
 check_sums(thread_a_row, [(1, 1), (3, 31), (33, 1000), (129, 1025)])
 
 # %% [markdown]
-# The helper `check_sums` compares the sums of all shapes and types. (Its inputs lie between 0 and
-# 1. With `fk.randn` one of the 129 rows has a sum near 0, and a sum one by one misses it by more
-# than the tolerance.)
+# The helper `check_sums` compares the sums of all shapes and types. Its inputs lie between 0 and 1,
+# because with `fk.randn` the sum of one of the 129 rows is near 0, and the rounding errors of
+# adding one by one exceed the tolerance.
 #
 # **A good place for a break.**
 #
@@ -338,7 +339,7 @@ fk.check(y, x.double().sum(1))
 
 # %% [markdown]
 # Short rows hide the mistake, and so do random numbers whose sum stays near zero. **Test sums with
-# numbers that add up, in rows as long as your users will have.**
+# numbers that add up, in rows as long as those of your users.**
 #
 # ## 6. What it costs
 #
@@ -362,14 +363,13 @@ by_rows = fk.profile(run_row, x, y)
 by_rows
 
 # %% [markdown]
-# Neighbouring threads read neighbouring *rows*, 4,000 bytes apart. You know this picture from week
-# 0:
+# Neighbouring threads read neighbouring *rows*, 4,000 bytes apart. Week 0 showed the same picture:
 
 # %%
 fk.coalescing(run_row, x, y, kind="load")
 
 # %% [markdown]
-# For a copy the cure was to exchange rows and columns. Here that gives another operator, the sum of
+# For a copy the cure was to swap rows and columns. Here that gives another operator, the sum of
 # each *column*, with the same arithmetic. Write it:
 
 # %% [markdown] exercise="week1/column_sum" part="task"
@@ -462,8 +462,8 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
     print(f"{p.global_load_sectors * 32 / x.nbytes:.1f} bytes moved per byte needed")
 
 # %% [markdown]
-# The number of additions is the same, and the traffic is an eighth. Adding rows is not hard; the
-# threads walk through them the wrong way.
+# Both kernels perform the same number of additions; the second moves one eighth of the bytes.
+# Adding rows is not hard; the threads walk through them the wrong way.
 #
 # ## 7. Keep what rounding lost
 #
@@ -475,9 +475,9 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
 # %% [markdown] exercise="week1/compensated" part="task"
 # ### Exercise 4: keep what rounding loses
 #
-# Compensated sums of the rows, in float32: the relative error of each result must be at most 2⁻²³;
-# a sum one by one is off by far more. Keep the part that an addition loses in a second variable and
-# add it to the next number.
+# Compute compensated sums of the rows, in float32. The relative error of each result must be at
+# most 2⁻²³; adding one by one errs by far more. Keep the part that an addition loses in a second
+# variable and add it to the next number.
 #
 # Signature: `compensated(x, y)`.
 #
@@ -564,7 +564,7 @@ fk.predictions()
 # | one by one | n − 1 | √n · u |
 # | in pieces, then a tree | piece + log₂ of the pieces | that of a piece |
 # | pairwise | log₂ n | about u |
-# | compensated | n − 1, each with its lost part kept | 1 or 2 u |
+# | compensated | n − 1, each with a correction | 1 or 2 u |
 #
 # | kernel, 256 × 1,000 float32 | sectors per load | bytes moved per byte needed | result |
 # |---|---|---|---|

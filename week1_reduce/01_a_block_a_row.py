@@ -14,7 +14,7 @@
 # **You will build** row sums in which a block of threads shares a row: partial sums, and four trees
 # in shared memory that combine them.
 # **You will learn** what divergence costs and how to count it, why a tree can have bank conflicts
-# and how to avoid them, which barriers you may not omit, and which cost remains in every tree in
+# and how to avoid them, which barriers you must keep, and which cost remains in every tree in
 # shared memory.
 # **You need** `00_what_is_the_right_sum`. About 40 minutes, and 55 more for the exercises.
 #
@@ -130,7 +130,8 @@ profiles["one by one"]
 #
 # A tree gives half of the threads work in its first round, and needs log₂ 256 = 8 rounds. The
 # obvious tree comes first: every second word adds its neighbour, then every fourth adds the word
-# two further, and so on. As a model, a round is a list of additions `(thread, word, other word)`:
+# two places further on, and so on. As a model, a round is a list of additions `(thread, word, other
+# word)`:
 
 
 # %%
@@ -179,8 +180,8 @@ profiles["interleaved"]
 # In the first five rounds all 8 warps execute the line, with 16, 8, 4, 2 and 1 active lanes each.
 # In the last three rounds 4, 2 and 1 warps execute it, with one active lane each. This is
 # **divergence**: lanes of one warp take different branches of an `if`. The warp executes every
-# branch that any of its lanes takes, while the other lanes idle. Here it costs about five sixths of
-# the lanes.
+# branch that any of its lanes takes, while the other lanes idle. Here five sixths of the lanes
+# idle.
 #
 # The threads that add are spread over all warps. They need not be.
 #
@@ -215,8 +216,8 @@ def strided(sSum: cute.Tensor, tidx):
 tree_strided = a_block_a_row(strided)
 
 # %% [markdown]
-# Neighbouring threads now work on words that are 2, 4, 8, … words apart. In week 0 you saw the
-# columns of a tile 32 words apart.
+# Neighbouring threads now work on words that are 2, 4, 8, … words apart. In week 0 the words of a
+# tile's column were 32 words apart.
 #
 # **Predict:** how many wavefronts does a load of this line take, on average over the rounds? (One
 # would be ideal.)
@@ -240,8 +241,9 @@ fk.banks(run_strided, fk.randn(1, 1000), fk.empty(1), line=line, kind="load", in
 #
 # ## 4. Neighbouring threads, neighbouring words
 #
-# You can have both: the lower half of the threads adds the words of the upper half. This is another
-# order of additions, with another sum in the last bits of `float32`. It is as honest as the others.
+# You can have both: the lower half of the threads adds the words of the upper half. This changes
+# the order of the additions, and with it the last bits of the sum. The result is as honest as the
+# others.
 
 
 # %%
@@ -270,19 +272,19 @@ run_sequential = measure("sequential", tree_sequential)
 profiles["sequential"]
 
 # %% [markdown]
-# Each load takes one wavefront. Lanes idle only in the last warp's last five rounds, which have no
-# work for them.
+# Each load takes one wavefront. Lanes idle only in the last five rounds, in which warp 0 has fewer
+# additions than lanes.
 #
 # A tree does not need `+`. Exercise 2 takes the larger of two numbers, `cutlass.max(a, b)`. The
-# value that changes nothing under max is −∞, in a kernel `-Float32.inf`. Exercise 3 needs a square
-# root, `cute.math.sqrt(value)`.
+# value that changes nothing under max is −∞, written `-Float32.inf` in a kernel. Exercise 3 needs a
+# square root, `cute.math.sqrt(value)`.
 
 # %% [markdown] exercise="week1/tree_counts" part="task"
 # ### Exercise 1: predict what trees cost
 #
-# A block of **512** threads adds 512 words by the trees of this notebook: `interleaved` (threads
-# with `tidx % (2 * step) == 0` add the word `step` further), `strided` (thread `tidx` works on word
-# `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
+# A block of **512** threads adds 512 words with the trees of this notebook: `interleaved` (threads
+# with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread `tidx`
+# works on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -298,8 +300,8 @@ profiles["sequential"]
 #
 # <details><summary>Hint 3</summary>
 #
-# A load takes as many wavefronts as its active lanes read different words of one bank, in the bank
-# where that number is largest. Count the active lanes first.
+# Count the active lanes first. Then count how many different words they read from each bank: the
+# largest count is the number of wavefronts.
 #
 # </details>
 
@@ -338,7 +340,7 @@ fk.exercise("week1/tree_counts").grade(counts)
 # </details>
 
 # %% [markdown] exercise="week1/tree_max" part="task"
-# ### Exercise 2: the largest of each row
+# ### Exercise 2: find the largest of each row
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
 # shared memory. All elements of a row may be negative.
@@ -362,7 +364,7 @@ fk.exercise("week1/tree_counts").grade(counts)
 # <details><summary>Hint 3</summary>
 #
 # Begin each round with its barrier, outside of any `if`. Then each thread of the lower half stores
-# the larger of its own word and the word `half` further.
+# the larger of its own word and the word `half` places further on.
 #
 # </details>
 
@@ -420,11 +422,11 @@ fk.exercise("week1/tree_max").grade(tree_max)
 # %% [markdown]
 # **A good place for a break.**
 #
-# ## 5. One barrier less?
+# ## 5. Leave out the last barriers?
 #
 # > **Looks right and is wrong.** From the round with half = 16 on, only lanes of warp 0 read and
 # > store, and a warp executes an instruction for all of its lanes. So these rounds seem to need no
-# > barrier, and published kernels had none.
+# > barrier, and published kernels omitted it.
 #
 # **Predict:** will the values be right? Will the kernel be right?
 
@@ -458,8 +460,8 @@ report
 # %% [markdown]
 # Since 2017 (Volta) each lane of a warp has its own program counter, so lanes may get out of step.
 # The compiler may also move loads and stores wherever no instruction forbids it. A value check does
-# not show the mistake; the sanitizer does. Lanes of one warp need less than a barrier of the block:
-# `cute.arch.sync_warp()`, at which only the lanes of a warp wait for each other.
+# not show the mistake; the sanitizer does. Lanes of one warp need less than a barrier for the whole
+# block: at `cute.arch.sync_warp()` only the lanes of a warp wait for each other.
 
 
 # %%
@@ -525,11 +527,11 @@ barriers_left.against(barriers(profiles["first add"]))
 fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 
 # %% [markdown]
-# The timeline shows the 4 warps of one block. After the loads they meet at one barrier after the
-# other; from the third barrier on, three of them arrive only to wait.
+# The timeline shows the 4 warps of one block. After the loads they meet at one barrier after
+# another; from the third barrier on, three of them arrive only to wait.
 
 # %% [markdown] exercise="week1/row_rms" part="task"
-# ### Exercise 3: the root mean square of rows
+# ### Exercise 3: compute the root mean square of rows
 #
 # `y[m]` is the square root of the mean of the squares of row m, for any M and N, in float32,
 # float16 and bfloat16. Compute in float32. (RMSNorm divides by this number.)
@@ -614,7 +616,7 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # ### Exercise 4: fix a tree that loses elements
 #
 # This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank
-# conflicts, and for some rows it is right. Fix the tree.
+# conflicts, and it is right for some rows. Fix the tree.
 #
 # **Asked**: 96 threads per block, at most 7 barriers.
 #
@@ -701,15 +703,15 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
 # compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
-# powers of two; the rest of a row or of a grid hardly ever is.
+# powers of two; the part that is left of a row or a grid rarely is.
 #
 # </details>
 
 # %% [markdown] exercise="week1/two_rows" part="task"
-# ### Exercise 5: two rows per block
+# ### Exercise 5: add up two rows per block
 #
-# Sums of rows, now with two rows per block: the first 128 threads add one row, the other 128 the
-# next row. M and N may be any numbers, also odd; float32 and float16.
+# Add up rows, now two per block: the first 128 threads add one row, and the other 128 add the next.
+# M and N may be any numbers, including odd ones; types are float32 and float16.
 #
 # Signature: `two_rows(x, y)`.
 #
@@ -717,7 +719,7 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # <details><summary>Hint 1</summary>
 #
-# Which row does a thread work on, and which number does it have among that row's threads?
+# Which row does a thread work on, and what is its index among that row's threads?
 #
 # </details>
 #
@@ -782,14 +784,14 @@ fk.exercise("week1/two_rows").grade(two_rows)
 #     two_rows_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A barrier waits for all threads of a block, also for those without a row. These add zeros, which
+# A barrier waits for all threads of a block, including those without a row. These add zeros, which
 # costs nothing, since their warps would wait otherwise. If rows are short or many, let one block
 # add several of them.
 #
 # </details>
 
 # %% [markdown]
-# ## 7. One bad number after the other
+# ## 7. One bad number after another
 #
 # Here are all kernels, for 16 rows of 1,000 `float32`:
 
@@ -797,10 +799,10 @@ fk.exercise("week1/two_rows").grade(two_rows)
 tree_table(profiles)
 
 # %% [markdown]
-# Rearranging threads and words does not help the third column. A tree of n words has log₂ n rounds.
-# Another thread reads each round's sums in the next round, and through shared memory that takes a
-# barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits for its
-# slowest warp.
+# Rearranging threads and words does not reduce the third column. A tree of n words has log₂ n
+# rounds. Each round reads sums that other threads stored in the round before, and in shared memory
+# that takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits
+# for its slowest warp. (`02_shuffle` measures how long.)
 #
 # Your predictions in this notebook, beside the results:
 
@@ -810,7 +812,7 @@ fk.predictions()
 # %% [markdown]
 # ## What it is worth
 #
-# The helper `recorded_part` shows a part of what an H200 recorded: times of these kernels beside
+# The helper `recorded_part` shows some of the times recorded on an H200: these kernels beside
 # torch, with the rate as a percentage of a copy's. The trees use 256 threads per block, `first_add`
 # 128.
 
@@ -825,8 +827,8 @@ recorded_part("01_a_block_a_row", shapes=[(32768, 4096), (1048576, 64), (64, 262
 #   long as torch, `first_add` less than three times.
 # - **64 rows** make 64 blocks for 132 multiprocessors.
 #
-# These are two different problems: too much tree for short rows, which the next notebook solves,
-# and too few blocks for few long rows, which `04_few_long_rows` solves.
+# These are two different problems. For short rows the tree costs too much; the next notebook solves
+# that. For few long rows there are too few blocks; `04_few_long_rows` solves that.
 #
 # ## Summary
 #
@@ -856,7 +858,8 @@ steps = {
 # CUDA](https://developer.download.nvidia.com/assets/cuda/files/reduction.pdf) (M. Harris), the
 # classic about these trees; its last versions omit the barrier inside the last warp, as section 5
 # does · [Using CUDA warp-level
-# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why you may
-# not.
+# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why that is
+# not allowed.
 #
-# **Next:** lanes of a warp pass values on without shared memory ([`02_shuffle`](02_shuffle.ipynb)).
+# **Next:** lanes of a warp exchange values without shared memory
+# ([`02_shuffle`](02_shuffle.ipynb)).

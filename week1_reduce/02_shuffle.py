@@ -9,10 +9,10 @@
 # ---
 
 # %% [markdown]
-# # Hand values over inside a warp
+# # Exchange values inside a warp
 #
 # **You will build** row sums whose tree is in registers: a warp's sum by five shuffles, one block
-# per row with one barrier, and one warp per row without any.
+# per row with one barrier, and one warp per row without a barrier.
 # **You will learn** what lanes get from a shuffle, which lanes have to take part, which other
 # operators work the same way, and when one warp per row beats one block per row.
 # **You need** `01_a_block_a_row`. About 40 minutes, and 65 more for the exercises.
@@ -38,22 +38,25 @@ from forgekit.viz.ideas import shuffle_steps
 # In a **shuffle** each lane of a warp offers a value and gets the value of another lane. It is one
 # instruction, without shared memory and without a barrier.
 #
-# - `shuffle_sync_down(value, offset=k)`: lane i gets the value of lane i + k.
+# - `shuffle_sync_down(value, offset=k)`: lane i gets the value of lane i + k. `shuffle_sync_up`
+#   moves values the other way, from lane i − k to lane i.
 # - `shuffle_sync_bfly(value, offset=k)`: lane i gets the value of lane i ^ k. In this **butterfly**
-#   lanes exchange values in pairs.
+#   the lanes of a pair exchange their values.
 # - `shuffle_sync(value, k)`: every lane gets the value of lane k, a **broadcast**.
 #
-# As a model, `held[i]` is the value of lane i, and all lanes exchange at the same time:
+# A lane whose source does not exist gets its own value. As a model, `held[i]` is the value of lane
+# i, and all lanes exchange at the same time:
 
 # %%
 held = list(range(8))
 print("down by 1       ", [held[i + 1] if i + 1 < 8 else held[i] for i in range(8)])
+print("up by 1         ", [held[i - 1] if i > 0 else held[i] for i in range(8)])
 print("butterfly by 1  ", [held[i ^ 1] for i in range(8)])
 print("broadcast lane 5", [held[5] for i in range(8)])
 
 # %% [markdown]
-# Next, a kernel of one warp. In each of five steps every lane adds the value that it gets, and a
-# row of `mY` keeps the lanes' values after each step.
+# The next kernel launches one warp. In each of five steps every lane adds the value that it gets,
+# and a row of `mY` keeps the lanes' values after each step.
 
 
 # %%
@@ -77,11 +80,10 @@ def five_steps(shuffle):
 
 
 # %% [markdown]
-# The helper `holdings` runs this kernel on numbers that show which lanes' numbers each sum
-# contains.
+# The helper `holdings` runs this kernel on inputs that reveal which lanes contributed to each sum.
 #
-# **Predict:** after the fifth step, how many of the 32 lanes hold the sum of all 32 numbers? First
-# with down, then with a butterfly.
+# **Predict:** after the fifth step, how many of the 32 lanes hold the sum of all 32 numbers?
+# Predict it for down, then for the butterfly.
 
 # %%
 with_down = fk.predict("lanes with the sum, by down", None)
@@ -99,7 +101,7 @@ holdings_picture(down, "Down: only lane 0 ends with every number once")
 # The pictures come from the runs. Row i of a square shows whose numbers lane i has added after the
 # step named below the square. With down, a lane near the upper end has no source, gets its own
 # value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
-# butterfly gives every lane the sum, at the same price.
+# butterfly gives every lane the sum, at the same cost.
 #
 # Step through both sums here, and point at a lane to see whose numbers it holds:
 
@@ -115,8 +117,8 @@ shuffle_steps(from_lanes)
 # ### Exercise 1: say what a lane gets
 #
 # Lane k holds the number k. Which number does the lane get from the shuffle? For the two sums,
-# every lane adds the value that it gets, five times: which number does the lane hold at the end?
-# The mask is a number with one bit per lane.
+# every lane adds the value that it gets, five times: which number does the lane hold at the end? A
+# member mask names lanes: bit k stands for lane k.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -168,7 +170,7 @@ fk.exercise("week1/what_lanes_get").grade(gets)
 # ```
 #
 # After a sum by *down* only lane 0 holds the sum; the upper lanes hold useless numbers, not zeros.
-# After a butterfly every lane holds the sum, at the same price.
+# After a butterfly every lane holds the sum, at the same cost.
 #
 # </details>
 
@@ -191,10 +193,10 @@ def warp_sum(value):
 # `threads_in_group=8` limits it to groups of 8 lanes. First write the sum for groups of 8 yourself:
 
 # %% [markdown] exercise="week1/groups_of_8" part="task"
-# ### Exercise 2: sums of eight
+# ### Exercise 2: add up groups of eight
 #
 # `y[g] = x[8g] + … + x[8g + 7]` for an array of any length n; the last sum may have fewer elements,
-# and `y` has ⌈n / 8⌉. float32 and float16; add in float32.
+# and `y` has ⌈n / 8⌉ elements. Types are float32 and float16; add in float32.
 #
 # Signature: `groups_of_8(x, y)`.
 #
@@ -262,8 +264,8 @@ fk.exercise("week1/groups_of_8").grade(groups_of_8)
 # ```
 #
 # A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at the
-# price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same
-# loop. It suits short rows: one warp adds four rows of 8.
+# cost of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same loop.
+# It suits short rows: one warp adds four rows of 8.
 #
 # </details>
 
@@ -310,14 +312,15 @@ report
 
 # %% [markdown]
 # A value from a lane that does not execute the shuffle is undefined. The virtual GPU happens to
-# return the lane's own value, and the larger of a number and itself does no harm; a sum would be
-# wrong. Do not exclude lanes. Give them the **identity** of the operator, a value that changes
-# nothing: −∞ for max, 0 for a sum. Then all 32 lanes take part. For the same reason partial sums
-# begin at 0, and a block should consist of whole warps.
+# return the lane's own value, and taking the larger of a number and itself does no harm; a sum
+# would be wrong. Do not exclude lanes. Give them the **identity** of the operator, a value that
+# changes nothing: −∞ for max, 0 for a sum. Then all 32 lanes take part. For the same reason partial
+# sums begin at 0, and a block should consist of whole warps.
 #
 # If only some lanes enter a branch, and you know which, name them in the shuffle's **member mask**,
-# one bit per lane. Every named lane has to execute the shuffle, every lane that executes it has to
-# be named, and no lane may read from an unnamed lane. Here the first half of a warp adds 16
+# one bit per lane. Every named lane has to execute the shuffle, unless it has ended the kernel: a
+# shuffle does not wait for such a lane. Every lane that executes the shuffle has to be named, and
+# no lane may read from a lane that is unnamed or has ended. Here the first half of a warp adds 16
 # numbers, with offsets that stay in that half:
 
 
@@ -345,13 +348,11 @@ fk.check(y, x.double().sum(0, keepdim=True))
 print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 
 # %% [markdown] exercise="week1/warp_prefix" part="task"
-# ### Exercise 3: prefix sums of 32
+# ### Exercise 3: compute prefix sums of 32
 #
 # Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
-# through `x[i]`. float32 and float16; add in float32.
-#
-# One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of
-# lane i − d. The first d lanes have no such lane and get their own value.
+# through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, which leaves
+# the first lanes their own value.
 #
 # Signature: `warp_prefix(x, y)`.
 #
@@ -421,9 +422,9 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 #     warp_prefix_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n additions where a loop needs n.
-# All lanes of a warp execute an addition together, so the additional ones cost nothing. Whole
-# blocks and arrays follow in `06_practice`.
+# This is the scan of Hillis and Steele (1986). It takes log₂ n steps, and n · log₂ n additions
+# where a loop needs n. All lanes of a warp execute an addition together, so the additional ones
+# cost nothing. Whole blocks and arrays follow in `06_practice`.
 #
 # </details>
 
@@ -432,9 +433,9 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 #
 # ## 4. One block per row, one barrier
 #
-# After their shuffles eight warps have eight sums. These need shared memory, one word per warp, and
-# one barrier. Then the first warp adds them, again by shuffles. A block has at most 32 warps, so 32
-# words and one warp always suffice.
+# After their shuffles eight warps have eight sums. These sums need shared memory, one word per
+# warp, and one barrier. Then the first warp adds them, again by shuffles. A block has at most 32
+# warps, so 32 words and one warp always suffice.
 
 
 # %%
@@ -472,24 +473,34 @@ x, y = fk.randn(1, 1000), fk.empty(1)
 fk.timeline(fk.compile(shuffle, x, y), x, y)
 
 # %% [markdown]
-# The block meets at one barrier; `first_add` had seven. What does a barrier cost? `tree_sequential`
-# of the last notebook launches the same 256 threads per row and loads the same way, with eight
-# barriers and the rounds between them. For rows of 64 an H200 recorded both:
+# The block meets at one barrier; `first_add` had seven. How long does a barrier take?
+# `tree_sequential` of the last notebook launches the same 256 threads per row and loads the same
+# way, but has eight barriers and the rounds between them. The next cell compares the times
+# that an H200 took for short rows and for long ones:
 
 # %%
-short = (1048576, 64)
-trees = recorded_part("01_a_block_a_row").row("tree_sequential", "float32", short).ms
-shuffles = recorded_part("02_shuffle").row("shuffle", "float32", short).ms
-bars = {"tree_sequential, 8 barriers": trees, "shuffle, 1 barrier": shuffles}
+tree, shuffled = recorded_part("01_a_block_a_row"), recorded_part("02_shuffle")
+for shape in ((32768, 4096), (1048576, 64)):
+    eight = tree.row("tree_sequential", "float32", shape).ms
+    one = shuffled.row("shuffle", "float32", shape).ms
+    rows = f"{shape[0]:9,} rows of {shape[1]:5,}"
+    print(f"{rows}: {eight:.3f} ms with 8 barriers, {one:.3f} ms with 1")
+bars = {"tree_sequential, 8 barriers": eight, "shuffle, 1 barrier": one}
 bars_picture("A million rows of 64 float32, on an H200", bars, "ms")
 waves = 1048576 / (132 * 8)  # 8 blocks of 256 threads fit on each of 132 multiprocessors
-print(f"{(trees - shuffles) * 1e6 / waves / 7:.0f} ns per barrier and round, if the GPU stays full")
+print(f"{(eight - one) * 1e6 / waves / 7:.0f} ns per barrier and round, if the GPU stays full")
+
+# %% [markdown]
+# Each of the seven barriers, with its round, takes about 37 ns more than the shuffles that replace
+# it. A load from memory takes ten times as long (`03_bytes_in_flight`). Short rows pay for every
+# barrier. In long rows the loads hide them: there the two times differ by 1 %.
 
 # %% [markdown] exercise="week1/row_range" part="task"
-# ### Exercise 4: from the smallest to the largest
+# ### Exercise 4: subtract the smallest from the largest
 #
 # `y[m]` is the largest element of row m minus the smallest, for any M and N ≥ 1, in float32 and
-# float16. Subtract in float32. Use shuffles within the warps, then shared memory.
+# float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min` is
+# the counterpart of `cutlass.max`.
 #
 # Signature: `row_range(x, y)`.
 #
@@ -571,7 +582,7 @@ fk.exercise("week1/row_range").grade(row_range)
 # ```
 #
 # Two values need only one barrier, since the block waits once for both. A kernel that fuses two
-# reductions also reads the row once and not twice, and reading is most of the time.
+# reductions also reads the row once instead of twice, and reading takes most of the time.
 #
 # </details>
 
@@ -625,10 +636,10 @@ at_10_000.against(ratios[10_000])
 
 # %% [markdown]
 # On short rows one block per row wastes instructions: each of its warps executes a tree of shuffles
-# and a barrier for a row that a single warp could read. On long rows both execute about as many
-# instructions. Then the number of threads decides. For 16 rows, one warp per row makes 512 threads;
-# a GPU has room for hundreds of thousands. **Many short rows: one warp each. Few long rows: one
-# block each.**
+# and a barrier for a row that a single warp could read. On long rows both execute about the same
+# number of instructions. Then the number of threads decides. For 16 rows, one warp per row makes
+# 512 threads; a GPU has room for hundreds of thousands. **Many short rows: one warp each. Few long
+# rows: one block each.**
 #
 # ## 6. Any associative operator
 #
@@ -636,13 +647,36 @@ at_10_000.against(ratios[10_000])
 # and lanes without an element need its identity. It should be commutative as well: in a butterfly
 # lane 0 computes `a + b`, its partner `b + a`.
 #
-# There are two maxima. `cutlass.max(a, b)` returns NaN if either number is NaN, as `torch.amax`
-# does. `cute.arch.fmax(a, b)` returns the other number in that case, and needs one PTX instruction
-# where `cutlass.max` needs four; `fmax(a, b, nan=True)` keeps NaN. A comparison such as
-# `value > largest` is false for NaN, so a kernel built on it ignores NaN.
+# CuTe DSL has two functions for the maximum. They differ if one of the numbers is NaN:
+
+
+# %%
+@cute.kernel
+def maxima_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    mY[0] = cutlass.max(mX[0], mX[1])
+    mY[1] = cute.arch.fmax(mX[0], mX[1])
+    mY[2] = cute.arch.fmax(mX[0], mX[1], nan=True)
+
+
+@cute.jit
+def maxima(mX: cute.Tensor, mY: cute.Tensor):
+    maxima_kernel(mX, mY).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+
+x, y = fk.ones(2), fk.empty(3)
+x[1] = float("nan")
+run_maxima = fk.compile(maxima, x, y)
+run_maxima(x, y)
+words = [line.split()[0] for line in run_maxima.ptx.splitlines() if line.strip()]
+print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "selp"))])
+
+# %% [markdown]
+# `cutlass.max` returns NaN, as `torch.amax` does, and needs four instructions. `cute.arch.fmax`
+# needs one: it ignores NaN, or keeps it with `nan=True`. A comparison such as `value > largest` is
+# false for NaN, so a kernel built on it ignores NaN.
 
 # %% [markdown] exercise="week1/warp_max" part="task"
-# ### Exercise 5: the largest of each row, by warps
+# ### Exercise 5: find the largest of each row, by warps
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements
 # of a row may be negative.
@@ -723,10 +757,10 @@ fk.exercise("week1/warp_max").grade(warp_max)
 # equal values, or the result depends on which lanes meet.
 
 # %% [markdown] exercise="week1/warp_argmax" part="task"
-# ### Exercise 6: where is the largest?
+# ### Exercise 6: find the column of the largest
 #
-# `y[m]` is the column of the largest element of row m, as int32; if several elements are the
-# largest, the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
+# `y[m]` is the column of the largest element of row m, as int32. If several elements are the
+# largest, it is the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
 #
 # Signature: `warp_argmax(x, y)`.
 #
@@ -747,8 +781,9 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without an element must not win against a row of −∞ either: give it a column after every
-# other. Both variables must keep their types in the loop: `Float32` and `cutlass.Int32`.
+# A lane without an element must not win against a row of −∞ either. Start with a column after every
+# other, and let the loop over the row follow the same rule as the merge. Both variables must keep
+# their types in the loop: `Float32` and `cutlass.Int32`.
 #
 # </details>
 
@@ -877,8 +912,8 @@ fk.exercise("week1/warp_normalise").grade(warp_normalise)
 #     warp_normalise_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A reduction that gives every lane the result is an *all-reduce*. By butterfly it costs as much as
-# a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
+# A reduction that gives every lane the result is an *all-reduce*. With a butterfly it costs as much
+# as a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
 # through it again with the result. Week 2 is about that second read.
 #
 # </details>
@@ -899,11 +934,11 @@ fk.predictions()
 recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# - **Rows of 64**: one warp per row needs a seventh of the time of one block per row, and half of
+# - **Rows of 64**: one warp per row takes a seventh of the time of one block per row, and half of
 #   torch's.
 # - **64 rows of 262,144**: one warp per row makes 64 warps for the whole GPU, and takes seven times
-#   as long as 64 blocks. torch splits the rows, and needs about a quarter of the blocks' time or
-#   less.
+#   as long as 64 blocks. torch splits the rows, and takes about a quarter of the blocks' time in
+#   float32 and a fifth in float16.
 # - **32,768 rows of 4,096**: in float32 the two hardly differ. In float16 both stay below 80 % of a
 #   copy's rate: each lane loads two bytes at a time. That is the next bad number.
 #
@@ -922,8 +957,9 @@ recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 
 # %% [markdown]
-# **In practice** library reductions end in these two levels. `forgekit.kernels.rows` describes both
-# with one tile: the threads per row are a power of two up to 32, or whole warps.
+# **In practice** library reductions end with these two levels, shuffles and one barrier.
+# `forgekit.kernels.rows` describes both with one tile: the threads per row are a power of two up to
+# 32, or whole warps.
 #
 # **Further reading:** [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/) (Y. Lin and V.
@@ -931,5 +967,5 @@ steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 # Kepler](https://developer.nvidia.com/blog/faster-parallel-reductions-kepler/) (J. Luitjens), which
 # introduced them.
 #
-# **Next:** more bytes with each instruction, and more of them in flight
+# **Next:** more bytes per instruction, and more bytes in flight
 # ([`03_bytes_in_flight`](03_bytes_in_flight.ipynb)).

@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Share a long row among many blocks
 #
-# **You will build** four sums of few long rows: with atomics, in two launches, with a last block,
-# and in a cluster.
-# **You will learn** how blocks bring their results together, which ways produce the same bits every
-# time, and which mistake no tool on your desk shows.
-# **You need** `03_bytes_in_flight`. About 50 minutes, and 80 more for the exercises.
+# **You will build** four ways to add up a few long rows: with atomics, in two launches, with a last
+# block, and in a cluster.
+# **You will learn** how blocks combine their results, which ways produce the same bits every time,
+# and which mistake none of the tools here finds.
+# **You need** `03_bytes_in_flight`. About 50 minutes, and 85 more for the exercises.
 #
-# `03_bytes_in_flight` ended with rows that are too few for the GPU. One warp per row needs
-# thousands of rows to fill a GPU, and one block per row needs hundreds. With a single row of a
-# million elements, one of 132 multiprocessors works.
+# `03_bytes_in_flight` ended with too few rows for the GPU. One warp per row needs thousands of rows
+# to fill a GPU, and one block per row needs hundreds. With a single row of a million elements, only
+# one of 132 multiprocessors works.
 
 # %%
 import operator
@@ -51,8 +51,8 @@ pieces_picture()
 
 # %% [markdown]
 # All kernels of this notebook use two functions. `sum_of_piece` returns the sum of one thread's
-# elements of a piece. `sum_of_block` adds up the threads of a block, as in `02_shuffle`: with
-# shuffles, 8 words of shared memory and one barrier.
+# elements of a piece. `sum_of_block` adds up the values of a block's threads, as in `02_shuffle`:
+# with shuffles, 8 words of shared memory and one barrier.
 
 
 # %%
@@ -139,7 +139,7 @@ print(f"recorded: {times.row('one_block', 'float32', (1, 1048576)).gbps:.0f} GB/
 # adds, and requests nothing. The memory could deliver a hundred times as much.
 #
 # From here on, block `(piece, row)` of the grid takes one piece: 256 blocks for a million
-# `float32`. Then the parts have to meet, and there are four ways.
+# `float32`. Then the parts have to meet, in one of four ways.
 
 # %%
 meeting_picture()
@@ -147,9 +147,10 @@ meeting_picture()
 # %% [markdown]
 # ## 2. Atomics
 #
-# The shortest way: each block adds its part to one number in memory with `atomic_add`, which is
-# indivisible. It needs two more launches. One sets the number to 0, since no block knows that it is
-# the first. The other converts it, since it is a `float32` whatever the type of `x`.
+# The shortest way is an atomic addition, which is indivisible: each block adds its part to one
+# number in memory with `atomic_add`. This needs two more launches. One sets the number to 0, since
+# no block knows that it is the first. The other converts the number, since it is a `float32`
+# whatever the type of `x`.
 #
 # Memory that a kernel needs between `x` and `y`, such as `mSum`, is called a **workspace**.
 
@@ -216,9 +217,9 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # %% [markdown]
 # The sums differ in their last bits. Each of them is within any tolerance, so neither the check nor
 # the sanitizer objects. But a repeated run may give another result: the kernel is **not
-# deterministic**. Each atomic addition rounds, and the order of the additions is decided again in
-# every launch. That may be fine for a loss that you print. It is not fine if a test compares bits,
-# or if you hunt a bug that appears in one run of ten.
+# deterministic**. Each atomic addition rounds, and every launch may perform the additions in a
+# different order. That may be fine for a loss that you print. It is not fine if a test compares
+# bits, or if you hunt a bug that appears in one run of ten.
 #
 # Additions that do not round, such as counting, stay deterministic with atomics.
 
@@ -380,7 +381,7 @@ print("different results:", len(results(run_two, x, part, y)))
 
 # %% [markdown]
 # Two launches need no fence and no counter: the second begins after the first has ended. (On a GPU
-# both are in the same **stream**, a queue of launches.) The price is the second launch. Section 6
+# both are in the same **stream**, a queue of launches.) The second launch is the price; section 6
 # shows how long it takes.
 
 # %% [markdown] exercise="week1/two_launch_max" part="task"
@@ -490,20 +491,20 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 # ```
 #
 # The end of a launch is the strongest ordering there is: the second kernel may read everything that
-# the first has written, without a counter or a fence. The price is one more kernel start, and
-# `part`, memory that the caller has to provide. A maximum is the same in any order. A sum made this
-# way is deterministic as well, since the parts and their order are fixed.
+# the first has written, without a counter or a fence. The cost is one more launch, and `part`,
+# memory that the caller has to provide. A maximum is the same in any order. A sum made this way is
+# deterministic as well, since the parts and their order are fixed.
 #
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# **A good place for a break.**
 #
 # ## 4. The last block
 #
 # One launch would be enough if the block that ends last added up the parts. No block knows in
-# advance that it will be the last. A counter tells each block its position afterwards. In Python,
-# for a row of three pieces whose blocks end in some order:
+# advance that it will be the last. But after a block has stored its part, a counter shows how many
+# others have finished before. In Python, for a row of three pieces whose blocks end in some order:
 
 # %%
 values, slot, count = [3.0, 4.0, 5.0], [None, None, None], 0
@@ -516,8 +517,8 @@ for block in (1, 2, 0):  # the order in which they happen to end
 # Each block stores its part, then takes a **ticket** from an atomic counter. The block with ticket
 # `pieces - 1` knows that all other blocks have stored theirs. Two things are easy to forget:
 #
-# - The part has to be visible to other blocks *before* the count is. A GPU does not keep the order
-#   of two accesses to different addresses. A **fence** between them does: `fence_acq_rel_gpu()`.
+# - The part has to be visible to other blocks *before* the count is. A GPU may reorder two accesses
+#   to different addresses. A **fence** between them, `fence_acq_rel_gpu()`, keeps their order.
 #   Before the ticket it is a **release** of the part. The last block needs a second fence, an
 #   **acquire**, between its ticket and its loads.
 # - The counter has to be 0 again before the next call. The last block resets it.
@@ -568,8 +569,10 @@ print("different results:", len(results(run_last, x, part, counter, y)))
 
 # %% [markdown]
 # Any block may be the last, but each would add the parts in the order of their slots: the bits are
-# the same. The barrier after the ticket makes it visible to all threads of the block. The second
-# sum needs no barrier before it starts: each call of `sum_of_block` allocates 8 words of its own.
+# the same. The barrier after the ticket makes the ticket visible to all threads of the block. It
+# also separates the block's two sums, which need no barrier of their own anyway: each call of
+# `sum_of_block` allocates its own 8 words, so the second sum overwrites nothing that a slow warp
+# may still read.
 #
 # **Predict:** if the last block does not reset the counter, what does the *second* call leave in
 # `y`, which held NaN before it?
@@ -599,10 +602,10 @@ fk.sanitize(run_bare, x, part, counter, y, schedule="adversarial")
 # %% [markdown]
 # This is the one mistake of this week that no tool here finds. The virtual GPU executes memory
 # accesses one after the other, and its sanitizer treats blocks that meet at an atomic as ordered
-# (see *What it lets pass* in the book). A real GPU may show the ticket to another block before it
-# shows the part, and may do so rarely. So you find this mistake by reading: **wherever a block
-# reads what another block wrote in the same launch, look for the release and the acquire.** You can
-# see both in the PTX:
+# (see *What it lets pass* in the book). On a real GPU another block may see the ticket before it
+# sees the part, perhaps rarely. So you find this mistake by reading: **wherever a block reads what
+# another block wrote in the same launch, look for the release and the acquire.** You can see both
+# in the PTX:
 
 # %%
 for name, run in (("with fences", run_last), ("without", run_bare)):
@@ -612,8 +615,8 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
 
 # %% [markdown]
 # The sanitizer does find a counter that is not atomic, parts that a block reads without having
-# counted, and a ticket that other threads read before it is written. The next exercise has mistakes
-# of the silent kind, so its grader reads the PTX. Its blocks are single warps, so `shuffle_sync`
+# counted, and a ticket that other threads read before it is written. The next exercise contains
+# such a silent mistake, so its grader reads the PTX. Its blocks are single warps, so `shuffle_sync`
 # broadcasts the ticket, and no shared memory is needed.
 
 # %% [markdown] exercise="week1/fix_the_counter" part="task"
@@ -621,7 +624,7 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
 #
 # Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
 # numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
-# first call, and the caller does not reset it between calls. Two things are missing in the given
+# first call, and the caller does not reset it between calls. Two things are missing from the given
 # lines: the second call stores nothing, and on a GPU even the first call may miss a part. The
 # sanitizer finds neither mistake in a single call.
 #
@@ -728,10 +731,10 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # ```
 #
 # A block of one warp needs no shared memory: `shuffle_sync(ticket, 0)` gives lane 0's ticket to all
-# lanes. A shuffle does not order memory accesses; `sync_warp` makes visible to the other lanes what
-# lane 0 has seen. The fence before the counter says: a block that sees my count also sees my part.
-# The fence after the counter says: I read parts only after I have counted. Without fences, a kernel
-# may still pass every test on the GPU where it was written.
+# lanes. A shuffle does not order memory accesses; `sync_warp` makes everything that lane 0 has seen
+# visible to the other lanes. With the fence before the counter, a block that sees the count also
+# sees the part. With the fence after the counter, a block reads parts only after it has counted.
+# Without fences, a kernel may still pass every test on the GPU where it was written.
 #
 # </details>
 
@@ -854,9 +857,10 @@ fk.exercise("week1/last_block_mean").grade(last_block_mean)
 #
 # GPUs of compute capability 9.0 and later (H100, H200) can start up to 8 blocks together as a
 # **cluster**. Its blocks can write to each other's shared memory, which is then called
-# **distributed shared memory**: `map_dsmem_ptr(pointer, rank)` returns the address of the same
-# place in the block of that rank. A cluster also has a barrier of its own, in two halves: a block
-# announces itself with `cluster_arrive`, and `cluster_wait` waits until all blocks have arrived.
+# **distributed shared memory**: `map_dsmem_ptr(pointer, rank)` returns the same address in the
+# shared memory of the block with that rank. A cluster also has a barrier of its own, in two halves:
+# a block signals its arrival with `cluster_arrive`, and `cluster_wait` waits until all blocks have
+# arrived.
 
 
 # %%
@@ -928,7 +932,7 @@ else:
 # <details><summary>Hint 2</summary>
 #
 # `cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the shared memory
-# of block 0. Give each block an element of its own there.
+# of block 0. Give each block its own element there.
 #
 # </details>
 #
@@ -1084,9 +1088,9 @@ for m, n in ((1, 1_048_576), (64, 262_144)):
 fastest.against(tuple(best))
 
 # %% [markdown]
-# - **One row:** the last block is the fastest. `two_launches` takes 1.1 µs more, and
-#   `split_atomic`, with three launches, 1.8 µs more. A copy's bandwidth would read these 4 MB in
-#   1.0 µs: most of the time is not spent on reading.
+# - **One row:** the last block is the fastest. `two_launches` takes about 1 µs more, and
+#   `split_atomic`, with three launches, 1.7 µs more. At a copy's bandwidth these 4 MB take 1.0 µs
+#   to read, so most of the time goes elsewhere.
 # - **The cluster** occupies 8 of 132 multiprocessors for one row. For 64 rows it has 512 blocks and
 #   is ahead of the others.
 # - **Determinism costs nothing here.** Atomics, the only way that is not deterministic, are never
@@ -1118,9 +1122,9 @@ fk.predictions()
 #
 # **The bad number** now depends on the shape: no kernel of this week is the best for all.
 #
-# **In practice** `torch.sum` uses a last block as well. Libraries offer a switch against atomics,
-# such as `torch.use_deterministic_algorithms`. The caller or the library also has to own the
-# workspace, and two streams must not share it.
+# **In practice** `torch.sum` uses a last block as well. Libraries offer a switch that forbids
+# nondeterministic kernels, such as `torch.use_deterministic_algorithms`. The caller or the library
+# also has to own the workspace, and two streams must not share it.
 #
 # **Further reading:** [threadFenceReduction in the CUDA
 # samples](https://github.com/NVIDIA/cuda-samples) · [memory consistency in the PTX
@@ -1128,7 +1132,7 @@ fk.predictions()
 # · [thread block
 # clusters](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#thread-block-clusters).
 #
-# **Next:** which kernel for which shape ([`05_choose`](05_choose.ipynb)).
+# **Next:** choose the kernel for the shape ([`05_choose`](05_choose.ipynb)).
 
 # %%
 # For those who time these kernels: `python -m forgekit.benching.steps` reads this dict.

@@ -15,19 +15,16 @@
 # constants from the shape.
 # **You will learn** where each way to share a row is best, how to read a production kernel, and
 # what a compiled reduction depends on.
-# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`. About 50 minutes, and 30 more for
+# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`. About 50 minutes, and 35 more for
 # the exercises.
 #
 # `04_few_long_rows` ended with the cluster. It needs 21.6 µs for one row, which the last block adds
-# up in 6.8 µs, yet it is the fastest way for 64 rows. Callers bring any shape. This notebook is
+# up in 6.8 µs, yet it is the fastest way for 64 rows. Callers pass any shape. This notebook is
 # about the choice.
 
 # %%
 import inspect
-import json
-import math
 import operator
-from pathlib import Path
 
 import cutlass
 import cutlass.cute as cute
@@ -36,6 +33,7 @@ from cutlass import Constexpr, Float32
 from week1_helpers import (
     choice_steps,
     crossing_picture,
+    peers_table,
     percent_table,
     unaligned_picture,
     whole_vectors,
@@ -52,9 +50,9 @@ from forgekit.ops.tile_choice import choose_rows
 # Three numbers distinguish one warp per row, one block per row and a split row: how many
 # **threads** of a block share a row, in how many **parts** a row is split over blocks, and how wide
 # a **vector** a thread reads at a time. With these three as compile-time constants, the kernels of
-# this week are one kernel. A block has 256 threads, and so `256 // threads` rows.
+# this week become one kernel. A block has 256 threads, so it handles `256 // threads` rows.
 #
-# (The kernel needs rows of whole vectors. `03_bytes_in_flight` has the tails.)
+# (The kernel needs rows of whole vectors. `03_bytes_in_flight` handles tails.)
 
 
 # %%
@@ -167,11 +165,11 @@ print(f"{p['thread_efficiency']:.0f} % of the lanes are active")
 print(f"instructions per row: {per_row:.0f}, and {with_8:.1f} with 8 lanes per row")
 
 # %% [markdown]
-# The 85 % overstate the work: a lane that adds zeros in a shuffle counts as active. The instruction
-# counts show the cost. A block pays for its eight warps, its shuffles and its barrier once per row,
-# however short the row is.
+# The 85 % overstates the work: a lane that adds zeros in a shuffle counts as active. The
+# instruction counts show the cost. A block pays for its eight warps, its shuffles and its barrier
+# once per row, however short the row is.
 #
-# `fk.sweep` runs each way at each size. On the virtual GPU it counts; on a GPU it takes times.
+# `fk.sweep` runs each way at each size. On the virtual GPU it counts; on a GPU it measures time.
 
 # %% jupyter={"outputs_hidden": true}
 sizes = [(32_768 // n, n) for n in (32, 512, 4096, 32_768)]
@@ -202,8 +200,8 @@ percent_table("float16")
 # %% [markdown]
 # - **Short rows**, on the left, have too few vectors for the threads that share them. Lanes idle,
 #   and shuffles, a barrier and the start of a block serve only a few bytes.
-# - **Few rows**, on the right, are too few blocks. With one warp per row, 64 rows are 8 blocks, for
-#   132 multiprocessors.
+# - **Few rows**, on the right, make too few blocks. With one warp per row, 64 rows make 8 blocks
+#   for 132 multiprocessors.
 # - **Parts** stay fast for long rows. They cost a second launch, and sums that are written and read
 #   again.
 # - For `float16` all peaks move to the right: a row of the same length has half the vectors.
@@ -217,8 +215,8 @@ percent_table("float16")
 # Here are eight kernels of this notebook, each with a shape. What is wrong with each choice on a
 # GPU with 132 multiprocessors? Answer with one of `"idle lanes"`, `"too few blocks"`, `"needless
 # parts"`, `"nothing"`. Nothing is wrong with a kernel that the table has within 5 % of the best for
-# its shape. A block of 256 threads has `256 // threads` rows; a row in parts has at least four
-# parts; a thread reads 16 bytes at a time.
+# its shape. A block of 256 threads handles `256 // threads` rows; a row in parts has at least four
+# of them; a thread reads 16 bytes at a time.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -281,8 +279,9 @@ fk.exercise("week1/bad_choice").grade(whats_bad)
 # %% [markdown]
 # ## 3. The rule
 #
-# The vectors of a row decide the threads, and the number of rows decides the parts: two divisions,
-# which Python does at each call, before anything runs. Such a rule is called a **dispatcher**.
+# The number of vectors per row decides the threads, and the number of rows decides the parts.
+# Python performs these two divisions at each call, before anything runs. Such a rule is called a
+# **dispatcher**.
 
 # %% [markdown] exercise="week1/choose_reduction" part="task"
 # ### Exercise 2: write the rule
@@ -341,7 +340,7 @@ fk.exercise("week1/choose_reduction").grade(choose_reduction)
 #     return threads, max(parts, 1)
 # ```
 #
-# With these six lines no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
+# With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
 # behind the best of the four, while each single kernel is more than ten times slower somewhere. The
 # constants of such a rule are measured, and hold for one GPU. Forgekit's constants are in
 # `forgekit/ops/tile_choice.py`, each with its reason.
@@ -369,18 +368,18 @@ print(f"alone: {alone.item():.6f}   among 67: {among.item():.6f}   equal: {bool(
 
 # %% [markdown]
 # Both sums are right, and each kernel returns the same bits whenever you call it. Yet the answer to
-# a request depends on the other requests of the same moment. In a training run that has to be
+# a request depends on which other requests arrive with it. In a training run that has to be
 # repeated exactly, or in a cache of answers, the rule must depend on the row alone.
 # **Batch-invariant** kernels give up the parts, or always split every row into pieces of the same
 # size.
 #
-# A good place for a break.
+# **A good place for a break.**
 #
 # ## 4. Read the production kernel
 #
 # `forgekit.ops.reduce_sum` runs this kernel for long rows and for unaligned rows. Its `tile` holds
 # the constants: threads per row, `loads` (how many vectors a thread has in flight), vector, parts
-# and cluster. Read it once and look for what you know; then go on.
+# and cluster. Read it once, look for the parts that you know, then go on.
 
 # %%
 source = inspect.getsource(RowSum)
@@ -394,7 +393,7 @@ print(source[source.index("    @cute.kernel") :])
 # | `tiled_copy`, `tXgX`, `tXcX` | the row's tiles by a TV layout, and their coordinates | `03` |
 # | `for k in …` | `loads` vectors per thread, all in flight, then the next tile | `03` |
 # | `inside`, `fill_tail` | zeros where the row has ended, and a predicated load | `03` |
-# | `rSum`, `reduce(ADD)` | a *vector* of sums; its places are added once, after the loop | new |
+# | `rSum`, `reduce(ADD)` | a *vector* of sums; its elements are added once, after the loop | new |
 # | `…unaligned…` | the elements outside whole vectors | below |
 # | `tile.sum` | shuffles, then shared memory | `02`, `04` |
 # | `if valid and …` | one thread stores, and rounds once | `00` |
@@ -412,8 +411,9 @@ for method in (RowTile.row_and_lane, RowTile.sum, RowTile.exchange):
 # memory that counts arriving bytes. It does the work of `cluster_arrive` and `cluster_wait` in
 # `04`. Week 2 builds one (`03_rows_that_do_not_fit`).
 #
-# `whole_vectors` is for rows that begin anywhere. The kernel still reads 16 bytes at a time. A few
-# lanes also read one element each, before the first whole vector or after the last:
+# The method `tile.whole_vectors`, unlike the helper of that name, handles rows that begin at any
+# element. The kernel still reads 16 bytes at a time. A few lanes also read one element each, before
+# the first whole vector or after the last:
 
 # %%
 unaligned_picture()
@@ -431,10 +431,10 @@ for m, n in shapes:
     print(f"{words:>20}  {c.threads:7} {c.rows:5} {c.loads:6} {c.cluster:8} {c.split:6}")
 
 # %% [markdown]
-# ## 5. What a compiled reduction depends on
+# ## 5. The key of a compiled reduction
 #
 # `06_compile_once` left a choice: leave all sizes open, or compile in N, with one kernel per N. A
-# reduction has a way between the two.
+# reduction allows a middle way.
 #
 # **Predict:** the rule picks a way for each of the nine `float32` shapes. How many different
 # kernels does that compile with N open? And how many with N static? (Leave out the second launch of
@@ -523,8 +523,8 @@ fk.exercise("week1/reduction_key").grade(reduction_key)
 #
 # Neither M nor N is in the key, yet the key depends on both through the rule. This is the middle
 # way of `06_compile_once`: neither one kernel per N nor one kernel for all N, but one per
-# *decision*. A library with five decisions of a few values each has some dozens of kernels, and
-# compiles those that are requested.
+# *decision*. A library with five decisions of a few values each has a few dozen kernels, and
+# compiles only those that its callers need.
 #
 # </details>
 
@@ -539,38 +539,24 @@ print()
 percent_table("float16", ("torch", "best", "forgekit"))
 
 # %% [markdown]
-# One screen of kernel and six lines of rule are ahead of `torch.sum` at each of these shapes, and
-# far ahead for short rows. Forgekit gains more at both ends: with fewer than 8 lanes for rows of 32
-# `float16`, which have 4 vectors, and with clusters in place of a second launch.
+# One screen of kernel and a short rule beat `torch.sum` at each of these shapes, by far for short
+# rows. Forgekit gains more at both ends: with fewer than 8 lanes for rows of 32 `float16`, which
+# have 4 vectors, and with clusters in place of a second launch.
 #
-# A longer run, of other shapes, includes `torch.compile`. Its file is in the repository. If you
-# have only the notebooks, the cell says so.
+# A longer run with other shapes includes `torch.compile`. The helper `peers_table` reads its file,
+# which is in the repository; if it is missing, the cell says so.
 
 # %% jupyter={"outputs_hidden": true}
-measured = Path("../book/measured/reduce_h200.json")
-if measured.exists():
-    told = json.loads(measured.read_text())
-    print(f"NVIDIA H200, {told['date']}, percent of the copy in the same run\n")
-    print(f"{'':>18}  {'':9}{'torch':>8} {'torch.compile':>14} {'forgekit':>9}")
-    rates = {}
-    for row in told["rows"]:
-        if row["dim"] == -1 and row["status"] == "ok" and math.prod(row["shape"]) >= 2**24:
-            place = (*row["shape"], row["dtype"])
-            rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
-    for (m, n, dtype), r in sorted(rates.items(), key=lambda item: (item[0][2], item[0][1])):
-        cells = [r.get(name) for name in ("torch", "torch.compile", "forgekit")]
-        words = [f"{c:.0f}" if c else "–" for c in cells]
-        print(f"{m:>8} × {n:<9} {dtype:9}{words[0]:>7} {words[1]:>14} {words[2]:>9}")
-else:
-    print("book/measured/reduce_h200.json is not here; it is in the repository.")
+peers_table()
 
 # %% [markdown]
 # More than 100 % is possible: half of the bytes that a copy moves are writes, and a sum writes next
 # to nothing. `torch.compile` generates a kernel for the shape it sees. It is as fast as forgekit
 # for the square matrices of 8,192 and 32,768, and level or ahead for a single row of 16 million. It
-# is behind if rows are not whole vectors (999, 8,193 or 32,769 columns), and reaches only a third
-# to a half of forgekit's rate for 256 rows of 131,072 16-bit numbers. For 16 such rows or fewer,
-# nothing here reaches 70 %: their 32 MB take 8 µs at the copy's speed, so fixed costs weigh more.
+# is behind if rows are not whole vectors (999, 8,193 or 32,769 columns) and for 32,768 × 4,096 in
+# 16 bits, and it reaches only a third to a half of forgekit's rate for 256 rows of 131,072 16-bit
+# numbers. For 16 million 16-bit numbers in 16 rows or in one, nothing here reaches 70 %: these
+# 34 MB take 8 µs at the copy's speed, so fixed costs weigh more.
 #
 # ## 7. The same in ncu's words
 #
@@ -613,14 +599,16 @@ fk.predictions()
 # | way, 2²⁵ float32 | good for | bad number elsewhere | % of a copy at 128, 8,192, 524,288 |
 # |---|---|---|---|
 # | 8 lanes per row | up to 512 columns | too few blocks | 92, 68, – |
-# | one warp per row | 512 to 8,192 | idle lanes; too few blocks | 83, 91, 7 |
-# | one block per row | at least 2,048, and 264 rows | idle lanes, a barrier per row | 14, 93, 43 |
+# | one warp per row | 512 to 8,192 columns | idle lanes; too few blocks | 83, 91, 7 |
+# | one block per row | from 2,048 columns and 264 rows | idle lanes, a barrier | 14, 93, 43 |
 # | parts | few long rows | a second launch | 4, 84, 83 |
 # | forgekit's choice | all | – | 90, 92, 91 |
 #
-# **In practice** such a rule is measured: a table of configurations is timed on the GPU at hand,
-# which is called *autotuning*. Triton's `@triton.autotune` does it at the first call. It cannot
-# write the kernel that has the constants to tune.
+# (Recorded on an H200 on 22 November 2026.)
+#
+# **In practice** measurements set such a rule: *autotuning* times a table of configurations on the
+# GPU at hand. Triton's `@triton.autotune` does it at the first call. It cannot write the kernel
+# that has the constants to tune.
 #
 # **Further reading:** [ncu's metrics and sections][ncu] · [Defeating nondeterminism in LLM
 # inference][batch], on batch-invariant kernels · `forgekit/ops/tile_choice.py`, where each rule

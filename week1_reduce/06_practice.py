@@ -14,11 +14,11 @@
 # **You will build** twelve kernels in which threads bring results together, each with its launch.
 # **You will learn** to recognise a reduction under another name: counts, variances, histograms,
 # column sums, prefix sums, the best piece of a row.
-# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 260
+# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 240
 # more for the exercises.
 #
 # Each puzzle states the result, draws it small and gives the signature. Indices, predicates,
-# blocks, grid and the exchange between threads are yours. The grade checks values (at awkward
+# blocks, grid and the exchange between threads are up to you. The grade checks values (at awkward
 # sizes, and at sizes drawn from your own source text), every order of threads, and waste in
 # comparison with our solution. Three questions help with all of them:
 #
@@ -50,7 +50,7 @@ import forgekit as fk
 #
 # <details><summary>Hint 1</summary>
 #
-# Once each thread has its share in a register, the rest is a row sum as you know it.
+# Once each thread has its share in a register, the rest is an ordinary row sum.
 #
 # </details>
 #
@@ -124,7 +124,7 @@ fk.exercise("week1/row_dots").grade(row_dots)
 # ### Exercise 2: count equal elements
 #
 # Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
-# There are any number of rows, of any length.
+# There may be any number of rows, of any length.
 #
 # Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 #
@@ -145,9 +145,9 @@ fk.exercise("week1/row_dots").grade(row_dots)
 #
 # <details><summary>Hint 3</summary>
 #
-# All lanes of a warp have the same row, so a warp without a row may skip its loads as a whole. The
-# lanes of one warp differ only at the end of a row: there each of them has to reach the line of the
-# reduction.
+# All lanes of a warp share a row, so a warp without a row may skip its loads as a whole. The lanes
+# of one warp differ only at the end of a row, and even there each of them has to reach the line of
+# the reduction.
 #
 # </details>
 
@@ -199,7 +199,7 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #
 # Integer sums are the same in every order, so a count is always deterministic. A warp could also
 # vote, with `vote_ballot_sync` and a count of the bits, once per 32 elements. For a whole row, one
-# addition per lane and element, with one reduction at the end, is fewer instructions.
+# addition per lane and element, with one reduction at the end, needs fewer instructions.
 #
 # </details>
 
@@ -295,7 +295,7 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #
 # Compute the mean and the variance (divided by n) of each row, float32, and read the row once. The
 # numbers lie close together around 700 or more, so the mean of the squares minus the square of the
-# mean has hardly a correct digit left. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
+# mean keeps hardly a correct digit. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
 # two lanes like this (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
@@ -394,7 +394,7 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #
 # `x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
 # x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-# `starts` is int32 and has one entry more than there are segments.
+# `starts` is int32 and has one more entry than there are segments.
 #
 # Signature: `segmented_sums(x, starts, y)`.
 #
@@ -414,8 +414,8 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #
 # <details><summary>Hint 3</summary>
 #
-# The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read `starts`, in
-# the first line with an `if`.
+# The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read `starts`:
+# exclude it in the line with the first `if`.
 #
 # </details>
 
@@ -558,9 +558,9 @@ fk.exercise("week1/histogram").grade(histogram)
 # %% [markdown] exercise="week1/window_sum" part="task"
 # ### Exercise 7: add up windows
 #
-# `y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 elements fewer than `x`. A block loads the 135
-# elements that it needs into shared memory, each once, and adds up its windows from there. float32,
-# any length from 8.
+# `y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 fewer elements than `x`. A block loads the 135
+# elements that it needs into shared memory, each once, and adds up its windows from there. `x` is
+# float32 and has at least 8 elements.
 #
 # Signature: `window_sum(x, y)`.
 #
@@ -640,7 +640,7 @@ fk.exercise("week1/window_sum").grade(window_sum)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# **A good place for a break.**
 #
 # ## Columns
 #
@@ -657,7 +657,7 @@ print(f"{p.launches[0].grid[0]} block, {p.global_load_sectors_per_request:.0f} s
 print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the other")
 
 # %% [markdown]
-# Two warps do all the work of a GPU. As with few long rows, the cure is more threads per column.
+# Two warps do the work of a whole GPU. As with few long rows, the cure is more threads per column.
 # They work on different rows, so each warp still reads neighbours, and their sums meet in shared
 # memory. Shuffles cannot help, since the lanes of a warp hold sums of different columns.
 
@@ -747,8 +747,8 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 #
 # This kernel has eight times as many threads as one thread per column, and loads the same sectors.
 # It adds one barrier, and eight words that each thread of one warp reads. There are no bank
-# conflicts, since a warp stores one row of the tile and reads rows of it. If the blocks are still
-# fewer than the multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
+# conflicts, since a warp stores one row of the tile and reads rows of it. If there are still fewer
+# blocks than multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
 #
 # </details>
 
@@ -774,7 +774,7 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 # <details><summary>Hint 2</summary>
 #
 # A thread that starts at number t and continues in steps of a multiple of N stays in column t % N.
-# Which multiple of N is at most 256? The few threads beyond it do nothing.
+# What is the largest multiple of N up to 256? The few threads beyond it do nothing.
 #
 # </details>
 #
@@ -1134,7 +1134,7 @@ fk.exercise("week1/max_subarray").grade(max_subarray)
 fk.progress("week1")
 
 # %% [markdown]
-# | what is merged | identity | puzzle |
+# | merged values | identity | puzzle |
 # |---|---|---|
 # | a sum | 0 | row dots, counts, segments, windows, columns |
 # | the two largest | (−∞, −∞) | two largest |

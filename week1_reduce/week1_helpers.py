@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cutlass.cute as cute
@@ -22,6 +24,7 @@ from forgekit.viz.palette import INK, NOTE, UNTOUCHED, WRONG, thread_colour
 from forgekit.viz.timing.style import SERIES
 
 ON_CELL = "#101114"  # text on cells, which are light on every page
+_figure = partial(fk.figure, width=4.2)  # inches; a phone shows it without scrolling
 
 
 # -- compile, check, count ------------------------------------------------------------------------
@@ -104,6 +107,26 @@ def in_flight_per_sm(run: Any, bytes_per_thread: int) -> tuple[float, float]:
     registers = -(-run.registers // 8) * 8  # a thread gets them in eights
     blocks = min(2048 // 128, 32, 65536 // (128 * registers))
     return blocks * 128 / 2048, blocks * 128 * bytes_per_thread
+
+
+def print_in_flight(
+    runs: dict[str, Any], times: Recorded, latency_ns: float
+) -> dict[str, tuple[float, float]]:
+    """Print the bytes that each kernel of `03_bytes_in_flight` has in flight on a multiprocessor,
+    and return the points of `little_picture`: name -> (bytes on the whole GPU, recorded GB/s).
+    """
+    needed, points = 4800 * latency_ns / 132, {}  # bytes per multiprocessor
+    for name, run in runs.items():
+        size = {"warp_a_row": 4, "unrolled": 64}.get(name, 16)
+        occupancy, in_flight = in_flight_per_sm(run, size)
+        print(f"{name:>18}: {100 * occupancy:.0f} % occupancy, {in_flight / 1000:5.1f} kB", end=" ")
+        print(f"in flight per multiprocessor, {in_flight / needed:.1f} times the need")
+        if name in ("vectors", "unrolled"):
+            rate = {shape: times.row(name, "float32", shape).gbps
+                    for shape in ((64, 262144), (32768, 4096))}  # fmt: skip
+            points[f"{name}, 64 rows"] = 64 * 32 * size, rate[64, 262144]
+            points[f"{name}, many rows"] = 132 * in_flight, rate[32768, 4096]
+    return points
 
 
 def barriers(p: fk.Profile) -> int:
@@ -191,7 +214,7 @@ def error_picture(lengths: Sequence[int], errors: dict[str, Sequence[float]]) ->
     """Draw the errors of ways to add, in u, over the number of addends, below bound and √n."""
     last = ", ".join(f"{name} {of[-1]:.1f} u" for name, of in errors.items())
     alt = f"Errors over 16 to 131,072 addends, far below the bound n. At the end: {last}."
-    with fk.figure("Errors of float32 sums stay far below the bound", alt) as axes:
+    with _figure("Errors of float32 sums stay far below the bound", alt) as axes:
         axes.loglog(lengths, lengths, ":", color=UNTOUCHED, label="n, the bound")
         axes.loglog(lengths, np.sqrt(lengths), "--", color=UNTOUCHED, label="√n")
         for (name, of), colour, marker in zip(errors.items(), SERIES, "os", strict=False):
@@ -206,7 +229,7 @@ def growth_picture(grown: np.ndarray) -> None:
     """Draw what a sum of ones has reached after each addition, beside the right sum."""
     stop, n = int(grown[-1]), len(grown)
     alt = f"The right sum rises to {n:,}; the float16 sum follows it to {stop:,} and stays there."
-    with fk.figure(f"In float16 a sum of ones stops at {stop:,}", alt, height=2) as axes:
+    with _figure(f"In float16 a sum of ones stops at {stop:,}", alt, height=2) as axes:
         axes.plot(np.arange(1, n + 1), "--", color=UNTOUCHED, label="the right sum")
         axes.plot(grown, color=WRONG, label="added in float16")
         axes.set(xlabel="ones added", ylabel="sum")
@@ -225,13 +248,13 @@ def tree_picture(rounds: Rounds, threads: int = 16) -> None:
         for k, adds in enumerate(rounds, 1)
     )
     title = f"{threads} words of shared memory; in the circles, the thread that adds"
-    with fk.figure(title, told + ".", height=2.7) as axes:
-        axes.plot(range(threads), [0] * threads, "s", ms=9, color=UNTOUCHED)
+    with _figure(title, told + ".", height=2.7) as axes:
+        axes.plot(range(threads), [0] * threads, "s", ms=7, color=UNTOUCHED)
         for k, adds in enumerate(rounds, 1):
             for thread, word, other in adds:
                 for source in (word, other):
                     axes.plot([source, word], [1 - k, 0.28 - k], color=UNTOUCHED, lw=0.9, zorder=0)
-                axes.plot(word, -k, "o", ms=17, color=thread_colour(thread, threads))
+                axes.plot(word, -k, "o", ms=13, color=thread_colour(thread, threads))
                 axes.text(word, -k - 0.02, str(thread), ha="center", va="center", color=ON_CELL)
         axes.set_xticks(range(threads))
         axes.set_yticks(range(-len(rounds), 0), [f"round {k}" for k in range(len(rounds), 0, -1)])
@@ -259,13 +282,13 @@ def activity_picture(trees: dict[str, Rounds], threads: int = 256) -> None:
         alt.append(f"{name}: warps that take part, by round: {took_part}")
     note = "Blue: adds. Orange: idle in a warp that takes part. Grey: the warp skips the line."
     height = 0.12 * pictures[-1][0] + 1.7
-    with fk.figure("Who adds in each round", "; ".join(alt) + ".", height=height,
+    with _figure("Who adds in each round", "; ".join(alt) + ".", height=height,
                    note=note) as axes:  # fmt: skip
         for top, picture in pictures:
             axes.imshow(picture, aspect="auto", interpolation="nearest",
                         extent=(0, threads, top + len(picture) + 0.5, top + 0.5))  # fmt: skip
         axes.set_ylim(top + len(picture) + 0.5, 0.5)
-        axes.set_xticks(range(0, threads + 1, 32))
+        axes.set_xticks(range(0, threads + 1, 64))
         axes.set_yticks(list(ticks), list(ticks.values()))
         axes.set(xlabel="thread")
         axes.grid(False)
@@ -297,23 +320,26 @@ def holdings_picture(counts: torch.Tensor, title: str) -> None:
     held = ", ".join(str(int((step > 0).sum(1).max())) for step in counts)
     twice = [int((step > 1).any(1).sum()) for step in counts]
     all_32 = int((counts[-1] == 1).all(1).sum())
-    width, gap = 32, 5
-    picture = np.zeros((32, 6 * width + 5 * gap, 4))
-    for s, step in enumerate(counts.tolist()):
-        for i, lane in enumerate(step):
+    step = 32 + 6  # three squares per row, and a gap
+    picture = np.zeros((32 + 44, 2 * step + 32, 4))
+    for s, lanes in enumerate(counts.tolist()):
+        top, left = s // 3 * 44, s % 3 * step
+        for i, lane in enumerate(lanes):
             for j, times in enumerate(lane):
                 hue = "#E9EBEE" if not times else thread_colour(j) if times == 1 else WRONG
-                picture[i, s * (width + gap) + j] = [*_rgb(hue), 1]
+                picture[top + i, left + j] = [*_rgb(hue), 1]
     alt = (f"Before and after each of five steps a lane's sum holds the numbers of {held} lanes. "
            f"At the end, lanes with each number once: {all_32}; lanes with some number twice or "
            f"more: {twice[-1]}.")  # fmt: skip
     note = "A row: a lane. A column: whose number it holds."
     note += " Orange: counted twice or more." if twice[-1] else ""
-    with fk.figure(title, alt, height=1.5, note=note) as axes:
+    with _figure(title, alt, height=3, note=note) as axes:
         axes.imshow(picture, interpolation="nearest", aspect="equal")
-        places = [s * (width + gap) + width / 2 for s in range(6)]
-        axes.set_xticks(places, ["before", *(f"offset {16 >> k}" for k in range(5))])
-        axes.set_yticks([0, 31], ["lane 0", "lane 31"])
+        for k, name in enumerate(("before", *(f"offset {16 >> k}" for k in range(5)))):
+            axes.text(k % 3 * step + 16, k // 3 * 44 + 36, name, ha="center", va="center")
+        axes.set_yticks([0, 31, 44, 75], ["lane 0", "lane 31"] * 2)
+        axes.set(xlim=(-1, 2 * step + 34), ylim=(82, -1))
+        axes.set_xticks([])
         axes.tick_params(length=0)
         axes.grid(False)
         for side in axes.spines.values():
@@ -323,11 +349,11 @@ def holdings_picture(counts: torch.Tensor, title: str) -> None:
 def bars_picture(title: str, values: dict[str, float], unit: str, form: str = ",.3f") -> None:
     """Draw one bar per name, with its value beside it."""
     alt = "; ".join(f"{name}: {value:{form}} {unit}" for name, value in values.items())
-    with fk.figure(title, alt + ".", height=0.35 + 0.3 * len(values)) as axes:
+    with _figure(title, alt + ".", height=0.35 + 0.3 * len(values)) as axes:
         axes.barh(list(values)[::-1], list(values.values())[::-1], color=SERIES[0], height=0.6)
         for k, value in enumerate(reversed(values.values())):
             axes.annotate(f" {value:{form}} {unit}", (value, k), va="center")
-        axes.set(xlim=(0, 1.2 * max(values.values())), xticks=[])
+        axes.set(xlim=(0, 1.35 * max(values.values())), xticks=[])
         axes.grid(False)
 
 
@@ -339,7 +365,7 @@ def loads_picture(turns: dict[str, tuple[int, int, float]], total: int = 2048) -
     """
     place = 0.0
     longest = max(total / (loads * size) * ns for loads, size, ns in turns.values())
-    with fk.figure(f"A warp's loads of {total:,} bytes: how long each is in flight",
+    with _figure(f"A warp's loads of {total:,} bytes: how long each is in flight",
                    _loads_alt(turns, total), height=2.4) as axes:  # fmt: skip
         ticks = []
         for (name, (loads, size, ns)), colour in zip(turns.items(), SERIES, strict=False):
@@ -352,7 +378,7 @@ def loads_picture(turns: dict[str, tuple[int, int, float]], total: int = 2048) -
             axes.annotate(f" {end:,.0f} ns", (end, top - (loads - 1) / 2), va="center")
             place -= loads + 1
         axes.set_yticks([t for t, _ in ticks], [words for _, words in ticks])
-        axes.set(xlabel="ns", xlim=(0, 1.12 * longest))
+        axes.set(xlabel="ns", xlim=(0, 1.25 * longest))
         axes.grid(False)
 
 
@@ -373,7 +399,7 @@ def little_picture(
     alt = "; ".join(f"{name}: {size / 1000:,.0f} kB in flight, {rate:,.0f} GB/s"
                     for name, (size, rate) in points.items())  # fmt: skip
     knee = ceiling_gbps * latency_ns  # bytes: GB/s times ns
-    with fk.figure("Little's law: rate = bytes in flight / latency, up to the memory's rate",
+    with _figure("Little's law, up to the memory's rate",
                    f"A line of {latency_ns:.0f} ns rises to {ceiling_gbps:,.0f} GB/s at "
                    f"{knee / 1e6:.1f} MB in flight. {alt}.", height=3) as axes:  # fmt: skip
         most = 4 * max(size for size, _ in points.values())
@@ -383,7 +409,7 @@ def little_picture(
         for k, (name, (size, rate)) in enumerate(points.items()):
             axes.loglog(size, rate, "os^DvPX"[k % 7], color=SERIES[k % 7], ms=7, label=name)
         axes.axvline(knee, color=UNTOUCHED, lw=0.8, ls=":")
-        axes.annotate(f" {knee / 1e6:.1f} MB", (knee, few / latency_ns), color=UNTOUCHED)
+        axes.annotate(f" {knee / 1e6:.1f} MB", (knee, ceiling_gbps / 4), color=UNTOUCHED)
         axes.set(xlabel="kB in flight on the GPU", ylabel="GB/s")
         axes.xaxis.set_major_formatter(lambda size, _: f"{size / 1000:,g}")
         axes.yaxis.set_major_formatter(lambda rate, _: f"{rate:,g}")
@@ -469,6 +495,27 @@ def percent_table(dtype: str, steps: Sequence[str] = FOUR) -> None:
         print(f"{f'{m:,} × {n:,}':>22}", *cells)
 
 
+def peers_table() -> None:
+    """Print the percent of a copy's GB/s that torch, torch.compile and forgekit reached in the
+    book's recorded run, whose file only the repository has.
+    """
+    measured = Path("../book/measured/reduce_h200.json")
+    if not measured.exists():
+        print("book/measured/reduce_h200.json is not here; it is in the repository.")
+        return
+    run, rates = json.loads(measured.read_text()), {}
+    for row in run["rows"]:
+        if row["dim"] == -1 and row["status"] == "ok" and math.prod(row["shape"]) >= 2**24:
+            place = (*row["shape"], row["dtype"])
+            rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
+    print(f"NVIDIA H200, {run['date']}, percent of the copy in the same run\n")
+    print(f"{'':>18}  {'':9}{'torch':>8} {'torch.compile':>14} {'forgekit':>9}")
+    for (m, n, dtype), r in sorted(rates.items(), key=lambda item: (item[0][2], item[0][1])):
+        cells = [r.get(name) for name in ("torch", "torch.compile", "forgekit")]
+        words = [f"{c:.0f}" if c else "–" for c in cells]
+        print(f"{m:>8} × {n:<9} {dtype:9}{words[0]:>7} {words[1]:>14} {words[2]:>9}")
+
+
 def crossing_picture() -> None:
     """Draw how fast each recorded way adds up 2²⁵ elements, over the length of a row."""
     run = recorded_part("05_choose")
@@ -476,20 +523,20 @@ def crossing_picture() -> None:
     points = {(step, dtype): sorted((row.shape[1], run.percent(row)) for row in run.rows
                                     if (row.step, row.dtype) == (step, dtype))
               for step in ways for dtype in ("float32", "float16")}  # fmt: skip
-    alt = "; ".join(
-        f"{dtype}, {SHORT[step]}: at best {max(p for _, p in of):.0f} % at "
-        f"{max(of, key=lambda point: point[1])[0]:,} columns, at the ends {of[0][1]:.0f} % and "
-        f"{of[-1][1]:.0f} %" for (step, dtype), of in points.items())  # fmt: skip
     note = "Percent of a copy's GB/s, over the columns of a row; 2²⁵ elements in all; H200."
-    with fk.figure("Each way is good for some shapes only", alt + ".",
-                   height=3, panels=2, note=note) as panels:  # fmt: skip
-        for axes, dtype in zip(panels, ("float32", "float16"), strict=True):
+    for dtype in ("float32", "float16"):
+        alt = "; ".join(
+            f"{SHORT[step]}: at best {max(p for _, p in of):.0f} % at "
+            f"{max(of, key=lambda point: point[1])[0]:,} columns, at the ends {of[0][1]:.0f} % and "
+            f"{of[-1][1]:.0f} %" for step in ways for of in [points[step, dtype]])  # fmt: skip
+        title = f"Each way is good for some shapes only: {dtype}"
+        with _figure(title, alt + ".", height=2.4, note=note) as axes:
             for k, step in enumerate(ways):
                 line = {"color": SERIES[k], "marker": "osD^"[k]} if k < 4 else {
                     "color": UNTOUCHED, "ls": ":", "lw": 2.5}  # fmt: skip
                 axes.semilogx(*zip(*points[step, dtype], strict=True), base=2, label=SHORT[step],
                               **line)  # fmt: skip
-            axes.set(title=dtype, ylim=(0, 128), yticks=range(0, 101, 20))
+            axes.set(ylim=(0, 134), yticks=range(0, 101, 20))
             lengths = [n for n, _ in points["forgekit", dtype]][::2]
             axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
             axes.legend(loc="upper left", ncols=3)
@@ -519,18 +566,18 @@ def pieces_picture(columns: int = 40_000, loads: int = 4, threads: int = 256) ->
     alt = (f"The row as a bar of {pieces} boxes, blocks 0 to {pieces - 1}, of {piece:,} elements "
            f"each, the last of {rest:,}. Piece 3 enlarged: {loads} loads, in each of which "
            f"{threads} threads read 16 bytes.")  # fmt: skip
-    with fk.figure(title, alt, height=1.5) as axes:
+    with _figure(title, alt, height=1.7) as axes:
         for k in range(pieces):
             width = min(piece, columns - k * piece)
-            _box(axes, k * piece, 1.6, 0.97 * width, 0.7, "#8FC1E3", f"block {k}" if k in
-                 (0, 3, pieces - 1) else str(k))  # fmt: skip
+            _box(axes, k * piece, 1.6, 0.97 * width, 0.7, "#8FC1E3", str(k))
         for x, below in ((3 * piece, 0), (3.97 * piece, columns)):
             axes.plot([x, below], [1.57, 0.9], color=UNTOUCHED, lw=0.8)
         for k in range(loads):
             wide = columns / loads
             _box(axes, k * wide, 0.2, 0.985 * wide, 0.65, "#8FC1E3",
-                 f"load {k}: {threads} threads × 16 bytes")  # fmt: skip
+                 f"load {k}")  # fmt: skip
         axes.text(0, 2.42, f"{piece:,} elements per block, {rest:,} in the last one")
+        axes.text(0, -0.05, f"a load: {threads} threads read 16 bytes each", va="top")
         _bare(axes)
 
 
@@ -551,12 +598,11 @@ def meeting_picture() -> None:
            "same slots, and block 1, which counted last, adds them up in the same launch. Cluster: "
            "blocks store in block 0's shared memory; it waits for all and adds up.")  # fmt: skip
     note = "Blue: a block at work. Grey: memory. Dotted: a launch ends, and the next one begins."
-    with fk.figure("Four ways to meet", alt, height=4.3, note=note) as axes:
+    with _figure("Four ways to meet", alt, height=4.3, note=note) as axes:
         for row, (name, (launches, place)) in enumerate(_MEETINGS.items()):
-            y = -1.55 * row
-            axes.text(-2.3, y + 0.75, name, fontweight="bold", color=INK)
-            axes.text(-2.3, y + 0.45, launches)
-            axes.text(5.4, y - 0.22, place, ha="center")
+            y = -1.75 * row
+            axes.text(-0.3, y + 1.2, name, fontweight="bold", color=INK)
+            axes.text(9.55, y + 1.2, f"{launches}; {place}", ha="right")
             _meeting(axes, y, name)
         _bare(axes)
 
@@ -575,9 +621,8 @@ def _meeting(axes: Any, y: float, name: str) -> None:
             _box(axes, 4.8, at, 1.2, 0.22, blue if name == "cluster" else grey, f"part {block}")
     if one_slot:
         _box(axes, 4.8, y + 0.37, 1.2, 0.26, grey, "sum")
-    last, words = {"atomics": (0, "convert"), "two launches": (3, "a block adds up"),
-                   "last block": (2, "ticket 3: adds up"),
-                   "cluster": (3, "block 0 adds up")}[name]  # fmt: skip
+    last, words = {"atomics": (0, "convert"), "two launches": (3, "add up"),
+                   "last block": (2, "add up"), "cluster": (3, "add up")}[name]  # fmt: skip
     centre = y + (0.39 if one_slot else 0.27 * last)
     _box(axes, 6.6, centre, 1.7, 0.22, blue, words)
     axes.annotate("", (9.0, centre + 0.11), (8.3, centre + 0.11),
@@ -589,10 +634,10 @@ def _meeting(axes: Any, y: float, name: str) -> None:
         _box(axes, -0.3, y + 0.39, 0.75, 0.22, blue, "clear")
     if name == "cluster":  # all have started; all have stored
         axes.vlines((6.3,), y - 0.05, y + 1.1, colors=UNTOUCHED, ls="-", lw=1.2)
-        axes.text(6.4, y + 0.35, "barrier of the cluster")
+        axes.text(6.45, y + 0.35, "cluster barrier")
     if name == "last block":
         for block, ticket in enumerate((1, 3, 0, 2)):
-            axes.text(6.1, y + 0.27 * (3 - block) + 0.05, f"ticket {ticket}" if block != 1 else "")
+            axes.text(6.1, y + 0.27 * (3 - block) + 0.05, f"ticket {ticket}"[7 * (block == 1) :])
 
 
 # -- 05_choose: pictures --------------------------------------------------------------------------
@@ -608,14 +653,14 @@ def unaligned_picture(start: int = 2, columns: int = 19) -> None:
     title = "A row that begins anywhere: whole vectors, and single elements at its ends"
     singles = [(k, k) for k in range(prefix)]
     singles += [(columns - tail + k, 4 + k) for k in range(tail)]
-    with fk.figure(title, alt, height=0.95) as axes:
+    with _figure(title, alt, height=0.95) as axes:
         for k, lane in singles:
             _box(axes, start + k, 0.3, 0.94, 0.6, thread_colour(lane, 8), str(lane))
         for lane in range(whole):
             _box(axes, start + prefix + 4 * lane, 0.3, 3.94, 0.6, thread_colour(lane, 8),
-                 f"lane {lane}: 16 bytes")  # fmt: skip
+                 f"lane {lane}")  # fmt: skip
         for x in (start + prefix / 2, start + columns - tail / 2):
-            axes.text(x, 0.08, "one by one", ha="center", va="center")
+            axes.text(x, 0.08, "single", ha="center", va="center")
         axes.vlines(range(0, start + columns + 3, 4), 0.2, 1.0, colors=UNTOUCHED, ls=":", lw=0.9)
-        axes.text(0, 1.12, "dotted: multiples of 16 bytes")
+        axes.text(0, 1.12, "dotted: multiples of 16 bytes; a lane's box: one load")
         _bare(axes)

@@ -1,9 +1,9 @@
-"""How threads share the rows of a matrix, and how they bring their results together.
+"""Share the rows of a matrix among threads, and combine their results.
 
-A `RowTile` is compiled into a kernel. Its methods are called inside of one; they hold what all
-kernels over rows have in common: which thread reads which part of a row, and how values of all
-threads that share a row are combined: within a warp by shuffles, across warps through shared
-memory, across the blocks of a cluster through that of each other.
+A `RowTile` is compiled into a kernel, which calls its methods. They do what all kernels over rows
+have in common: they decide which thread reads which part of a row, and combine the values of all
+threads that share a row. Values meet within a warp by shuffles, across warps in shared memory, and
+across the blocks of a cluster in each other's shared memory.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 
 @dataclass(frozen=True)
 class RowTile:
-    """Which threads own which elements of a row; `tests/ops/row_limits.py` lists the limits.
+    """Map threads to the elements of a row; `tests/ops/row_limits.py` lists the limits.
 
-    threads: of a block that share a row: a power of two up to 32, or whole warps. rows: of a
-    block. loads: accesses of a thread to its row at a time. vector: elements of an access.
-    cluster: blocks that share a row and exchange what they find. split: blocks that share a row,
-    each with a result of its own. Where a row has several blocks, a block has one row.
+    threads: threads of a block that share a row: a power of two up to 32, or whole warps. rows:
+    rows per block. loads: accesses that a thread has in flight. vector: elements per access.
+    cluster: blocks that share a row and exchange their results. split: blocks that share a row and
+    store one result each. If several blocks share a row, a block has only that row.
 
-    whole: loads that all threads have, whatever the row's place in memory: only the others need a
-    predicate. Of a kernel that goes on in rounds: all loads, if every round is full.
-    unaligned: a row need not begin or end at a vector: what stands before its first and behind its
-    last whole one is read element by element, by 2 * vector threads at least.
+    whole: loads that every thread has, wherever the row is in memory; only the others need a
+    predicate. In a kernel that works in rounds: all loads, if every round is full.
+    unaligned: True if rows may begin or end inside a vector. The elements before the first whole
+    vector and after the last are then read one by one, by at least 2 * vector threads.
     """
 
     threads: int
@@ -48,31 +48,31 @@ class RowTile:
 
     @property
     def block(self) -> int:
-        """Threads of a block."""
+        """Return the threads per block."""
         return self.threads * self.rows
 
     @property
     def blocks(self) -> int:
-        """Blocks that share a row."""
+        """Return how many blocks share a row."""
         return self.cluster * self.split
 
     @property
     def step(self) -> int:
-        """Vectors from one access of a thread to the next."""
+        """Return the distance, in vectors, from one access of a thread to its next."""
         return self.threads * self.blocks
 
     @property
     def parts(self) -> int:
-        """Warps, of all blocks of a cluster, that share a row and have to exchange values."""
+        """Return how many warps of a cluster share a row and exchange values."""
         return -(-self.threads // WARP) * self.cluster
 
     @property
     def rounds(self) -> int:
-        """Parts that a lane reads so that its warp has all of them."""
+        """Return how many parts each lane reads so that its warp reads all of them."""
         return -(-self.parts // WARP)
 
     def launch_shape(self, rows):  # type: ignore[no-untyped-def]
-        """What to launch for a matrix of so many rows: grid, block, cluster."""
+        """Return grid, block and cluster of a launch for a matrix with this many rows."""
         blocks = cute.ceil_div(rows, self.rows) * self.blocks
         shape: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (self.block, 1, 1)}
         if self.cluster > 1:
@@ -82,13 +82,13 @@ class RowTile:
     # -- which thread reads what ------------------------------------------------------------------
     @property
     def tiler(self) -> tuple[int, int]:
-        """Rows and columns of a tile: what the threads of a row read at a time."""
+        """Return rows and columns of a tile, which the threads of a row read at one time."""
         return 1, self.step * self.loads * self.vector
 
     def tiled_copy(self, dtype: Any, past_l1: bool = False):  # type: ignore[no-untyped-def]
-        """The TV layout of a tile: a row's threads side by side, a vector each, `loads` times.
+        """Return the copy of a tile: a row's threads side by side, one vector each, `loads` times.
 
-        past_l1: loads without a place in L1.
+        past_l1: load without allocating in L1.
         """
         bits = self.vector * dtype.width
         how = {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE} if past_l1 else {}
@@ -100,9 +100,9 @@ class RowTile:
 
     @cute.jit
     def row_and_lane(self, rows: Int32):  # type: ignore[no-untyped-def]
-        """The thread's row, its place among the threads of the row, and whether there is a row.
+        """Return the thread's row, its index among the threads of that row, and if the row exists.
 
-        Threads beyond the last row read that one once more, and are not to store anything.
+        Threads beyond the last row read the last row again, and must not store anything.
         """
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
@@ -115,21 +115,21 @@ class RowTile:
         return row, lane, valid
 
     def inside(self, tXcX: cute.Tensor, shape):  # type: ignore[no-untyped-def]
-        """tXpX: which of a thread's vectors, at tXcX ((V,1),1,loads), a matrix of `shape` has."""
+        """Return tXpX: True for each vector at tXcX ((V,1),1,loads) inside a matrix of `shape`."""
         tXpX = cute.make_rmem_tensor((1, 1, self.loads), cutlass.Boolean)
         for k in range(self.loads):
             tXpX[k] = k < self.whole or cute.elem_less(tXcX[0, 0, k][1], shape[1])
         return tXpX
 
     def fill_tail(self, tXrX: cute.Tensor, value: Any) -> None:
-        """What a predicate may leave out of tXrX ((V,1),1,loads) = value."""
+        """Set the vectors of tXrX ((V,1),1,loads) that a predicate may skip to `value`."""
         for k in range(self.whole, self.loads):
             tXrX[None, 0, k].fill(value)
 
-    # -- rows that begin anywhere: by hand, as no layout has another shift for each row -----------
+    # -- rows that begin anywhere: by hand, as no layout can shift each row differently -----------
     def whole_vectors(self, row: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
-        """Elements of the thread's row before its first whole vector; and the matrices, with that
-        row from there on in the place of every row. Of aligned rows: 0, and as they are."""
+        """Return how many elements precede the first whole vector of the thread's row, and the
+        matrices with each row replaced by that row from there on. Aligned: 0, and no change."""
         if not self.unaligned:
             return Int32(0), *tensors
         V, mX = self.vector, tensors[0]
@@ -141,7 +141,7 @@ class RowTile:
         return prefix, *(cute.make_tensor(start, layout) for start in starts)
 
     def streams(self, row: Int32, lane: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
-        """What a thread copies in rounds: prefix and shape of `whole_vectors`, the tiled copy, and
+        """Return what a thread copies in rounds: prefix and shape of `whole_vectors`, the copy, and
         the thread's part of each matrix and of its coordinates, ((V,1),1,loads,k)."""
         prefix, *whole = self.whole_vectors(row, *tensors)
         tiled_copy = self.tiled_copy(tensors[0].element_type)
@@ -154,7 +154,7 @@ class RowTile:
 
     @cute.jit
     def unaligned_element(self, prefix: Int32, columns: Int32, lane) -> Int32:  # type: ignore[no-untyped-def]
-        """The one element outside whole vectors that is this thread's; -1 if none is."""
+        """Return the column of this thread's element outside whole vectors, or -1."""
         mine = Int32(-1)
         if const_expr(self.unaligned):
             V, tail = self.vector, (columns - prefix) % self.vector
@@ -166,7 +166,7 @@ class RowTile:
 
     @cute.jit
     def load_unaligned(self, mX: cute.Tensor, row: Int32, at: Int32, empty) -> Float32:  # type: ignore[no-untyped-def]
-        """The element that `unaligned_element` has found, or `empty`."""
+        """Return the element in column `at`, or `empty` if `at` is -1."""
         value = Float32(empty)
         if const_expr(self.unaligned):
             if at >= 0:
@@ -175,17 +175,17 @@ class RowTile:
 
     @cute.jit
     def store_unaligned(self, value: Float32, mY: cute.Tensor, row: Int32, at: Int32, valid):  # type: ignore[no-untyped-def]
-        """That element of mY = value, if `valid`."""
+        """Store `value` in column `at` of mY, if `valid` and `at` is not -1."""
         if const_expr(self.unaligned):
             if at >= 0 and valid:
                 mY[row, at] = value.to(mY.element_type)
 
-    # -- bringing results together ----------------------------------------------------------------
+    # -- combining results ------------------------------------------------------------------------
     def reduction_buffer(self, values: int):  # type: ignore[no-untyped-def]
-        """Shared memory for an exchange of so many values a warp; made before any row is read.
+        """Allocate shared memory to exchange `values` numbers per warp; call it before any load.
 
-        Returns sPart (values, rows, parts), or None where a warp has the row to itself; and for a
-        cluster an mbarrier, otherwise None.
+        Return sPart (values, rows, parts), or None if only one warp reads a row; and an mbarrier
+        for a cluster, otherwise None.
         """
         if self.parts == 1:
             return None, None
@@ -202,7 +202,7 @@ class RowTile:
 
     @cute.jit
     def open_reduction_buffer(self, mbar: cute.Pointer, expected_bytes: cutlass.Constexpr):  # type: ignore[no-untyped-def]
-        """Make the mbarrier, and tell the other blocks that it is there."""
+        """Initialise the mbarrier, and signal that to the other blocks."""
         tidx, _, _ = cute.arch.thread_idx()
         if tidx == 0:
             cute.arch.mbarrier_init(mbar, 1)
@@ -211,12 +211,12 @@ class RowTile:
         cute.arch.cluster_arrive_relaxed()
 
     def warp_reduce(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """`value` of all threads of a warp that share a row, combined; all of them get it."""
+        """Combine `value` over the threads of a warp that share a row; return it to all of them."""
         return cute.arch.warp_reduction(value, op, threads_in_group=min(self.threads, WARP))
 
     @cute.jit
     def exchange(self, values: tuple, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-        """Leave the values of each warp where all threads that share the row can read them."""
+        """Store the values of each warp where all threads that share the row can read them."""
         tidx, _, _ = cute.arch.thread_idx()
         row, warp, lane = tidx // self.threads, tidx % self.threads // WARP, cute.arch.lane_idx()
         if const_expr(self.cluster == 1):
@@ -224,7 +224,7 @@ class RowTile:
                 for i in cutlass.range_constexpr(len(values)):
                     sPart[i, row, warp] = values[i]
             cute.arch.sync_threads()
-        else:  # to every block of the cluster; the mbarrier counts the bytes that have come
+        else:  # to every block of the cluster; the mbarrier counts the bytes that arrive
             cute.arch.cluster_wait()
             part = warp * self.cluster + cute.arch.block_idx_in_cluster()
             if lane < self.cluster:
@@ -235,7 +235,7 @@ class RowTile:
 
     @cute.jit
     def read_part(self, sPart: cute.Tensor, i: cutlass.Constexpr, k: cutlass.Constexpr, empty):  # type: ignore[no-untyped-def]
-        """Value i of the thread's kth part of its row, or `empty` where there is none."""
+        """Return value i of the thread's kth part of its row, or `empty` if it has no such part."""
         tidx, _, _ = cute.arch.thread_idx()
         part, value = tidx % group_of(self.parts) + k * WARP, Float32(empty)
         if part < self.parts:
@@ -243,18 +243,18 @@ class RowTile:
         return value
 
     def reduce_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """`value` of a group of lanes that has read all parts, combined; all of them get it."""
+        """Combine `value` over the lanes that have read all parts; return it to all of them."""
         return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
 
     def add_up(self, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
-        """The sum of a thread's elements ((V,1),1,loads): those of a place of the vectors first, as
-        one sum waits for another."""
+        """Return the sum of a thread's elements ((V,1),1,loads), first over the loads: those sums
+        do not wait for each other."""
         ADD = cute.ReductionOp.ADD
         return x.reduce(ADD, 0.0, (None, 1, 1)).reduce(ADD, 0.0, 0)
 
     @cute.jit
     def sum(self, value: Float32, sPart: cute.Tensor, mbar) -> Float32:  # type: ignore[no-untyped-def]
-        """`value` of all threads that share a row, added up; all of them get the sum."""
+        """Add up `value` over all threads that share a row; return the sum to all of them."""
         total = self.warp_reduce(value, operator.add)
         if const_expr(self.parts > 1):
             self.exchange((total,), sPart, mbar)
@@ -266,13 +266,13 @@ class RowTile:
 
 
 def group_of(parts: int) -> int:
-    """Lanes that combine so many parts: the next power of two, a warp at most."""
+    """Return how many lanes combine so many parts: the next power of two, at most a warp."""
     return min(WARP, 1 << (parts - 1).bit_length())
 
 
 class RowKernel:
-    """A kernel over the rows of mX (M, N), launched as its tile says; a subclass has `kernel`, of
-    mX and mY."""
+    """Launch a kernel over the rows of mX (M, N) in the shape of its tile; a subclass defines
+    `kernel` of mX and mY."""
 
     def __init__(self, tile: RowTile) -> None:
         self.tile = tile

@@ -21,7 +21,7 @@ from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError
 from forgekit.profiling.gpus import gpu_named
 from forgekit.viz.timing.chart import apart, look, wrapped
-from forgekit.viz.timing.style import TEXT
+from forgekit.viz.timing.style import TEXT, timing_html
 from tests.viz.pictures import assert_legible, boxes, texts
 
 MOVED = 2 * 2048 * 2048 * 4
@@ -305,6 +305,21 @@ def test_a_figure_is_shown_once_in_the_pages_colours(monkeypatch: pytest.MonkeyP
     assert f"var(--fk-dim,{TEXT})" in picture.svg
     names = re.findall(r'\bid="([^"]+)"', picture.svg)
     assert len(names) == len(set(names))
+
+
+def test_a_narrow_figure_fits_a_phone_and_wraps_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    title = "Errors of float32 sums stay far below the bound of the worst case"
+    for width in (4.2, 8.3):
+        with fk.figure(title, "A line.", width=width) as axes:
+            axes.plot([1, 2, 3])
+    narrow, wide = (timing_html(picture) for picture in shown)
+    assert [float(least) <= 358 for html in (narrow, wide)
+            for least in re.findall(r"min-width:([\d.]+)px", html)] == [True, False]  # fmt: skip
+    assert title in texts(shown[1].figure) and title not in texts(shown[0].figure)
+    with pytest.raises(UsageError, match="width"):
+        fk.figure(title, "A line.", width=2)
 
 
 def test_a_figure_whose_block_raises_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ class TimingPicture(Picture):
 
 def timing_html(shown: TimingPicture) -> str:
     drawn = f'<div class="fk-scroll" style="overflow-x:auto">{shown.svg}</div>'
-    return living(shown.png, drawn, shown.alt, WIDTH * CSS_PIXELS)
+    return living(shown.png, drawn, shown.alt, shown.figure.get_size_inches()[0] * CSS_PIXELS)
 
 
 def figure_svg(figure: Figure, key: str) -> str:

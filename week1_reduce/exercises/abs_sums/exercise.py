@@ -1,4 +1,4 @@
-"""Puzzle week1/abs_sums: vectors, and what is left over, of a tensor of any length."""
+"""Puzzle week1/abs_sums: vectors and a remainder, for a tensor of any length."""
 
 import torch
 
@@ -23,24 +23,25 @@ def _whole_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="add up absolute values, of any length",
     task="""
-Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is the
-sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n % vec`
-elements make no whole vector: load them one by one.
+Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
+the sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n %
+vec` elements do not fill a vector: load them one by one.
 
 Signature: `abs_sums(x, y)`.
 """,
     hints=(
-        "Begin with the whole vectors: a piece has `1024 // vec`, and x has `n // vec`. Lane 0 takes "
-        "vectors 0, 32, 64, … of its piece.",
+        "Begin with the whole vectors: a piece has `1024 // vec` of them, and x has `n // vec`. "
+        "Lane 0 takes vectors 0, 32, 64, … of its piece.",
         "Then `n % vec` elements are left, from element `n // vec * vec` on. Which piece does an element "
         "belong to?",
-        "Without a condition every warp adds the tail: in the line before, test that the element exists "
-        "*and* lies in this warp's piece. `cute.math.absf` returns an absolute value; so does the "
-        "larger of `value` and `-value`.",
+        "Without a condition every warp would add the tail: before that line, test that the "
+        "element exists *and* lies in this warp's piece. `cute.math.absf` returns an absolute "
+        "value; so does the larger of `value` and `-value`.",
     ),
     analysis="""
-One scalar load follows the vectors, and only one warp executes it. A lane without an element adds 0:
-the identity belongs to the operator that combines, not to the function that you apply before.
+One scalar load follows the vectors, and only one warp executes it. A lane without an element adds
+0: the identity belongs to the operator that combines values, not to the function that you apply to
+each value.
 """,
     asked={"work": "one warp per 1,024 elements", "load_bytes": 16},
     entry="abs_sums",

@@ -1,11 +1,11 @@
-"""Puzzle week1/any_block: a tree for a number of threads that is no power of two."""
+"""Puzzle week1/any_block: a tree for a number of threads that is not a power of two."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
 def _tree(x, round_up):
-    """The sum of a tree in which as many words are added as are left afterwards."""
+    """Return the sum of a tree whose rounds add as many words as they leave."""
     left = 96
     words = [x[:, k::left].double().sum(1) for k in range(left)]
     while left > 1:
@@ -18,8 +18,8 @@ def _tree(x, round_up):
 EXERCISE = puzzle(
     title="fix a tree that loses elements",
     task="""
-This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank conflicts,
-and for some rows it is right. Fix the tree.
+This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank
+conflicts, and it is right for some rows. Fix the tree.
 """,
     hints=(
         "96, 48, 24, 12, 6, 3: and then? Follow the last three words to the end.",
@@ -30,8 +30,8 @@ and for some rows it is right. Fix the tree.
     ),
     analysis="""
 With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
-compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often powers
-of two; the rest of a row or of a grid hardly ever is.
+compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
+powers of two; the part that is left of a row or a grid rarely is.
 """,
     asked={"block": 96, "barriers": 7},
     entry="any_block",

@@ -1,4 +1,4 @@
-"""Exercise week1/bad_choice: what is wrong with a kernel for a shape, if anything is."""
+"""Exercise week1/bad_choice: name the fault of a kernel for a shape."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import choices
@@ -30,8 +30,8 @@ EXERCISE = Exercise(
 Here are eight kernels of this notebook, each with a shape. What is wrong with each choice on a
 GPU with 132 multiprocessors? Answer with one of {", ".join(f'`"{word}"`' for word in WORDS)}. Nothing is
 wrong with a kernel that the table has within 5 % of the best for its shape. A block of 256
-threads has `256 // threads` rows; a row in parts has at least four parts; a thread reads 16 bytes at a
-time.
+threads handles `256 // threads` rows; a row in parts has at least four of them; a thread reads 16
+bytes at a time.
 """,
     hints=(
         "Two divisions decide: vectors per row by threads per row, and rows by rows per block.",

@@ -42,7 +42,7 @@ EXERCISE = Exercise(
     title="count bytes in flight",
     task="""
 Suppose that a load takes 400 ns, and that memory delivers 4.8 TB/s to 132 multiprocessors. How many
-bytes have to be in flight? Which rate does a warp reach that loads, waits for the data, and loads
+bytes have to be in flight? Which rate does a warp reach if it loads, waits for the data, and loads
 again? (Round the last answer up to a whole number.)
 """,
     hints=(

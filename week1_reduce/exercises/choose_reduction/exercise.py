@@ -112,8 +112,8 @@ notebook. The matrix has m rows of n elements; a row is whole vectors of 16 byte
         "smaller and round it down to a multiple of 4; then replace 0 by 1.",
     ),
     analysis="""
-With these six lines no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
-behind the best of the four, while each single kernel is more than ten times slower somewhere. The
+With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 % behind
+the best of the four, while each single kernel is more than ten times slower somewhere. The
 constants of such a rule are measured, and hold for one GPU. Forgekit's constants are in
 `forgekit/ops/tile_choice.py`, each with its reason.
 """,

@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
-    """What a block finds that takes 128 elements of every 512."""
+    """Return the sum of a block that takes 128 elements of every 512."""
     n = torch.arange(x.shape[1])
     return (x.double() * (n // 128 % 4 == 0)).sum(1)
 
@@ -26,7 +26,7 @@ Signature: `cluster_sum(x, y)`.
         "The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`. So the x index of a block is its "
         "rank in the cluster, and thread `tidx` starts at column `rank * 128 + tidx`.",
         "`cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the "
-        "shared memory of block 0. Give each block an element of its own there.",
+        "shared memory of block 0. Give each block its own element there.",
         "You need `cluster_arrive()` and `cluster_wait()` twice: before the line with the first "
         "store to another block, which may not have started yet, and before the line in which "
         "block 0 reads.",

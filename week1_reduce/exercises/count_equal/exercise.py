@@ -1,4 +1,4 @@
-"""Puzzle week1/count_equal: counting is adding ones, and a warp can vote."""
+"""Puzzle week1/count_equal: count by adding ones."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
@@ -6,7 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    """Numbers that float32 does not tell apart, and others that 16 bits do not; some below 0."""
+    """Return numbers that float32 or 16-bit types cannot tell apart; some are negative."""
     base = (0, 2**24, -(2**24))[(n > 4) * (1 + m % 2)]
     x = base + draw.integers(0, 4, m, n)
     x[:, 3::5] += 65_536
@@ -17,7 +17,7 @@ EXERCISE = puzzle(
     title="count equal elements",
     task="""
 Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
-There are any number of rows, of any length.
+There may be any number of rows, of any length.
 
 Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 """,
@@ -25,14 +25,14 @@ Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutl
         "Counting is an integer sum of ones and zeros.",
         "With four rows per block, the last block may have warps without a row. Which lanes must "
         "not read, and which must not store?",
-        "All lanes of a warp have the same row, so a warp without a row may skip its loads as a "
-        "whole. The lanes of one warp differ only at the end of a row: there each of them has to "
-        "reach the line of the reduction.",
+        "All lanes of a warp share a row, so a warp without a row may skip its loads as a whole. "
+        "The lanes of one warp differ only at the end of a row, and even there each of them has "
+        "to reach the line of the reduction.",
     ),
     analysis="""
 Integer sums are the same in every order, so a count is always deterministic. A warp could also
 vote, with `vote_ballot_sync` and a count of the bits, once per 32 elements. For a whole row, one
-addition per lane and element, with one reduction at the end, is fewer instructions.
+addition per lane and element, with one reduction at the end, needs fewer instructions.
 """,
     asked={"work": "one warp per row"},
     entry="count_equal",

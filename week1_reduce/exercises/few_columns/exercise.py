@@ -10,7 +10,7 @@ ROWS = 256  # of a part
 
 
 def parts_of(x: torch.Tensor) -> torch.Tensor:
-    """The sums of columns of each 256 rows."""
+    """Return the column sums of each 256 rows."""
     return torch.stack([part.sum(0) for part in x.split(ROWS)])
 
 
@@ -28,7 +28,8 @@ Signature: `few_columns(x, y)`.
         "In memory, a part is one strip of 256 · N numbers. Ignore the rows: number k of the "
         "strip belongs to column k % N.",
         "A thread that starts at number t and continues in steps of a multiple of N stays in "
-        "column t % N. Which multiple of N is at most 256? The few threads beyond it do nothing.",
+        "column t % N. What is the largest multiple of N up to 256? The few threads beyond it do "
+        "nothing.",
         "The line that loads takes element (k // N, k % N) of the part, with a predicate, since "
         "the last part may be shorter. In shared memory the sums of column n are then at n, n + "
         "N, n + 2·N, …",

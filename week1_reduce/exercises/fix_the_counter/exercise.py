@@ -1,4 +1,4 @@
-"""Puzzle week1/fix_the_counter: a last block that is wrong at the second call, and in silence."""
+"""Puzzle week1/fix_the_counter: a last block that fails silently, at the second call."""
 
 import torch
 
@@ -9,18 +9,18 @@ from ..across_blocks import fenced
 
 
 def _largest(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of each piece of 256, and of all."""
+    """Return the maximum of each piece of 256, and of all."""
     return torch.stack([piece.amax() for piece in x.split(256)]), x.amax(0, keepdim=True)
 
 
 EXERCISE = puzzle(
     title="fix the last block",
     task="""
-Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
-numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
-first call, and the caller does not reset it between calls. Two things are missing in the given
-lines: the second call stores nothing, and on a GPU even the first call may miss a part. The
-sanitizer finds neither mistake in a single call.
+Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256 numbers
+into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the first call,
+and the caller does not reset it between calls. Two things are missing from the given lines: the
+second call stores nothing, and on a GPU even the first call may miss a part. The sanitizer finds
+neither mistake in a single call.
 """,
     hints=(
         "What does the counter hold when the launch ends, and with what does the next launch "
@@ -32,10 +32,10 @@ sanitizer finds neither mistake in a single call.
     ),
     analysis="""
 A block of one warp needs no shared memory: `shuffle_sync(ticket, 0)` gives lane 0's ticket to all
-lanes. A shuffle does not order memory accesses; `sync_warp` makes visible to the other lanes what
-lane 0 has seen. The fence before the counter says: a block that sees my count also sees my part.
-The fence after the counter says: I read parts only after I have counted. Without fences, a kernel
-may still pass every test on the GPU where it was written.
+lanes. A shuffle does not order memory accesses; `sync_warp` makes everything that lane 0 has seen
+visible to the other lanes. With the fence before the counter, a block that sees the count also sees
+the part. With the fence after the counter, a block reads parts only after it has counted. Without
+fences, a kernel may still pass every test on the GPU where it was written.
 """,
     entry="fix_the_counter",
     inputs=lambda draw, n: (draw.extremes(1, n)[0], torch.zeros(1, dtype=torch.int32)),

@@ -1,4 +1,4 @@
-"""Puzzle week1/fix_the_tail: registers that keep what was loaded before."""
+"""Puzzle week1/fix_the_tail: registers that keep an earlier load."""
 
 import torch
 
@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Sums in which lanes without a vector in the last tile add their vector of the tile before."""
+    """Return sums in which lanes without a vector in the last tile add their previous vector."""
     n = x.shape[1]
     whole = n // 128 * 128
     if not whole or whole == n:
@@ -18,8 +18,9 @@ def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="fix the tail",
     task="""
-To save instructions, this kernel fills the registers before the loop and not in it. It is right for
-rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole vectors, in float32.
+To save instructions, this kernel fills the registers before the loop instead of in it. It is right
+for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole vectors, in
+float32.
 """,
     hints=(
         "What do the registers of a lane hold in the last tile if the lane has no vector there?",
@@ -29,8 +30,8 @@ rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whol
     ),
     analysis="""
 The `fill` before the loop made the first tile right, and in full tiles every lane loads. Only a
-partial tile after a full tile shows the mistake: lanes without a vector add their last vector again.
-Four moves per vector are the price of the right answer.
+partial tile after a full tile shows the mistake: lanes without a vector add their last vector
+again. The right answer costs four moves per vector.
 """,
     asked={"load_bytes": 16},
     entry="fix_the_tail",

@@ -11,7 +11,7 @@ def _groups(x):
 
 
 def _of_a_warp(x, y):
-    """Sums of 32 elements in place of those of eight."""
+    """Return sums of 32 elements instead of eight."""
     import torch
 
     fours = torch.nn.functional.pad(_groups(x).sum(1), (0, -len(y) % 4)).reshape(-1, 4)
@@ -19,10 +19,10 @@ def _of_a_warp(x, y):
 
 
 EXERCISE = puzzle(
-    title="sums of eight",
+    title="add up groups of eight",
     task="""
-`y[g] = x[8g] + … + x[8g + 7]` for an array of any length n; the last sum may have fewer elements, and
-`y` has ⌈n / 8⌉. float32 and float16; add in float32.
+`y[g] = x[8g] + … + x[8g + 7]` for an array of any length n; the last sum may have fewer elements,
+and `y` has ⌈n / 8⌉ elements. Types are float32 and float16; add in float32.
 
 Signature: `groups_of_8(x, y)`.
 """,
@@ -35,8 +35,8 @@ Signature: `groups_of_8(x, y)`.
     ),
     analysis="""
 A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at the
-price of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same loop. It
-suits short rows: one warp adds four rows of 8.
+cost of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same loop.
+It suits short rows: one warp adds four rows of 8.
 """,
     asked={"work": "one thread per element", "shuffles": 3, "shared_bytes": 0},
     entry="groups_of_8",

@@ -9,7 +9,7 @@ from ..across_blocks import fenced
 
 
 def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sums of pieces of 1,024 columns, and the mean of each row."""
+    """Return the sums of pieces of 1,024 columns, and the mean of each row."""
     parts = torch.stack([piece.sum(1) for piece in x.split(1024, dim=1)], dim=1)
     return parts, x.mean(1)
 

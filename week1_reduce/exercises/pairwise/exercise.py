@@ -13,7 +13,7 @@ LENGTHS = (1, 2, 3, 5, 8, 31, 33, 1000, 1025)
 
 
 class Counted:
-    """A number that counts the additions it went through."""
+    """Count the additions that a number goes through."""
 
     def __init__(self, parts: tuple[int, ...], depth: int = 0) -> None:
         self.parts, self.depth = parts, depth
@@ -92,8 +92,8 @@ def _error(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="add in a tree",
     task="""
-Return the sum of a list of n numbers, of any length from 1. Add neighbours, then their sums, and so
-on: no number may go through more than log₂ n additions, rounded up. Use only `+`.
+Return the sum of a list of n ≥ 1 numbers. Add neighbours, then their sums, and so on: no number may
+go through more than log₂ n additions, rounded up. Use only `+`.
 
 Signature: `pairwise(values)`.
 """,
@@ -104,8 +104,8 @@ Signature: `pairwise(values)`.
         "the line that builds the new list.",
     ),
     analysis="""
-Recursion needs two lines. Rounds are what a block of threads will do: in each round half as many
-threads have something to add.
+A recursive solution needs two lines. A block of threads will work in such rounds: in each, half as
+many threads have something to add.
 """,
     entry="pairwise",
     groups=(

@@ -146,10 +146,10 @@ else is passed at each call. Two matrices share a key if and only if these three
         "line that tests for whole vectors, divide 16 by the size of an element.",
     ),
     analysis="""
-Neither M nor N is in the key, yet the key depends on both through the rule. This is the middle
-way of `06_compile_once`: neither one kernel per N nor one kernel for all N, but one per
-*decision*. A library with five decisions of a few values each has some dozens of kernels, and
-compiles those that are requested.
+Neither M nor N is in the key, yet the key depends on both through the rule. This is the middle way
+of `06_compile_once`: neither one kernel per N nor one kernel for all N, but one per *decision*. A
+library with five decisions of a few values each has a few dozen kernels, and compiles only those
+that its callers need.
 """,
     entry="reduction_key",
     groups=(

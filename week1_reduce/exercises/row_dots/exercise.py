@@ -22,7 +22,7 @@ in float32 and float16, accumulated in float32.
 Signature: `row_dots(a, b, z)`.
 """,
     hints=(
-        "Once each thread has its share in a register, the rest is a row sum as you know it.",
+        "Once each thread has its share in a register, the rest is an ordinary row sum.",
         "Each warp adds up by shuffles; the four warps meet in four words of shared memory, with "
         "one barrier.",
         "In the line inside the loop, convert both factors before you multiply: the product of "

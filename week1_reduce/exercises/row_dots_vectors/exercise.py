@@ -29,13 +29,13 @@ Signature: `row_dots_vectors(a, b, y)`.
         "Cut both tensors alike: vector i of one belongs to vector i of the other.",
         "You can multiply two loaded vectors with `*`; `.reduce(cute.ReductionOp.ADD, 0.0, 0)` adds the "
         "products.",
-        "In the line of the product, convert both vectors to `Float32` before you multiply: a product of "
-        "two float16 rounds, and may be infinite.",
+        "In the line of the product, convert both vectors to `Float32` before you multiply: a "
+        "product of two float16 numbers rounds, and may overflow.",
     ),
     analysis="""
-The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come before
-the first use, so a thread has 32 bytes in flight and not 16: with more inputs an operator fills the
-memory system more easily.
+The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come
+before the first use, so a thread has 32 bytes in flight instead of 16: an operator with more inputs
+keeps memory busy more easily.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_dots_vectors",

@@ -29,10 +29,11 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
 EXERCISE = Exercise(
     title="halve the time of a kernel that waits",
     task="""
-`y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole 16-byte vectors. The kernel below loads
-16 bytes per lane, in whole sectors, with few instructions per byte: no counter shows a fault. Halve
-its predicted time on an H200 for 512 rows of 16,384, without a second launch. The **whole interval**
-has to lie below half of the given kernel's time. Look at the bounds after each change:
+`y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole 16-byte vectors. The kernel below
+loads 16 bytes per lane, in whole sectors, with few instructions per byte: no counter shows a fault.
+Halve its predicted time on an H200 for 512 rows of 16,384 elements, without a second launch. The
+**whole interval** has to lie below half of the given kernel's time. Look at the bounds after each
+change:
 
 `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
 """,
@@ -41,14 +42,15 @@ has to lie below half of the given kernel's time. Look at the bounds after each 
         "bytes does that make per multiprocessor?",
         "Two changes put more bytes in flight: more loads per lane before it adds, or more warps per "
         "row. Which one needs no barrier?",
-        "The loop waits in the line that adds. Fill several vectors of registers before that line, each "
-        "with its own predicate; two are not enough.",
+        "The loop waits in the line that adds. Fill several vectors of registers before that "
+        "line, each with its own predicate; two are not enough. `cute.make_rmem_tensor((4, "
+        "loads), Float32)` holds `loads` vectors, and `rX[None, k]` is one of them.",
     ),
     analysis="""
 512 warps make four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB that
 section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is busy.
 With eight vectors per lane it waits 16 times. One block of eight warps per row works as well: eight
-times as many warps, at the price of a barrier. Another block size does not help, since the number of
+times as many warps, at the cost of a barrier. Another block size does not help, since the number of
 warps stays the same. Two vectors halve the waiting, but not the launch, and the interval still
 exceeds the limit. (These times are predicted for an H200, not measured.)
 """,

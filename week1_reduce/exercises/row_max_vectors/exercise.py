@@ -6,8 +6,8 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="find the largest element, by vectors",
     task="""
-`y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors, maybe
-of fewer than a warp has lanes. All elements may be negative.
+`y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors,
+sometimes of fewer vectors than a warp has lanes. All elements may be negative.
 
 Signature: `row_max_vectors(x, y)`.
 """,

@@ -4,10 +4,11 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="from the smallest to the largest",
+    title="subtract the smallest from the largest",
     task="""
 `y[m]` is the largest element of row m minus the smallest, for any M and N ≥ 1, in float32 and
-float16. Subtract in float32. Use shuffles within the warps, then shared memory.
+float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min` is
+the counterpart of `cutlass.max`.
 
 Signature: `row_range(x, y)`.
 """,
@@ -21,7 +22,7 @@ Signature: `row_range(x, y)`.
     ),
     analysis="""
 Two values need only one barrier, since the block waits once for both. A kernel that fuses two
-reductions also reads the row once and not twice, and reading is most of the time.
+reductions also reads the row once instead of twice, and reading takes most of the time.
 """,
     asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 128},
     entry="row_range",

@@ -14,7 +14,7 @@ def _inputs(draw, m, n):
 
 
 EXERCISE = puzzle(
-    title="the root mean square of rows",
+    title="compute the root mean square of rows",
     task="""
 `y[m]` is the square root of the mean of the squares of row m, for any M and N, in float32, float16
 and bfloat16. Compute in float32. (RMSNorm divides by this number.)

@@ -25,7 +25,7 @@ EXERCISE = puzzle(
     task="""
 `x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
 x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-`starts` is int32 and has one entry more than there are segments.
+`starts` is int32 and has one more entry than there are segments.
 
 Signature: `segmented_sums(x, starts, y)`.
 """,
@@ -33,7 +33,7 @@ Signature: `segmented_sums(x, starts, y)`.
         "This is one warp per row, with a start and an end that come from memory.",
         "Each lane starts at `starts[s] + lane` and advances by 32 up to the end of the segment.",
         "The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read "
-        "`starts`, in the first line with an `if`.",
+        "`starts`: exclude it in the line with the first `if`.",
     ),
     analysis="""
 The row sums of a sparse matrix (CSR) are computed like this. A block runs as long as its longest

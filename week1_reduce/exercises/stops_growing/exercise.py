@@ -56,8 +56,8 @@ which value does the sum stop growing? `"ones"`: each number is 1; `"fours"`: ea
         "With fours, every number is four times as large.",
     ),
     analysis="""
-Rounding to nearest, ties to even: 2,048 + 1 = 2,049 lies between 2,048 and 2,050 and rounds to
-2,048. In float32 the same happens at 16,777,216.
+Numbers round to the nearest value, and ties to the even one: 2,048 + 1 = 2,049 lies between 2,048
+and 2,050 and rounds to 2,048. In float32 the same happens at 16,777,216.
 """,
     entry="stops_at",
     groups=(

@@ -24,10 +24,10 @@ Signature: `tile_columns(x, y)`.
         "there and the `if` that reads. Threads without a column have to reach it as well.",
     ),
     analysis="""
-This kernel has eight times as many threads as one thread per column, and loads the same sectors.
-It adds one barrier, and eight words that each thread of one warp reads. There are no bank
-conflicts, since a warp stores one row of the tile and reads rows of it. If the blocks are still
-fewer than the multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
+This kernel has eight times as many threads as one thread per column, and loads the same sectors. It
+adds one barrier, and eight words that each thread of one warp reads. There are no bank conflicts,
+since a warp stores one row of the tile and reads rows of it. If there are still fewer blocks than
+multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
 """,
     asked={"work": "one block per 32 columns", "block": 256},
     entry="tile_columns",

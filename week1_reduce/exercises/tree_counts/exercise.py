@@ -26,22 +26,22 @@ MISCONCEPTIONS = {
     "Each of the 32 lanes needs its own word.",
     (WAVES, 1): "neighbouring threads are 8 words apart: which banks hold words 0, 8, 16, 24, 32, …?",
     (LAST, 32): "all words are in one bank, but only 512 / 32 threads are left.",
-    (LAST, 1): "a word 32 words further lies in the same bank.",
+    (LAST, 1): "a word 32 places further on is in the same bank.",
     (LAST, 8): "that is the number for 256 threads.",
 }  # fmt: skip
 
 EXERCISE = Exercise(
     title="predict what trees cost",
     task="""
-A block of **512** threads adds 512 words by the trees of this notebook: `interleaved` (threads with
-`tidx % (2 * step) == 0` add the word `step` further), `strided` (thread `tidx` works on word
-`2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
+A block of **512** threads adds 512 words with the trees of this notebook: `interleaved` (threads
+with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread `tidx` works
+on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
 """,
     hints=(
         "Write down which threads add in that round, and which word each of them works on.",
         "A warp is 32 neighbouring threads; a word's bank is its number modulo 32.",
-        "A load takes as many wavefronts as its active lanes read different words of one bank, in the "
-        "bank where that number is largest. Count the active lanes first.",
+        "Count the active lanes first. Then count how many different words they read from each "
+        "bank: the largest count is the number of wavefronts.",
     ),
     analysis="""
 Interleaved threads keep every warp busy with a few lanes each. A strided index gathers the lanes in

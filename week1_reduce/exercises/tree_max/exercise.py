@@ -4,7 +4,7 @@ from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="the largest of each row",
+    title="find the largest of each row",
     task="""
 `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
 shared memory. All elements of a row may be negative.
@@ -15,8 +15,8 @@ Signature: `tree_max(x, y)`.
         "Take `tree_sequential` with another operator. What replaces `+`, and what replaces 0?",
         "`cutlass.max(a, b)` replaces `+`. The value that changes nothing under max is −∞: "
         "`-Float32.inf`.",
-        "Begin each round with its barrier, outside of any `if`. Then each thread of the lower half "
-        "stores the larger of its own word and the word `half` further.",
+        "Begin each round with its barrier, outside of any `if`. Then each thread of the lower "
+        "half stores the larger of its own word and the word `half` places further on.",
     ),
     analysis="""
 A tree works for every operator whose result does not depend on how you pair the elements

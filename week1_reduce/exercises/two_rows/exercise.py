@@ -1,25 +1,25 @@
-"""Puzzle week1/two_rows: two rows per block."""
+"""Puzzle week1/two_rows: sums of two rows per block."""
 
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="two rows per block",
+    title="add up two rows per block",
     task="""
-Sums of rows, now with two rows per block: the first 128 threads add one row, the other 128 the next
-row. M and N may be any numbers, also odd; float32 and float16.
+Add up rows, now two per block: the first 128 threads add one row, and the other 128 add the next.
+M and N may be any numbers, including odd ones; types are float32 and float16.
 
 Signature: `two_rows(x, y)`.
 """,
     hints=(
-        "Which row does a thread work on, and which number does it have among that row's threads?",
+        "Which row does a thread work on, and what is its index among that row's threads?",
         "`tidx // 128` and `tidx % 128`. The trees need 256 words of shared memory: 128 per row.",
         "If M is odd, the last block has a row for only half of its threads. The other half must still "
         "reach every barrier: put the predicate around the loads and around the store, not around the "
         "tree.",
     ),
     analysis="""
-A barrier waits for all threads of a block, also for those without a row. These add zeros, which
+A barrier waits for all threads of a block, including those without a row. These add zeros, which
 costs nothing, since their warps would wait otherwise. If rows are short or many, let one block add
 several of them.
 """,

@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _first(x):
-    """The first place of the largest, as NumPy defines it."""
+    """Return the column of the first largest element, as NumPy does."""
     return torch.from_numpy(x.numpy().argmax(1)).int()
 
 
@@ -23,10 +23,10 @@ def _inputs(draw, m, n):
 
 
 EXERCISE = puzzle(
-    title="where is the largest?",
+    title="find the column of the largest",
     task="""
-`y[m]` is the column of the largest element of row m, as int32; if several elements are the largest,
-the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
+`y[m]` is the column of the largest element of row m, as int32. If several elements are the largest,
+it is the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
 
 Signature: `warp_argmax(x, y)`.
 """,
@@ -34,9 +34,9 @@ Signature: `warp_argmax(x, y)`.
         "Two values travel together: the largest so far and its column. Shuffle both.",
         "The other pair wins if its value is larger, or if the values are equal and its column is "
         "smaller. A lane without an element holds −∞.",
-        "A lane without an element must not win against a row of −∞ either: give it a column after "
-        "every other. Both variables must keep their types in the loop: `Float32` and "
-        "`cutlass.Int32`.",
+        "A lane without an element must not win against a row of −∞ either. Start with a column "
+        "after every other, and let the loop over the row follow the same rule as the merge. "
+        "Both variables must keep their types in the loop: `Float32` and `cutlass.Int32`.",
     ),
     analysis="""
 This operator on pairs is associative and has an identity, so everything in this notebook works.

@@ -4,7 +4,7 @@ from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="the largest of each row, by warps",
+    title="find the largest of each row, by warps",
     task="""
 `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements of a
 row may be negative.

@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _after_down(x):
-    """The sum that each column's lane has after shuffles down."""
+    """Return the sum that each column's lane holds after shuffles down."""
     padded = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % 32))
     total = padded.reshape(len(x), -1, 32).sum(1)
     for offset in (16, 8, 4, 2, 1):  # a lane without a source gets its own
@@ -31,9 +31,9 @@ Signature: `warp_normalise(x, y)`.
         "Convert in the line that stores.",
     ),
     analysis="""
-A reduction that gives every lane the result is an *all-reduce*. By butterfly it costs as much as a
-reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go through it
-again with the result. Week 2 is about that second read.
+A reduction that gives every lane the result is an *all-reduce*. With a butterfly it costs as much
+as a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
+through it again with the result. Week 2 is about that second read.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_normalise",

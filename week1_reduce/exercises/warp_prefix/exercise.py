@@ -15,7 +15,7 @@ def _prefix(x):
 
 
 def _wrapped(x):
-    """What comes out where a lane without a source adds what it gets: its own value."""
+    """Return the sums if a lane without a source adds its own value."""
     held = _pieces(x.double())
     for k in range(5):
         held = held + torch.cat([held[:, : 1 << k], held[:, : -(1 << k)]], 1)
@@ -23,13 +23,11 @@ def _wrapped(x):
 
 
 EXERCISE = puzzle(
-    title="prefix sums of 32",
+    title="compute prefix sums of 32",
     task="""
 Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
-through `x[i]`. float32 and float16; add in float32.
-
-One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane
-i − d. The first d lanes have no such lane and get their own value.
+through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, which leaves
+the first lanes their own value.
 
 Signature: `warp_prefix(x, y)`.
 """,
@@ -42,9 +40,9 @@ Signature: `warp_prefix(x, y)`.
         "predicate around the addition, after the shuffle.",
     ),
     analysis="""
-The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n additions where a loop needs n.
-All lanes of a warp execute an addition together, so the additional ones cost nothing. Whole blocks
-and arrays follow in `06_practice`.
+This is the scan of Hillis and Steele (1986). It takes log₂ n steps, and n · log₂ n additions where
+a loop needs n. All lanes of a warp execute an addition together, so the additional ones cost
+nothing. Whole blocks and arrays follow in `06_practice`.
 """,
     asked={"work": "one thread per element", "shuffles": 5, "shared_bytes": 0},
     entry="warp_prefix",

@@ -62,8 +62,9 @@ _NO_HELP = {
 EXERCISE = Exercise(
     title="say what bounds a call, and what would help",
     task="""
-Here are four sums of rows in float32, each with its predicted time on an H200. Per microsecond a GPU
-starts about 1,700 blocks, and its memory moves at most 5.1 MB. A load takes 400 ns.
+Here are four sums of rows in float32, each with its predicted time on an H200. The prediction
+assumes that a GPU starts 1,700 blocks and moves at most 5.1 MB per microsecond: both rates are
+fitted to recorded times. (The data sheet promises 4.8 MB.) A load takes 400 ns.
 
 | | kernel | rows × columns | blocks | predicted |
 |---|---|---|---|---|
@@ -79,16 +80,17 @@ itself"`? Which change would help most: `"more rows per block"`, `"more bytes in
     hints=(
         "How long would the bytes of each call take at 5.1 MB per microsecond? One of the four calls is "
         "close to that time.",
-        "For the others: how long do the blocks take to start? Which call is over before any of its work "
-        "could take long?",
+        "For the others: how long do the blocks take to start? Which call has too little work to "
+        "take long?",
         "The remaining call has few warps and many turns. Section 4 computes how long these take.",
     ),
     analysis="""
 **A** moves 268 MB in 53 µs and starts 262,144 blocks in 154 µs: give each block more rows, as
 `eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 2,048 times 400 ns: put more
-bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only fewer bytes
-help. **D** does almost no work and takes as long as a launch: move its work into another launch. The
-same two kernels have another bound for each shape: a kernel has no bound, a call has one.
+bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only fewer
+bytes help. **D** does almost no work and takes as long as a launch: move its work into another
+launch. The same two kernels have a different bound for each shape: a kernel has no bound, a call
+has one.
 """,
     entry="diagnosis",
     groups=(

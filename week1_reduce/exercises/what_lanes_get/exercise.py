@@ -34,8 +34,8 @@ EXERCISE = Exercise(
     title="say what a lane gets",
     task="""
 Lane k holds the number k. Which number does the lane get from the shuffle? For the two sums, every
-lane adds the value that it gets, five times: which number does the lane hold at the end? The mask is
-a number with one bit per lane.
+lane adds the value that it gets, five times: which number does the lane hold at the end? A member
+mask names lanes: bit k stands for lane k.
 """,
     hints=(
         "Lane i reads from lane i + offset (down), i - offset (up) or i ^ offset (butterfly).",
@@ -45,7 +45,7 @@ a number with one bit per lane.
     ),
     analysis="""
 After a sum by *down* only lane 0 holds the sum; the upper lanes hold useless numbers, not zeros.
-After a butterfly every lane holds the sum, at the same price.
+After a butterfly every lane holds the sum, at the same cost.
 """,
     entry="gets",
     groups=(

@@ -17,7 +17,7 @@ MISCONCEPTIONS = {
     (
         "float32, one atomic_add per block",
         "same bits",
-    ): "each addition rounds, and the order of the blocks is decided again in every launch.",
+    ): "each addition rounds, and every launch may run the blocks in a different order.",
     ("int32, one atomic_add per block", "may differ"): "integer additions do not "
     "round (and an overflow wraps around in the same way), so the order does not matter.",
     (

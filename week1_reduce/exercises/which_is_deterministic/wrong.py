@@ -8,7 +8,7 @@ WRONG = (
         {
             '"float32, one atomic_add per block": "may differ"': '"float32, one atomic_add per block": "same bits"'
         },
-        "decided again",
+        "a different order",
     ),
     Wrong(
         "atomic int",

@@ -7,9 +7,9 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up windows",
     task="""
-`y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 elements fewer than `x`. A block loads the 135
-elements that it needs into shared memory, each once, and adds up its windows from there. float32,
-any length from 8.
+`y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 fewer elements than `x`. A block loads the 135
+elements that it needs into shared memory, each once, and adds up its windows from there. `x` is
+float32 and has at least 8 elements.
 
 Signature: `window_sum(x, y)`.
 """,
