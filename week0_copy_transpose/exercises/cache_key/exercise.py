@@ -197,28 +197,27 @@ EXERCISE = Exercise(
     title="write the key",
     task="""
 Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
-does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-element type, the number of dimensions, which modes (if any) have stride 1, the kind of device, and
-the alignment: what the address of the first element is promised to be a multiple of, 16 bytes, or
-else 8, or 4, or 2. Two tensors share a key if and only if these agree.
+compiles them. Each call passes the sizes, and every stride that is not 1. Five facts are compiled
+in: the element type, the number of dimensions, which modes (if any) have stride 1, the kind of
+device, and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the
+address of the first element. Two tensors share a key if and only if these facts agree.
 """,
     hints=(
-        "Everything is a property of `x`: `dtype`, `device`, `stride()`, and the address "
-        "`data_ptr()`. `shape` is not needed.",
-        "For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the "
+        "Every fact is a property of `x`: `dtype`, `device`, `stride()`, and the address "
+        "`data_ptr()`. You do not need `shape`.",
+        "For the memory order, turn `x.stride()` into a tuple of True and False. Its length is the "
         "number of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?",
         "Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers "
-        "is it the alignment? What is left is a `return` of four facts, one of them a tuple.",
+        "is it the alignment? The rest is a `return` of four values, one of them a tuple.",
     ),
     analysis="""
-The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
-wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
-new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
-do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. A matrix with one
-column has stride 1 twice, and this key gives it a kernel of its own; `fk.compile` takes it for
-row-major and saves one. There is a second half, which a tensor does not know: the *function*, and
-the values that it captures. *A key that forgets*, above, tells what happens
-without it.
+The key contains exactly what is compiled in. With less, a stale kernel runs: wrong numbers, or an
+access out of bounds. With more, the cache misses: with `x.shape` in the key, each new size costs
+a compilation. With `x.data_ptr() % 16`, float32 gets four kernels where three are enough: 4 and 12
+bytes after a multiple of 16 have the same alignment, 4. A matrix with one column has stride 1
+twice, so this key gives it its own kernel; `fk.compile` treats it as row-major and saves one.
+A tensor does not know the second half of a key: the *function*, and the values that it captures.
+*A key that forgets*, above, shows what happens without it.
 """,
     entry="cache_key",
     groups=(

@@ -88,30 +88,31 @@ def _stored(p: Places) -> Iterator[np.ndarray]:
 EXERCISE = Exercise(
     title="fix a slow kernel by its report",
     task="""
-`turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It goes
-through a tile in shared memory, and yet it took 995 µs on the H200; the report stands above. Fix
-it. Two places are marked: the layout of `sT`, and what happens behind the barrier.
+`turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It uses a
+tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it. Change the
+two marked places: the layout of `sT`, and the lines after the barrier.
 """,
     hints=(
-        "Which line has more sectors than the ideal? In that line, which index of `mY` do "
-        "neighbouring threads, those with consecutive `tidx`, differ in?",
-        "Behind the barrier a thread need not store the element that it loaded. Let `tidx` choose "
-        "the *row* of X (it is the column of Y) and `tidy` the column. Which element of `sT` is "
-        "that? And which banks do 32 lanes read then?",
-        "Behind the barrier: compute `row` and `col` once more, with tidx and tidy exchanged, before "
-        "the predicate; then read sT with the same exchange. That read goes down a column of sT: "
-        "which pitch has 05 given such a tile?",
+        "Which line has more sectors than the ideal? In that line, which index of `mY` differs "
+        "between neighbouring threads, those with consecutive `tidx`?",
+        "After the barrier a thread need not store the element that it loaded. Let `tidx` select "
+        "the *row* of X (the column of Y) and `tidy` the column. Which element of `sT` is that? "
+        "Which banks do the 32 lanes read then?",
+        "After the barrier, compute `row` and `col` again, with tidx and tidy exchanged, before the "
+        "predicate. Exchange the indices of sT as well. This read goes down a column of sT: which "
+        "pitch does `07_transpose` use for such a tile?",
     ),
     analysis="""
-The store was the sick line: `tidx` ran along `col`, the *row* of `mY`, so each lane had a sector of
-its own. The tile in shared memory was there and of no use, because every thread took back what it
-had stored itself. Exchanging the roles of `tidx` and `tidy` behind the barrier makes the store
-whole, with `M - 1 - row` running downwards, which costs nothing: a request is a set of sectors, and
-has no direction. Then lanes read a column of `sT`, and the padding is needed.
+The store was the bad line. `tidx` ran along `col`, the *row* of `mY`, so each lane wrote its own
+sector. The tile in shared memory had no effect, because every thread read back what it had stored
+itself. With the roles of `tidx` and `tidy` exchanged after the barrier, the lanes of a store fill
+whole sectors. They fill them from right to left, because of `M - 1 - row`, at no extra cost: the
+sectors of a request do not depend on the order of its lanes. Since lanes now read a column of `sT`,
+the tile needs padding.
 
-Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it can move.
-The rest is what lies between `padded` and `padded_4` above: four elements a thread, in blocks of
-256. The virtual GPU cannot show what that is worth, so it is not asked for.
+Recorded on the H200: 995 µs before, 311 µs after, with DRAM at 35 % of its peak. `padded` above
+takes as long; `padded_4`, with four elements per thread in blocks of 256, takes half the time. The
+virtual GPU cannot measure that gain, so the exercise does not require it.
 """,
     entry="turn",
     groups=(

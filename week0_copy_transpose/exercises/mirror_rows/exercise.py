@@ -37,28 +37,28 @@ EXERCISE = Exercise(
 `mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple of
 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds four
 ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192. The **whole
-interval** has to lie below half of what the given kernel takes, so being a little faster is not
-enough. Look at the bounds after each change:
+interval** must lie below half of the given kernel's time, so a small gain is not enough. Look at
+the bounds after each change:
 
 `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
 """,
     hints=(
-        "Which bound is the longest, and which is the second? A change that shortens only the first "
-        "leaves you with the second.",
-        "Fewer blocks, fewer instructions and more bytes in flight at the same time: each thread "
-        "has to move more bytes with each of its accesses. How many bytes can one access move?",
-        "In the line with `mX[row, col]`, let `zipped_divide` give a thread a whole vector of 8 "
-        "elements. Both the place of the vector in its row and the elements inside the vector "
-        "change ends; registers turn the latter, as in section 2.",
+        "Which bound is the longest, and which is the second? If a change shortens only the first, "
+        "the second remains.",
+        "To have fewer blocks, fewer instructions and more bytes in flight at the same time, let "
+        "each access of a thread move more bytes. How many bytes can one access move?",
+        "In the line with `mX[row, col]`, let `zipped_divide` give each thread a vector of 8 "
+        "elements. Mirror the position of the vector in its row, and mirror the elements inside "
+        "the vector in registers, as in section 2.",
     ),
     analysis="""
-The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs 13 µs for the
-same bytes. Larger blocks do not help: with 1,024 threads the start of blocks is short, and the
-kernel waits for memory, since a thread asks for two bytes and a block is not replaced before its
-last warp has ended. A grid of two dimensions removes the divisions, which are only the third bound.
-Vectors shorten all three: an eighth of the blocks, an eighth of the instructions, and eight times
-the bytes in flight. What is left is device memory, and that bound is the least that any kernel has.
-(These times are predicted for an H200, not measured.)
+The given kernel starts 65,536 blocks, which takes 39 µs alone, while memory needs 13 µs for the
+same bytes. Larger blocks do not help. With 1,024 threads the start of blocks takes 10 µs, but
+latency takes 63 µs: a thread requests two bytes, and no new block replaces a block before its last
+warp has ended. A two-dimensional grid removes the divisions, which saves 3 of 54 µs. Vectors
+shorten all three bounds: an eighth of the blocks, an eighth of the instructions, and eight times
+the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes is
+faster. (All these times are predicted for an H200, not measured.)
 """,
     entry="mirror_rows",
     groups=(
@@ -104,5 +104,5 @@ the bytes in flight. What is left is device memory, and that bound is the least 
             ],
         ),
     ),
-    praise="The bound that you removed is not the bound that you have now: that is how tuning ends.",
+    praise="The whole interval lies below half of the given time.",
 )  # fmt: skip

@@ -227,26 +227,27 @@ def _knows_n(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="one kernel for each N",
     task="""
-Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on
-them, with a kernel in which the number of columns N is compiled in, for both tensors, and the
-number of rows M is not. Call `compile` as you would `fk.compile`, once for each kernel, and keep
-what it returns in `kernels`. Mind what else is compiled in with N: the element type, the strides
-(of a matrix cut out of a wider one, say), the alignment; of *both* tensors.
+Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on them.
+The number of columns N of both tensors is compiled into the kernel; the number of rows M is not.
+Call `compile` as you would call `fk.compile`, once per kernel, and keep its results in `kernels`.
+N is not the only fact that is compiled in: so are the element type, the strides (a matrix cut out
+of a wider one has others) and the alignment, of *both* tensors.
 """,
     hints=(
-        "`fk.spec(t, static=[1])` is what a kernel that knows the N of `t` is compiled for.",
-        "First the key, from dtype, N, strides and alignment of x and of y. Not in `kernels`? "
-        "Compile and keep it. Then call it.",
-        "The key has the same four facts of `x` and of `y`. Three are properties of a tensor; the "
-        "fourth is the alignment, the largest number up to 16 that divides the address: Python's "
-        "`math.gcd` finds it.",
+        "`fk.spec(t, static=[1])` describes a tensor like `t` whose number of columns is compiled "
+        "in.",
+        "First make the key from the dtype, N, the strides and the alignment of x and of y. If "
+        "`kernels` lacks the key, compile and keep the kernel. Then call it.",
+        "The key contains the same four facts for `x` and for `y`. Three are properties of a "
+        "tensor. The fourth is the alignment, the largest number up to 16 that divides the "
+        "address: Python's `math.gcd` finds it.",
     ),
     analysis="""
-With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
-code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
-all of this, so `tuple(spec.key() for spec in specs)` is a good key as well, if you can spare the
-time to make specs at every call. `fk.compile` keeps what it compiled, too, but reads the source
-at each call to see whether it has changed; who keeps the kernel saves that.
+With N static, the rows of a contiguous matrix are N elements apart, so the stride is a constant in
+the code as well. That is why a matrix cut out of a wider one needs its own kernel. The specs
+contain all these facts, so `tuple(spec.key() for spec in specs)` is also a good key, but it costs
+time to make specs at every call. `fk.compile` keeps kernels as well, but it reads the source at
+each call to detect a change. A program that keeps the kernel saves that time.
 """,
     entry="one_kernel_per_n",
     groups=(

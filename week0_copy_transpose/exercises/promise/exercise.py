@@ -142,21 +142,21 @@ def _refuses(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="promise enough for 128 bits",
     task="""
-Write `promise(x)`: the spec with which `scale_by_vectors` moves each vector in one load of 128
-bits, for `float32` *and* for `float16`. One kernel has to serve any number of rows, odd ones too,
-and every number of columns that allows such loads: promise enough, and no more.
+Write `promise(x)`. It returns the spec with which `scale_by_vectors` moves each vector in one load
+of 128 bits, for `float32` *and* for `float16`. One kernel must serve any number of rows, and every
+number of columns that allows such loads. Promise enough, and no more.
 """,
     hints=(
-        "`divisible={mode: number}`. Along which mode does a vector lie?",
+        "The promise is `divisible={mode: number}`. Along which mode does a vector lie?",
         "How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.",
-        "One argument of `fk.spec` is enough: the number of elements in 16 bytes, promised of the "
-        "mode in which a vector's elements follow one another.",
+        "One argument of `fk.spec` is enough. It promises the number of elements in 16 bytes, for "
+        "the mode along which a vector lies.",
     ),
     analysis="""
-The promise about mode 1 does two things. Within a row, each vector is whole; and since the rows
-of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the
-first does. The first does because `fk.spec` looks at the address of `x`; `align=16` says it
-aloud. Nothing is promised about M: rows are never cut.
+The promise about mode 1 has two effects. Each row contains whole vectors. And since the rows of a
+contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the first one
+does. The first one does, because `fk.spec` reads the address of `x`; `align=16` would state it.
+The number of rows needs no promise, because no vector crosses from row to row.
 """,
     entry="promise",
     groups=(

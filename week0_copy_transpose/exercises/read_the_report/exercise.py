@@ -122,34 +122,34 @@ def _worth(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="read five reports",
     task="""
-The table above is all you know of five transposes. Say of each what is wrong with it:
-`"sectors"` (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part),
-`"occupancy"` (too few warps fit into a multiprocessor; that is the *theoretical* one) or
-`"nothing"`. Then: which one do you fix first, and how many times faster will B be if it gets as
-fast as the fastest of the five (two decimals)?
+The table above is all you know of five transposes. Name the problem of each: `"sectors"` (it moves
+too many), `"conflicts"` (of banks), `"lanes"` (too few are active), `"occupancy"` (too few warps fit
+into a multiprocessor: the *theoretical* occupancy) or `"nothing"`. Then answer two questions. Which
+one do you fix first? How many times as fast will B be if it becomes as fast as the fastest of the
+five (two decimals)?
 """,
     hints=(
-        "Go through the table by rows, not by columns: in each row look for the one that differs.",
-        "What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes; of "
-        "theoretical occupancy 100 %. Ignore what lies within a tenth of it. L2 that is high "
-        "together with DRAM is no fault.",
-        "Four questions, four rows: sectors, wavefronts, lanes, theoretical occupancy. Who is "
-        "farthest from the least in each? What is left has no problem. For the order do not compare "
-        "counters: all five do the same work, so compare times.",
+        "Read the table row by row, not column by column. In each row look for the number that "
+        "differs.",
+        "The best values are 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes, and 100 % of "
+        "theoretical occupancy. Ignore differences of less than a tenth. If L2 is high together "
+        "with DRAM, nothing is wrong.",
+        "Four rows answer the question: sectors, wavefronts, lanes, theoretical occupancy. Which "
+        "kernel is farthest from the best value in each? The fifth kernel has no problem. For the "
+        "order, compare times rather than counters, since all five do the same work.",
     ),
     analysis="""
-**A**: rows of the tile are 48 words apart: two banks for 32 lanes, 16 wavefronts. It takes 1.4
-times E's time, not 16 times: memory is the next bound, close behind. **B** reserves 200 KB of
-shared memory, so one block of 256 threads fits into a multiprocessor, 8 warps of 64; no counter of
-memory is bad, and it is the slowest. **C** loads down the columns; the L1 cache catches 78 % of it,
-and it is slow all the same. **D** lets eight lanes of each warp do the work (the few instructions
-outside the `if` make it 10 on average): four times the instructions, and 1 sector a request
-*because* the requests are small. **E** has eight elements a thread, and moves 76 % of what memory
-can (its L2 is at 84 % with the same bytes on their way): leave it alone, or find a way to move
-fewer bytes.
+**A**: rows of the tile are 48 words apart, so 32 lanes share two banks: 16 wavefronts. It takes 1.4
+times as long as E, not 16 times, because the conflicts are not its only cost. **B** reserves 200 KB
+of shared memory, so only one block of 256 threads fits into a multiprocessor, 8 warps of 64. Its
+memory counters are good, and it is the slowest. **C** loads down the columns. The L1 cache serves
+78 % of its sectors, and yet it is slow. **D** lets eight lanes of each warp do the work (a few
+instructions outside the `if` raise the average to 10). It makes four times as many requests, and
+they have 1 sector each *because* they are small. **E** moves eight elements per thread and uses
+76 % of DRAM's peak; the same bytes keep L2 at 84 %. Leave it, or find a way to move fewer bytes.
 
-Four kernels are sick in four places, and only three of those are seen on the virtual GPU: to
-`fk.profile`, the sectors and wavefronts of B are as good as E's.
+Four kernels have four problems, and the virtual GPU shows only three of them: to `fk.profile` the
+sectors and wavefronts of B are as good as those of E.
 """,
     entry="diagnosis",
     groups=(

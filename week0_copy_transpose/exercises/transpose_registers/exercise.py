@@ -98,31 +98,30 @@ EXERCISE = Exercise(
     title="transpose 8 × 8 elements in registers",
     task="""
 Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
-barrier. The launch is given: a block is one warp and takes 32 × 64 elements of X, so each thread has
-a square of 8 × 8. It loads the rows of its square with 16 bytes at once, turns the square, and
-stores the rows of what has become of it, 16 bytes at once. The body of the kernel is empty. Which
-lane takes which square decides whether a request moves whole sectors.
+barrier. The launch is given: a block is one warp and covers 32 × 64 elements of X, so each thread
+has a square of 8 × 8 elements. A thread loads each row of its square with one access of 16 bytes,
+transposes the square, and stores each row of the result with one access of 16 bytes. The warp's 32
+squares cover the same sectors in any order, so choose the order that you find easiest.
 """,
     hints=(
-        "A row of X's part is eight squares long, and four of them stand below one another: which "
-        "square is lane `tidx`'s? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does "
-        "it belong?",
-        "Two tensors of registers, rX and rY, from `cute.make_rmem_tensor` with a layout of 8 × 8 "
-        "whose rows are side by side. Registers have no addresses, so an index into them has to be "
-        "known when the kernel is compiled: `cutlass.range_constexpr(8)`.",
-        "Three loops inside the predicate: `cute.autovec_copy` takes a whole row of gX, `[r, None]`, "
-        "into the same row of rX; then element by element, row and column change places between rX "
-        "and rY; then rows of rY go to gY.",
+        "A block's part of X is eight squares wide and four squares high. Which square belongs to "
+        "lane `tidx`? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does it belong?",
+        "Make two register tensors, rX and rY, with `cute.make_rmem_tensor` and a row-major layout "
+        "of 8 × 8. Registers have no addresses, so the compiler must know each index into them: "
+        "loop with `cutlass.range_constexpr(8)`.",
+        "Put three loops inside the predicate. The first copies each row of gX, `[r, None]`, to the "
+        "same row of rX with `cute.autovec_copy`. The second copies element by element from rX to "
+        "rY, with row and column exchanged. The third copies each row of rY to gY.",
     ),
     analysis="""
-The lanes of a warp lie 8 side by side and 4 below one another. One load of the warp reads four
-pieces of 8 × 16 = 128 bytes, one store writes eight pieces of 4 × 16 = 64 bytes: whole sectors in
-both directions, 16 a request, which is all that 512 bytes need. No element changes its thread, so
-nobody has to wait for anybody. The price is registers: 64 elements in, 64 out, 32 registers each.
+With eight lanes side by side and four below one another, one load of the warp reads four pieces of
+8 × 16 = 128 bytes, and one store writes eight pieces of 4 × 16 = 64 bytes. Both use whole sectors,
+16 per request, the fewest that 512 bytes need. No element changes its thread, so no thread waits
+for another. The price is registers: 64 elements in and 64 out take 32 registers each.
 
-It works because 16 bytes are *eight* elements: a square has whole pieces on both sides. With
-32-bit elements it is 4 × 4. With 64-bit elements 2 × 2 would do; and for sizes that are no multiple
-of eight, the shared tile is still the answer.
+It works because 16 bytes are *eight* elements, so a square has whole pieces on both sides. For
+32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are no multiple of eight
+still need the shared tile.
 """,
     entry="transpose_registers",
     groups=(
@@ -208,5 +207,5 @@ of eight, the shared tile is still the answer.
         ),
         economical(_case, [_SIZE], "float16", waste={"threads": 1}),
     ),
-    praise="512 bytes a request, and nobody waits.",
+    praise="512 bytes per request, and no thread waits for another.",
 )  # fmt: skip

@@ -56,27 +56,26 @@ def _a_request(profile: Any) -> float:
 EXERCISE = Exercise(
     title="the same tile, swizzled",
     task="""
-The tile of 32 × 64 once more, float32 this time, and not a byte more shared memory than its 8,192
-bytes. Make `layout_s` conflict-free. (You may also compute the exchange by hand, with `^`, and
-leave the layout alone.)
+Use the tile of 32 × 64 again, in float32, and with no more shared memory than its 8,192 bytes. Make
+`layout_s` conflict-free. (You may also compute the exchange yourself, with `^`, and leave the
+layout as it is.)
 """,
     hints=(
-        "Write the offset of element (row, column) as bits: 64 · row + column. Which bits are the "
-        "bank? Which bits change from lane to lane when a column is read?",
-        "The bank is bits 0 to 4. The column has bits 0 to 5 now, so the row begins at bit 6. "
-        "Each bit of the bank wants to be XORed with a bit of the row.",
-        "`cute.make_swizzle(bits, base, shift)` in a `cute.make_composed_layout` around the plain "
-        "layout, in the marked line: how many bits has a bank, at which bit do they begin, and how "
-        "many places higher begins the row?",
+        "Write the offset of element (row, column), 64 · row + column, as bits. Which bits select "
+        "the bank? Which bits change from lane to lane when a warp reads a column?",
+        "Bits 0 to 4 select the bank. The column now takes bits 0 to 5, so the row begins at bit 6. "
+        "XOR each bit of the bank with a bit of the row.",
+        "In the marked line, put a `cute.make_composed_layout` with `cute.make_swizzle(bits, base, "
+        "shift)` around the plain layout. How many bits select the bank, at which bit do they "
+        "begin, and how many places higher does the row begin?",
     ),
     analysis="""
-The bank is bits 0 to 4 of the offset, in a tile of 64 columns the row is bits 6 to 10, so the shift
-is 6. The square tile's shift of 5 would XOR with bits 5 to 9: bit 5 belongs to the column, and only
-four bits of the row take part. 32 rows then share 16 banks, two wavefronts a request.
+Bits 0 to 4 of the offset select the bank. In a tile of 64 columns the row is in bits 6 to 10, so the
+shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the column, so
+only four bits of the row take part: 32 rows share 16 banks, and a request takes two wavefronts.
 
-By hand it is `sX[r, c ^ r]` on both sides. And for a 16-bit type the words begin at bit 1, so there
-it would be `make_swizzle(5, 1, 6)` in a tile of this width: what a swizzle is good for depends on
-the tile *and* on the type.
+The same exchange in the index is `sX[r, c ^ r]` on both sides. In a 16-bit type the words begin at
+bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
 """,
     entry="transpose_swizzled",
     groups=(
@@ -139,5 +138,5 @@ the tile *and* on the type.
         still_coalesced(*_SIZE),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="Same tile, same bytes, no waiting.",
+    praise="Same tile, same bytes, no conflict.",
 )  # fmt: skip

@@ -54,10 +54,10 @@ _SLIPS = {
 EXERCISE = Exercise(
     title="which tool answers it?",
     task="""
-Write the tool that answers the question: `"virtual GPU"` (`fk.profile`, `fk.sanitize`), `"ncu"`,
-`"nsys"` or `"compute-sanitizer"`. Each question has one that is right.
+Write the tool that answers each question: `"virtual GPU"` (`fk.profile`, `fk.sanitize`), `"ncu"`,
+`"nsys"` or `"compute-sanitizer"`. Each question has one right answer.
 
-| question | in words |
+| key | question |
 |---|---|
 | `idle between` | A training step takes 40 ms, its kernels 10 ms together. Where is the rest? |
 | `DRAM percent` | How close is this kernel to the bandwidth of this GPU's memory? |
@@ -65,19 +65,19 @@ Write the tool that answers the question: `"virtual GPU"` (`fk.profile`, `fk.san
 | `global race` | Does a block of my kernel read what another may not have written yet? |
 | `line without a GPU` | Which line of my kernel has bank conflicts? I have a laptop. |
 | `stalls` | All counters are ideal and the kernel is slow. What do its warps wait for? |
-| `memcpy` | Does somebody copy a tensor to the host in every step? |
+| `memcpy` | Does the program copy a tensor to the host in every step? |
 """,
     hints=(
-        "Ask of each tool what it watches: a kernel's instructions (which of two places?), a "
-        "kernel's time, a program's time, or a program's mistakes.",
-        "Two of them are about what happens *outside* of kernels; one tool alone looks there.",
-        "nsys, ncu and the virtual GPU are the answer to two questions each, compute-sanitizer to "
-        "one: the one about a mistake in a program that is not written in CuTe DSL.",
+        "Ask what each tool watches: a kernel's instructions (on the virtual GPU or on a real "
+        "one), a kernel's time, a program's time, or a program's mistakes.",
+        "Two questions concern events *outside* of kernels, and only one tool looks there.",
+        "nsys, ncu and the virtual GPU each answer two questions. compute-sanitizer answers one: "
+        "the question about a mistake in a program that is not written in CuTe DSL.",
     ),
     analysis="""
-nsys sees the program from outside and names what is worth a look; ncu takes one kernel apart;
-compute-sanitizer finds wrong accesses of any program; the virtual GPU counts and checks CuTe DSL
-kernels by line, exactly, without a GPU and without time.
+nsys shows the whole program and names the parts worth a look. ncu takes one kernel apart.
+compute-sanitizer finds wrong accesses of any program. The virtual GPU counts and checks CuTe DSL
+kernels line by line, exactly, without a GPU; it does not measure time.
 """,
     entry="tools",
     groups=(
