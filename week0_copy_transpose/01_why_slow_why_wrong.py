@@ -8,16 +8,15 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # See why: slow, or wrong?
 #
 # **You will build** a matrix copy, and a kernel that mirrors rows while its threads exchange data;
-# then you fix what is wrong with them.
+# then you fix both.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that a comparison of values misses.
 # **You need** `00_start_here`, and no GPU: this notebook looks inside the virtual GPU, even where
-# there is a real one. About 35 minutes, and 50 more for the exercises, two of them whole kernels.
+# there is a real one. About 35 minutes, and 55 more for the exercises, two of them whole kernels.
 
 # %%
 import cutlass
@@ -99,7 +98,7 @@ profile
 profile.show()
 
 # %% [markdown]
-# ## 2. Turn the threads round
+# ## 2. Exchange row and column
 #
 # Let `tidx` select the **column** instead. Row and column change places in the kernel and in the
 # grid; the result does not change.
@@ -131,8 +130,9 @@ fk.coalescing(run_by_columns, x, y, kind="load")
 
 # %% [markdown]
 # Accesses of a warp that fall into few sectors are called **coalesced**. Both copies must move the
-# same bytes at least once. These bytes and the GPU's bandwidth give the shortest possible time. The
-# first copy moves eight times as many:
+# same bytes at least once. These bytes, divided by the GPU's **bandwidth** (the bytes that its
+# memory moves per second), give the shortest possible time. This course uses NVIDIA's H200 as its
+# example. The first copy moves eight times as many bytes:
 
 # %%
 better = fk.profile(run_by_columns, x, y)
@@ -143,8 +143,8 @@ print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.
 traffic_film({"by rows": profile, "by columns": better})
 
 # %% [markdown]
-# Play the film: it moves one sector per tick for each kernel, and what the warp did not ask for is
-# orange. `profile.compare(better)` puts the two profiles into one table, line by line.
+# Play the film: it moves one sector per tick for each kernel. Orange bytes are those that the warp
+# did not ask for. `profile.compare(better)` puts the two profiles into one table, line by line.
 #
 # The **footprint** by warp shows where the warps worked for one line: each warp now covers a piece
 # of one row. (Thin white lines separate blocks; each block has warps 0 to 7.)
@@ -377,8 +377,8 @@ adversarial
 
 # %% [markdown]
 # In these orders one of the two warps finished before the other began. In each of the 4 blocks its
-# 32 reads found nothing stored yet, 128 in all. The second finding reports the same race from that
-# side.
+# 32 reads found nothing stored yet, 128 in all. The second finding reports these reads: they are
+# another sign of the same race.
 #
 # ## 4. The cure: a barrier
 #
@@ -583,8 +583,8 @@ fk.exercise("week0/rotate").grade(rotate)
 #
 # Shared memory is divided into 32 **banks**, each 4 bytes wide, in turn: bytes 0 to 3 are in bank
 # 0, bytes 4 to 7 in bank 1, … bytes 128 to 131 in bank 0 again. In one **wavefront** each bank
-# serves one word. If the lanes of a warp need different words of one bank, they wait for several
-# wavefronts: a **bank conflict**.
+# serves one word. If the lanes of a warp need different words of one bank, the access takes several
+# wavefronts: a **bank conflict**. Lanes that need the same word share it.
 #
 # This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
 # between two rows of the tile. It is a **`Constexpr`**, a number fixed when the kernel is compiled.

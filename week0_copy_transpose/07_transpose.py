@@ -12,10 +12,11 @@
 # # Transpose a matrix without wasting a byte
 #
 # **You will build** one operation, `y = x.T`, in six steps: from two lines that move eight times
-# too many bytes on one side to a tile whose every access is ideal. **You will learn** to check the
-# claim that a kernel is *coalesced*, what a tile in shared memory is for, and how padding and
-# swizzling remove bank conflicts. **You need** the notebooks up to `05_tiled_copies`; no GPU. About
-# 40 minutes, and 45 more for the exercises.
+# too many bytes on one side to a tile whose every access is ideal.
+# **You will learn** to check the claim that a kernel is *coalesced*, how a tile in shared memory
+# makes both sides coalesced, and how padding and swizzling remove bank conflicts.
+# **You need** the notebooks up to `05_tiled_copies`; no GPU. About 40 minutes, and 45 more for the
+# exercises.
 #
 # **The bad number is 27.** `x.T.contiguous()` in PyTorch moves the same bytes as a copy, and
 # reaches 27 % of a copy's speed. Each step below opens with the bad number of the step before.
@@ -38,7 +39,8 @@ import forgekit as fk
 #
 # Look at the assignment. Both matrices are row-major, so elements with consecutive *last* indices
 # are neighbours in memory. `tx` is in the last index on the right side, and in the first index on
-# the left side. If you exchange `row` and `col`, it is the other way round.
+# the left side. If you exchange `row` and `col`, `tx` moves to the first index on the right side
+# and to the last on the left.
 
 # %%
 M, N = 5, 40
@@ -202,9 +204,9 @@ p
 # along a row, but of the *tile*. Only the left side decides where a store goes. There `tx` is in
 # the first index of `mY`, so neighbouring threads write one below the other.
 #
-# > **Looks right and is wrong.** Data do not become coalesced by passing through shared memory.
-# > Each thread here reads exactly what it stored itself, so neither the tile nor the barrier has
-# > any use. **Ask the counters, not the comment.**
+# > **Looks right and is wrong.** A detour through shared memory does not coalesce a store. Each
+# > thread here reads exactly what it stored itself, so the tile and the barrier are useless. **Ask
+# > the counters, not the comment.**
 #
 # Fix it yourself. The next section shows one way, so try first.
 
@@ -305,7 +307,8 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 # ## 5. It looks right and is wrong
 #
 # The bad number was 32 sectors per store. In the second round below, `tx` runs along a row of Y and
-# therefore down a column of the tile. `cute.local_tile` does the arithmetic of tiles from here on.
+# therefore down a column of the tile. From here on, `cute.local_tile(mX, (32, 32), (by, bx))` cuts
+# `mX` into tiles and returns the one in tile row `by` and tile column `bx`.
 #
 # **Predict:** are the values right? Is the kernel?
 
@@ -350,14 +353,14 @@ fk.sanitize(run_hasty, small_x, small_y, schedule="adversarial", seeds=1)
 
 # %% [markdown]
 # > **Looks right and is wrong.** The values are right, and there is a race: a thread reads elements
-# > that other warps store, and does not wait for them. In section 4 the barrier was useless; here
-# > it is missing. In another order, which a GPU is free to choose, some elements are the NaN that
-# > was there before.
+# > that other warps store, and does not wait for them. Section 4 had a useless barrier; this kernel
+# > lacks a necessary one. In another order, which a GPU is free to choose, some elements are the
+# > NaN that was there before.
 #
 # ## 6. One tile, three layouts
 #
-# The next kernel has the barrier. The layout of `sX` is a parameter that is known at compile time,
-# and `make_transpose` makes one host function per layout.
+# The next kernel has the barrier. The layout of `sX` is a parameter, fixed at compile time, and
+# `make_transpose` makes one host function per layout.
 
 
 # %%
@@ -397,8 +400,8 @@ def make_transpose(T, pitch, swizzle=None):
 
 # %% [markdown]
 # Shared memory has 32 banks of one word, and lanes whose words share a bank take turns. You counted
-# this tile's wavefronts in `01_why_slow_why_wrong`. In `03_see_layouts` you padded its rows to 33
-# words, and exchanged its columns with `S<5,0,5>`.
+# this tile's wavefronts in `01_why_slow_why_wrong`, and you padded and swizzled it in
+# `03_see_layouts`.
 #
 # **Predict:** a warp reads a column of the tile. How many wavefronts does one load from shared
 # memory take with a pitch of 32, with a pitch of 33, and with `S<5,0,5>` at a pitch of 32?
@@ -425,8 +428,8 @@ for name, guess in waves.items():
     guess.against(wavefronts[name])
 
 # %% [markdown]
-# Both sides of global memory are ideal in all three. **The bad number is 32 again**, but now it
-# counts the wavefronts of `shared tile`. A row is 32 words long, so all words of a column are in
+# All three load and store whole sectors of global memory. **The bad number is 32 again**, but now
+# it counts the wavefronts of `shared tile`. A row is 32 words long, so all words of a column are in
 # one bank. With one more word per row, they are in 32 banks:
 
 # %%
@@ -541,16 +544,16 @@ fk.exercise("week0/transpose_padded").grade(transpose_padded)
 # %% [markdown]
 # ## 7. No padding, no conflict
 #
-# The bad number was the pitch of 33. The swizzle keeps the pitch at 32. It stores element
-# `(row, col)` in column `col ^ row`. So rows begin at multiples of 128 bytes, and the elements of a
-# column are still in 32 different banks:
+# **The bad number is 33**, the pitch that misaligns the rows. The swizzle keeps the pitch at 32 and
+# stores element `(row, col)` in column `col ^ row`. So rows begin at multiples of 128 bytes, and
+# the elements of a column are still in 32 different banks:
 
 # %%
 x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load")
 
 # %% [markdown]
-# The price is arithmetic: section 6 printed how many more instructions it executes than `padded`.
+# The price is arithmetic: the table of section 6 shows more instructions for it than for `padded`.
 # The offset of `(row, col)` is `32 · row + col`: bits 0 to 4 are the column, bits 5 to 9 the row,
 # and `S<5,0,5>` XORs the row into the column. In a tile of another width the bits are different.
 
@@ -665,7 +668,7 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 # **Predict:** what percentage of that copy do `scatter` and `padded` reach?
 
 # %%
-said = {
+percents = {
     "scatter": fk.predict("percent of a copy, scatter", None),
     "padded": fk.predict("percent of a copy, padded", None),
 }
@@ -683,9 +686,11 @@ n = 8192 if fk.target.kind == "gpu" else 256  # a GPU needs a large matrix; coun
 x, y = fk.randn(n, n), fk.empty(n, n)
 variants = {"torch": lambda x, y: x.T.contiguous()}
 variants |= {name: fk.compile(fn, x, y) for name, fn in steps.items()}
+
+# %% jupyter={"outputs_hidden": true}
 table = fk.bench(variants, x, y, reference=x.T, recorded="week0/07_transpose")
 times = table.recorded
-for name, guess in said.items():
+for name, guess in percents.items():
     guess.against(round(times.percent(times.row(name, "float32"))))
 table.plot()
 

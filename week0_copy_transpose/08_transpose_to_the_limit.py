@@ -262,8 +262,8 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 # ## 3. Counts and times, side by side
 #
 # The table compares your kernel with the others: `yours` is the one you submitted above. Until it
-# is right, the table says why it is not counted. The speeds were recorded on an H200 for 8192 ×
-# 8192; `yours` has one only if you have a GPU.
+# is right, the table gives the reason why it is not counted. The speeds were recorded on an H200
+# for 8192 × 8192; `yours` has one only if you have a GPU.
 #
 # **Predict:** what percentage of a copy's speed does the vectorised kernel reach in float16?
 
@@ -298,7 +298,7 @@ in16
 # These times come from an H200. A time can also be **predicted**, from the counts and from rates
 # that were measured on that GPU. Nine of ten predictions lie within the interval printed beside it.
 #
-# **Predict:** how many microseconds will it say for `swizzled`?
+# **Predict:** how many microseconds does the model predict for `swizzled`?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(microseconds=None)
@@ -422,8 +422,8 @@ fk.exercise("week0/what_bounds").grade(bounds)
 #
 # ## 5. What fills a GPU
 #
-# The second reason. The virtual GPU counts what a kernel *asks* for. How long that takes depends on
-# facts that it does not model, so this section is an estimate.
+# The second reason. The virtual GPU counts the accesses that a kernel *requests*. Their time
+# depends on facts that it does not model, so this section is an estimate.
 #
 # **Occupancy.** A multiprocessor holds several blocks at the same time, as many as its threads,
 # registers and shared memory allow. While some wait for memory, others request more. *Occupancy* is
@@ -482,10 +482,10 @@ against_torch(
 ).plot()
 
 # %% [markdown]
-# A tile of 64 gains 2 % of a copy over 32. A tile of 16 reaches 48 % where 32 reaches 84. It writes
-# only half a 128-byte cache line at a time, its shared accesses take two wavefronts, and it
-# executes more instructions per byte. Three things changed, and this row does not tell which one
-# matters. Change one thing at a time.
+# A tile of 64 reaches 86 % of a copy's speed, a tile of 32 reaches 84, and a tile of 16 only 48.
+# The smallest one writes half a 128-byte cache line at a time, its shared accesses take two
+# wavefronts, and it executes more instructions per byte. Three things changed, and this row does
+# not show which one matters. Change one thing at a time.
 #
 # Now use the predicted time as a tool: one change, one look at the bounds, the next change.
 
@@ -594,7 +594,7 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 #   16 bytes;
 # - `gather` serves other sizes and strides: it reads words and gathers 16 bytes per store (it is
 #   not the `gather` of `07_transpose`);
-# - `flat` serves tensors where nothing has to be turned, such as a single row.
+# - `flat` serves tensors whose transpose has the same order in memory, such as a single row.
 #
 # **Predict:** which kernel takes 128 × 192 in float16, which takes 127 × 193, and which takes a
 # single row?
@@ -619,9 +619,9 @@ for (m, n), guess in which.items():
         print(f"    {moved / p.bytes_touched:.2f} times the least bytes")
 
 # %% [markdown]
-# `vector` moves as many bytes as a copy. In 127 × 193 rows begin anywhere in a sector, yet `gather`
-# stores whole sectors, except at the ends of Y's rows. In return, neighbouring blocks load some
-# rows of X twice.
+# `vector` moves as many bytes as a copy. In the 127 × 193 matrix, rows begin anywhere in a sector,
+# yet `gather` stores whole sectors, except at the ends of Y's rows. In return, neighbouring blocks
+# load some rows of X twice.
 #
 # `vector` is `VectorTranspose` in `forgekit/kernels/copy_transpose.py`, one page of source. You
 # know each of its ideas: a square transposed **in registers**; a **shared tile**, which combines

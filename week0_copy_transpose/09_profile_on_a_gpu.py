@@ -11,11 +11,12 @@
 # %% [markdown]
 # # Profile on a GPU: ask ncu, nsys and compute-sanitizer
 #
-# **You will build** a reader for NVIDIA's reports, and fix a kernel of which you have only a
-# report. **You will learn** which of NVIDIA's three tools answers which question, how to call and
-# read them, what each of them cannot see, and where to look first when a kernel is slow. **You
-# need** the notebooks before this one; no GPU. All output of the tools was recorded on a GPU and is
-# in the folder `recorded` beside this notebook. About 45 minutes, and 25 more for the exercises.
+# **You will build** a reader for NVIDIA's reports, and fix a kernel by its report.
+# **You will learn** which of NVIDIA's three tools answers which question, how to call and read
+# them, which mistakes each of them misses, and where to look first when a kernel is slow.
+# **You need** the notebooks before this one; no GPU. All output of the tools was recorded on a GPU
+# and is in the folder `recorded` beside this notebook. About 45 minutes, and 30 more for the
+# exercises.
 #
 # **The bad number is 107.** In `08_transpose_to_the_limit` the predicted interval for a kernel
 # missed the 107 µs that an H200 took. The virtual GPU counts; only hardware can measure time.
@@ -74,8 +75,8 @@ print(pictures.count_table(ours))
 # `scatter`, `shared_tile` and `padded` take? Write whole numbers. (Section 4 has the answer.)
 
 # %%
-said = {"scatter": None, "shared_tile": None, "padded": None}
-guess = {n: fk.predict(f"{n} takes … times as long as padded_4", said[n]) for n in said}
+factors = {"scatter": None, "shared_tile": None, "padded": None}
+guess = {n: fk.predict(f"{n} takes … times as long as padded_4", f) for n, f in factors.items()}
 
 # %% [markdown]
 # ## 2. Call ncu
@@ -385,8 +386,8 @@ fk.exercise("week0/read_the_report").grade(diagnosis)
 # %% [markdown]
 # ## 6. From a report to a line
 #
-# A kernel that turns a matrix by a quarter, recorded on the H200. Stalls are in cycles between two
-# instructions of a warp.
+# The next cell prints the report, recorded on the H200, of a kernel that turns a matrix by a
+# quarter. Stalls are in cycles between two instructions of a warp.
 
 # %%
 slow = report["turn_slow"]
@@ -527,10 +528,10 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 
 # %%
 timeline = json.loads((RECORDED / "timeline.json").read_text())
-busy_said = {"waiting": None, "queued": None, "graph": None}
+percents = {"waiting": None, "queued": None, "graph": None}
 busy_guess = {
     way: fk.predict(f"{way}: percent of the time the GPU is busy", percent)
-    for way, percent in busy_said.items()
+    for way, percent in percents.items()
 }
 
 # %% jupyter={"outputs_hidden": true}
@@ -582,8 +583,8 @@ print(theirs["race_shared"]["text"])
 print(ask_ours("race_shared"))
 
 # %% [markdown]
-# Both name the same two lines. racecheck counts hazards per byte (4 blocks of 64 threads, 4 bytes
-# each, are 1,024). Ours names one pair of threads and the remedy.
+# Both name the same two lines. racecheck counts hazards per byte: 4 blocks of 64 threads with 4
+# bytes each make 1,024. Ours names one pair of threads and the remedy.
 #
 # ### It looks right and is wrong
 #
@@ -603,7 +604,7 @@ errors_guess.against(int(found[1]))
 # %% [markdown]
 # > **Looks right and is wrong.** No error, and the kernel is wrong. PyTorch requests memory from
 # > CUDA in pieces of 2 MB and cuts tensors from them. The 24 threads stay inside such a piece, in
-# > memory that belongs to another tensor, or soon will. memcheck knows only the pieces.
+# > memory that belongs to another tensor or may do so soon. memcheck knows only the pieces.
 #
 # With `PYTORCH_NO_CUDA_MEMORY_CACHING=1` in the environment every tensor is a piece of its own:
 
