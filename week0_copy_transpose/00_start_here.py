@@ -11,12 +11,12 @@
 # %% [markdown]
 # # Start here: run your first GPU kernel
 #
-# **You will build** a kernel that copies an array, first 8 elements, then 1,000.
-# **You will learn** what a thread, a block and a grid are, how to see what each thread did, what
-# goes wrong at the edge of an array, and what the compiler makes of your Python.
-# **You need** Python, and no GPU: without one, kernels run on the **virtual GPU**, which executes
-# the machine-level code that NVIDIA's compiler makes of them. About 30 minutes, and 25 more for the
-# exercises: three kernels, the last of them from an empty body.
+# **You will build** a kernel that copies an array, first 8 elements, then 1,000. **You will learn**
+# what a thread, a block and a grid are, how to see what each thread did, what goes wrong at the
+# edge of an array, and what the compiler makes of your Python. **You need** Python, and no GPU:
+# without one, kernels run on the **virtual GPU**, which executes the low-level code that NVIDIA's
+# compiler generates from them. About 30 minutes, and 25 more for the exercises: three kernels, the
+# last of them from an empty body.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
 # **Predict**, decide before you run the next cell, whose output is folded away until then. Where a

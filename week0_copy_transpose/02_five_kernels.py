@@ -32,8 +32,8 @@ import forgekit as fk
 # enough**, and a mirror with perfect values had a race. Comparing values finds neither, so `grade`
 # has up to four gates. It stops at the first that fails:
 #
-# 1. **Values** at awkward sizes (1, one more than a block, no multiple of anything), and at sizes
-#    drawn at random when Python starts.
+# 1. **Values** at awkward sizes (1, one more than a block, sizes that no block divides), and at
+#    sizes drawn at random when Python starts.
 # 2. **Every order of threads**: the sanitizer, in the usual order and in adversarial schedules.
 # 3. **As asked**: exactly the facts in the last line of the task, if it has such a line.
 # 4. **Nothing wasted**: sectors, stores, threads, instructions and more, compared with our solution
@@ -43,8 +43,8 @@ import forgekit as fk
 # call: `fk.exercise("week0/…").failed.show()`. Only then take a hint; the third one names the idea
 # and its line. `fk.exercise("week0/…").reset()` restores the empty bodies.
 #
-# Each puzzle states the result, draws it for a few elements, and gives the signature. The index,
-# the predicates, the blocks and the grid are yours.
+# Each puzzle states the result, draws it for a few elements, and gives the signature. You write the
+# index, the predicates and the launch.
 
 # %% [markdown] exercise="week0/add_arrays" part="task"
 # ### Exercise 1: add two arrays
@@ -378,8 +378,8 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 # %% [markdown]
 # > **Looks right and is wrong.** Suppose each of n threads exchanges its element with the opposite
 # > one. On the virtual GPU all threads usually load before any of them stores, so every value is
-# > right at every size. In another order the values are wrong: each element has two owners, and
-# > they race.
+# > right at every size of the grade. In another order the values are wrong: each element has two
+# > owners, and they race.
 #
 # ## 5. One predicate per access
 #

@@ -230,8 +230,8 @@ fk.explain(tiles)
 #
 # To get one tile, fix mode 1 and leave mode 0 open. `None` means "leave open", like `:` in Python.
 # The result is the tile's own layout, and the tile starts at the offset of its element `(0,0)`. All
-# tiles have the same layout; only their starts differ. Therefore a kernel can be written for *one*
-# tile. Inside a kernel, `cute.zipped_divide(mX, tiler)` does the same with a tensor.
+# tiles have the same layout; only their starts differ. So you can write a kernel for *one* tile.
+# Inside a kernel, `cute.zipped_divide(mX, tiler)` does the same with a tensor.
 #
 # **Predict:** at which offset does the tile in tile row 2, tile column 1 start?
 

@@ -432,13 +432,13 @@ fk.exercise("week0/vector_copy").grade(vector_copy)
 #
 # ## 5. A matrix has two edges: coordinates as predicates
 #
-# In a vector, one index gives the position of an element and decides if it exists. A tiled matrix
+# In a vector, one index is enough to find an element and to check that it exists. A tiled matrix
 # has two edges, and tiles extend past both. A thread that holds a part of a tile knows neither its
 # row nor its column.
 #
 # A tensor of *coordinates* provides both. `cute.make_identity_tensor(shape)` stores no data; its
-# element at `(i, j)` is the pair `(i, j)`. Cut, slice and compose it exactly as `mX`, and the
-# thread's part of it contains the coordinate of each of its values.
+# element at `(i, j)` is the pair `(i, j)`. Cut, slice and compose it exactly as you do `mX`, and
+# the thread's part of it contains the coordinate of each of its values.
 #
 # The loops below cut a 3 × 12 matrix into tiles of 2 × 8. Four threads share a tile, two per row,
 # with four values each. They print the coordinate of each thread's first value.
@@ -539,8 +539,8 @@ side_by_side(steps, fk.randn(32, 1024))
 
 # %% [markdown]
 # All five touch the same bytes, so all have the same bound: 112 µs for 8192 × 8192 `float32`, and
-# 56 µs for `float16`. The next table was recorded on an H200. Its percentages compare with the
-# fastest known copy on that GPU, its own copy of 1 GB. `torch` is `x.clone()`.
+# 56 µs for `float16`. The next table was recorded on an H200. Its percentages are relative to a
+# copy of 1 GB, the fastest copy that we measured on that GPU. `torch` is `x.clone()`.
 #
 # **Predict:** what percentage does *one element per thread* reach for `float32`?
 

@@ -54,8 +54,8 @@ from forgekit.layouts import make_layout_tv
 # one piece: with which instruction, which type and how many bits. `make_tiled_copy_tv` repeats the
 # atom over threads and values, and stores everything in one object, the **tiled copy**.
 #
-# Here each thread copies several vectors, one below the other. A small tile, with 2 × 4 threads and
-# two vectors of four elements per thread:
+# Here each thread copies several vectors, one below the other. This is a small tile, with 2 × 4
+# threads and two vectors of four elements per thread:
 
 # %%
 thr_layout = fk.Layout((2, 4), (4, 1))
@@ -393,8 +393,8 @@ print(accesses(run_flat))
 #   incomplete.
 #
 # The kernel below copies a tile into shared memory and stores it from there. Each thread stores
-# only what it copied itself, so it need not wait for other threads. With `waits` you can leave the
-# wait out, later.
+# only what it copied itself, so it need not wait for other threads. A later cell omits the wait
+# with `waits`.
 
 
 # %%

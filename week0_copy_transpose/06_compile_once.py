@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Compile once, call often
 #
-# **You will build** a cache of compiled kernels. It fails in two ways, and you fix both.
-# **You will learn** how long the first call of a kernel takes, what a compiled kernel remembers of
-# its example tensors, and how to choose what it remembers.
-# **You need** `03_see_layouts` (strides, tiles), `04_copy_fast` and `05_tiled_copies` (vectors,
-# promises); no GPU. About 35 minutes, and 50 more for the exercises.
+# **You will build** a cache of compiled kernels. It fails in two ways, and you fix both. **You will
+# learn** how long the first call of a kernel takes, which facts about its example tensors a
+# compiled kernel contains, and how to choose them. **You need** `03_see_layouts` (strides, tiles),
+# `04_copy_fast` and `05_tiled_copies` (vectors, promises); no GPU. About 40 minutes, and 55 more
+# for the exercises.
 #
 # **The bad number is 115 ms.** The best copy of `05_tiled_copies` takes 0.13 ms for 8192 × 8192
 # `float32`. On the machine of that H200, CuTe DSL took 115 to 260 ms to compile kernels as small as
-# this notebook's (measured on 2026-11-21).
+# this notebook's (2026-11-21).
 #
 # So far `fk.compile` hid that. Here you compile by hand, in plain CuTe DSL, as production code
 # does. Plain CuTe DSL does not find the virtual GPU; `vgpu.install()` in the next cell sends it
@@ -83,7 +83,7 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 # `scale` directly once. How many times does it print `compiling for`?
 
 # %%
-times_compiled = fk.predict("times it is compiled", None)
+compilations = fk.predict("lines that say compiling for", None)
 
 # %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(4, 8), fk.empty(4, 8)
@@ -95,7 +95,7 @@ with contextlib.redirect_stdout(printed):
         timed(f"call {number}", lambda: run(from_dlpack(x), from_dlpack(y)))
     timed("scale(…), directly", lambda: scale(from_dlpack(x), from_dlpack(y)))
 print(printed.getvalue())
-times_compiled.against(printed.getvalue().count("compiling for"))
+compilations.against(printed.getvalue().count("compiling for"))
 fk.check(y, FACTOR * x)
 
 # %% [markdown]
@@ -106,9 +106,8 @@ fk.check(y, FACTOR * x)
 # 2. The compiler turns the trace into PTX, then into machine code.
 # 3. At the first call on a GPU, the machine code is loaded, so that call is slow as well.
 #
-# A call of a ready kernel took 10 µs of the host's time (measured in November 2026, for kernels
-# from a library of such kernels): 10,000 times less. So compile once, keep the result, and call
-# that.
+# A call of a compiled kernel takes 9 to 10 µs of the same machine's host time (forgekit's own
+# operators, 2026-11-21): over 10,000 times less. So compile once, keep the result, and call that.
 #
 # (On the virtual GPU a call *runs* the kernel in Python, and the first call reads the PTX. Its
 # milliseconds tell you nothing about a GPU.)
@@ -137,8 +136,8 @@ print(f"3 calls, {len(cache)} kernel")
 
 # %% [markdown]
 # One compilation, three right results. Now pass a matrix of 4 × 3. The next cell uses the virtual
-# GPU even if you have a GPU, since a GPU would not stop. (The error is intended.
-# `with vgpu.installed():` applies to a few lines; `install()` applies to all lines that follow.)
+# GPU even if you have a GPU, since a GPU would report no error. (The error is intended. `with
+# vgpu.installed():` applies to a few lines; `install()` applies to all lines that follow.)
 #
 # **Predict:** which fact about the tensor is missing from the key, in one word?
 
@@ -152,14 +151,15 @@ with forgekit.vgpu.installed():
     scaled(fk.randn(4, 3, device="virtual"))
 
 # %% [markdown]
-# The kernel was compiled for 4 × 8 and uses 4 × 8, whatever you pass. `from_dlpack(x)` makes a
-# **static** layout: the shape is part of the type, and its sizes become constants in the code. CuTe
-# DSL itself does not compare them with the tensors of a call. The virtual GPU does, and refuses.
+# The kernel was compiled for 4 × 8, and it uses 4 × 8 for every matrix that you pass.
+# `from_dlpack(x)` makes a **static** layout: the shape is part of the type, and its sizes become
+# constants in the code. CuTe DSL itself does not compare them with the tensors of a call. The
+# virtual GPU does, and refuses.
 #
 # On a GPU the kernel would access places 0 to 31 of memory. The second matrix has places 0 to 11;
 # the following places belong to other data. The next cell shows that in a strip where it does no
-# harm: 40 numbers, of which the first 12 are our matrix. `frozen` does what the compiler made of
-# `scale`: it takes bare addresses (pointers) and has the layout built in. A pointer has no shape,
+# harm: 40 numbers, of which the first 12 are our matrix. `frozen` does the same as the compiled
+# `scale`: it takes bare addresses (pointers), and its layout is built in. A pointer has no shape,
 # so the virtual GPU cannot object.
 #
 # **Predict:** will `y`, our 4 × 3 matrix, be right? How many of the other 28 numbers will change?
@@ -192,11 +192,11 @@ y_right.against(bool(fk.check(y, FACTOR * x)))
 draw_strip(strip_y, 12, untouched=-1)
 
 # %% [markdown]
-# > **Looks right and is wrong.** The check passes: all twelve elements are right, although the
-# > kernel assigned them to other rows. But it has overwritten twenty numbers of other data. On a
-# > GPU that is the *lucky* case. If the memory after `y` is not allocated, the driver ends your
-# > program with an "illegal memory access". A kernel compiled for the small matrix and called with
-# > the large one never writes most of `y`.
+# > **Looks right and is wrong.** The check passes. All twelve elements are right, although the
+# > kernel took them for parts of other rows. But the kernel has overwritten twenty numbers of other
+# > data. On a GPU that is the *lucky* case. If the memory after `y` is not allocated, the driver
+# > ends your program with an "illegal memory access". A kernel compiled for the small matrix and
+# > called with the large one never writes most of `y`.
 #
 # ## 3. A key that forgets
 #
@@ -220,7 +220,7 @@ check_shapes(lambda x, y: y.copy_(scaled(x)), [(4, 8), (4, 3), (33, 130)], lambd
 # %% [markdown]
 # The results are right, and each shape costs one compilation. Now multiply by 3 instead.
 #
-# **Predict:** the first element of the result, divided by that of `x`?
+# **Predict:** what is the first element of the result, divided by that of `x`?
 
 # %%
 ratio = fk.predict("result / x", None)
@@ -287,11 +287,10 @@ for static in (True, False):
     print(f"    {passed_as(compiled)} bytes per tensor, {instructions:.0f} instructions per warp")
 
 # %% [markdown]
-# `setp` is the predicate `col < mX.shape[1]`. The static kernel compares the column with a
-# constant,
-# 1023. The dynamic one compares it with `%r3`, which it loaded from its arguments. A static tensor
-#       is passed as an address of 8 bytes; a dynamic one is an address, two sizes of 4 bytes and
-#       one stride of 8.
+# `setp` is the predicate `col < mX.shape[1]`. The static kernel compares the column with the
+# constant 1023. The dynamic one compares it with `%r3`, which it loaded from its arguments. A
+# static tensor is passed as an address of 8 bytes. A dynamic one is an address, two sizes of 4
+# bytes and one stride of 8.
 #
 # Open sizes cost this kernel a few instructions, which matters little while it waits for memory. So
 # dynamic is a good default, with one exception.
@@ -324,8 +323,8 @@ def scale_by_vectors(mX: cute.Tensor, mY: cute.Tensor):
 
 # %% [markdown]
 # Compile it for four descriptions of the same 64 × 512 tensor. `static=[1]` fixes the columns and
-# leaves the rows open. `align` promises that the address of the first element is a multiple of so
-# many bytes; without it, `fk.spec` reads the address.
+# leaves the rows open. `align` promises that the address of the first element is a multiple of that
+# number of bytes. Without `align`, `fk.spec` reads the address.
 #
 # **Predict:** how many load instructions does a thread execute in each case? Write a list such as
 # `[4, 4, 4, 4]`.
@@ -513,8 +512,8 @@ fk.exercise("week0/promise").grade(promise)
 # is the batch and changes with every call, while N belongs to the model and has few values.
 #
 # Plain CuTe DSL can describe such a tensor without having one. `cute.sym_int()` is an unknown size;
-# using the same one for x and y says that both are equal. `make_fake_tensor` combines element type,
-# sizes, strides and **alignment**. That is all the compiler needs to know about a tensor.
+# using the same one for x and y states that both are equal. `make_fake_tensor` combines element
+# type, sizes, strides and **alignment**. That is all the compiler needs to know about a tensor.
 #
 # With `--enable-tvm-ffi` a compiled function takes torch tensors directly.
 # ([TVM-FFI](https://tvm.apache.org/ffi/) is a small library for calling compiled code from Python.)
@@ -665,10 +664,10 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 
 # %% [markdown]
 # Sizes and the distance of rows are open, so the first three cases share a kernel. From column 1
-# on, the first element lies 4 bytes after a multiple of 16. Alignment is promised in steps: 16
-# bytes, 8, 4, down to the size of an element. Here only 4 bytes can be promised. From column 2 on
-# it would be 8, with a separate kernel. Another memory order, element type, fixed N or program also
-# needs its own kernel.
+# on, the first element lies 4 bytes after a multiple of 16. forgekit promises alignment in steps:
+# 16 bytes, 8, 4, down to the size of an element. Here it can promise only 4 bytes. From column 2 on
+# it could promise 8, with a separate kernel. Another memory order, element type, fixed N or program
+# also needs its own kernel.
 
 # %% [markdown] exercise="week0/cache_key" part="task"
 # ### Exercise 4: write the key

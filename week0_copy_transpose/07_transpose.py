@@ -438,8 +438,8 @@ for name in ("shared tile", "padded"):
     display(fk.banks(runs[name], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load"))
 
 # %% [markdown]
-# Padding costs little memory: 31 unused words per block (the last row needs none), 3 %. It costs
-# something else. Row 1 begins at byte 132, which is no multiple of 16, and with one word of padding
+# Padding costs little memory: 31 unused words per block (the last row needs none), 3 %. It also
+# costs alignment. Row 1 begins at byte 132, which is no multiple of 16. With one word of padding,
 # only every fourth row allows 16-byte accesses. The next notebook needs them in all rows.
 #
 # Now try a tile that is not square, and elements that are not words.
@@ -673,7 +673,7 @@ percents = {
     "padded": fk.predict("percent of a copy, padded", None),
 }
 
-# %% jupyter={"outputs_hidden": true}
+# %%
 steps = {
     "scatter": scatter,
     "gather": gather,
@@ -699,7 +699,7 @@ table.plot()
 # show its speed and diamonds that of the H200.)
 #
 # - `scatter` moves 4.5 times the minimum and reaches 13 % of a copy's speed. *Called coalesced* is
-#   as slow, tile or not. The counters were right.
+#   as slow, in spite of its tile. The counters were right.
 # - `gather` has the same counts with loads and stores exchanged, and is three times as fast. The
 #   counters do not model caches. The L1 cache keeps loaded sectors, and later loads find their
 #   elements there; stores pass through to L2. `09_profile_on_a_gpu` has ncu's reports on two such

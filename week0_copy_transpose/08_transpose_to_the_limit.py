@@ -162,8 +162,8 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # multiple of 16 bytes.
 #
 # > **Looks right and is wrong.** "2 sectors, 2 ideal" is true of each request, but the kernel makes
-# > eight times as many requests as it needs. *Ideal* compares with what the lanes ask for, not with
-# > what they could ask for. Read the number of requests as well.
+# > eight times as many requests as it needs. *Ideal* is the minimum for the bytes that the lanes
+# > ask for, not for those that they could ask for. Read the number of requests as well.
 #
 # Step 2 transposed a piece of 8 × 2 in registers. If you transpose 8 × 8, you need no shared tile:
 
@@ -422,12 +422,13 @@ fk.exercise("week0/what_bounds").grade(bounds)
 #
 # ## 5. What fills a GPU
 #
-# The second reason. The virtual GPU counts the accesses that a kernel *requests*. Their time
-# depends on facts that it does not model, so this section is an estimate.
+# The second reason may be too few bytes in flight. The virtual GPU counts the accesses that a
+# kernel *requests*. Their time depends on facts that it does not model, so this section is an
+# estimate.
 #
 # **Occupancy.** A multiprocessor holds several blocks at the same time, as many as its threads,
 # registers and shared memory allow. While some wait for memory, others request more. *Occupancy* is
-# the share of its threads that are in use. What counts in the end are the bytes in flight, as in
+# the share of its threads that are in use. In the end only the bytes in flight matter, as in
 # Little's law of `05_tiled_copies`. If an answer takes 550 ns, reading 2.4 TB/s needs 1.3 MB in
 # flight, 10 kB per multiprocessor of an H200.
 #
@@ -631,7 +632,7 @@ for (m, n), guess in which.items():
 # neighbouring blocks write neighbouring parts of the same rows of Y. It reaches 96 % of a copy in
 # float32 and 92 % in float16.
 #
-# A production transpose also takes a batch, and you know all that it needs:
+# A production transpose also takes a batch, and you already know how:
 
 # %% [markdown] exercise="week0/transpose_batch" part="task"
 # ### Exercise 4: transpose a batch of matrices
@@ -739,5 +740,5 @@ print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {be
 # hiding · [the roofline model](https://doi.org/10.1145/1498765.1498785) · *What the virtual GPU
 # models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** the predicted interval for `swizzled` missed the recorded 107 µs. Ask a real GPU why a
-# kernel takes its time ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).
+# **Next:** the predicted interval for `swizzled` missed the recorded 107 µs. Ask a real GPU where a
+# kernel spends its time ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).

@@ -229,7 +229,7 @@ for row in lines:
 count_here(hardware, ours, read_raw)  # the 40 numbers on your machine, if it has a GPU and ncu
 
 # %% [markdown]
-# The counts agree exactly, line by line. The virtual GPU does not have the last column: every few
+# The counts agree exactly, line by line. The virtual GPU lacks the last column: every few
 # microseconds ncu samples where the warps are, and many samples at a line mean that *time* passes
 # there. The fixed line of `padded` has lost four fifths of its samples. The line of its load has as
 # many as before.
@@ -547,8 +547,8 @@ print(", ".join(f"{way} {whole / 12:.1f}" for way, whole in timeline["wall_us"].
 # twelve launches together and leaves hardly any gaps. With *long* kernels none of this matters: the
 # host is far ahead, and then waits.
 #
-# A profiler also takes time, most of it where calls are many. Trust the times without a profiler,
-# and the picture for the order of events.
+# A profiler also takes time, most of it in programs with many calls. Trust the times without a
+# profiler, and the picture for the order of events.
 #
 # ## 8. compute-sanitizer, beside ours
 #
@@ -727,7 +727,7 @@ fk.exercise("week0/which_tool").grade(tools)
 # | 3 | How far from the bound? | `fk.profile(…).bound_s("H200")` | near: stop |
 # | 4 | Is too much moved? | sectors against ideal, by line | coalesce, vectorise |
 # | 5 | Are there bank conflicts? | wavefronts against ideal, by line | pad, swizzle |
-# | 6 | Are lanes idle? | lanes per instruction | share the work in another way |
+# | 6 | Are lanes idle? | lanes per instruction | distribute the work differently |
 # | 7 | Does it spill? | `run.spill_bytes` | keep fewer values |
 # | 8 | Are there too few warps? | ncu: Occupancy, block limits | less shared memory, registers |
 # | 9 | Is too little in flight? | ncu: nothing busy, long scoreboard | more bytes per thread |
@@ -756,13 +756,14 @@ print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 # |---|---|---|
 # | virtual GPU | each access by line, races, unwritten memory, exactly | time, caches, other code |
 # | ncu | one kernel's limits, stalls and counts, on real hardware | gaps, mistakes |
-# | nsys | host, kernels, copies and gaps of a program | why a kernel takes its time |
+# | nsys | host, kernels, copies and gaps of a program | where a kernel spends its time |
 # | compute-sanitizer | wrong accesses of any program | races in global memory; see section 8 |
 #
 # **In practice** engineers make a report for every change that should be faster, on one GPU with
-# fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` and the window's *baselines*
-# compare two reports. They measure times without ncu, with a warm-up, as the median of many.
-# Production code names its kernels and puts NVTX ranges around its steps before they are needed.
+# fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` prints an old report, and the
+# *baselines* of `ncu-ui` compare two. They measure times without ncu, with a warm-up, as the median
+# of many. Production code names its kernels and puts NVTX ranges around its steps before they are
+# needed.
 #
 # **Further reading:** [ncu's
 # options](https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html) · [ncu: metrics,
