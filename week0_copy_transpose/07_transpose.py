@@ -213,28 +213,27 @@ p
 # %% [markdown] exercise="week0/transpose_coalesced" part="task"
 # ### Exercise 1: write whole rows
 #
-# Fix the kernel of section 4, so that both its reads and its writes are coalesced. The load is good
-# and stays; only what comes after the barrier changes. It has to work for every M and N.
+# Fix the kernel of section 4, so that both its loads and its stores are coalesced. The load is
+# already good; change only what follows the barrier. The kernel must work for every M and N.
 #
 # <details><summary>Hint 1</summary>
 #
-# Neighbouring threads should write neighbouring elements of mY. Which of its two indices has to
+# Neighbouring threads should write neighbouring elements of mY. Which of its two indices must
 # contain `tx`?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The thread no longer writes the element that it loaded. It writes the one at row `col0 + ty + k`,
-# column `row0 + tx` of mY; where in the tile `sX` is that one?
+# A thread no longer writes the element that it loaded. It writes the element at row `col0 + ty +
+# k`, column `row0 + tx` of mY. Where in the tile `sX` is that element?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the last line only the places of `tx` and `ty + k` change, in mY and in sX. The line above it,
-# the predicate, asks about the element of mY that is written now: its row is below N, its column
-# below M.
+# In the last line `tx` and `ty + k` change places, in mY and in sX. The predicate in the line above
+# checks the element of mY that the thread writes: its row is less than N, its column less than M.
 #
 # </details>
 
@@ -294,10 +293,10 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 #     coalesced_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The threads change their roles at the barrier: `tx` runs along a row of X before it and along a
-# row of Y after it. This is what the shared tile is for. A thread hands its elements over to
-# others, and so the barrier is needed, and a second predicate. That the data has been in shared
-# memory does not make a store coalesced; only the addresses of the 32 lanes do.
+# The threads change roles at the barrier: `tx` runs along a row of X before it, and along a row of
+# Y after it. This exchange is the purpose of the shared tile. Because threads pass elements to each
+# other, the kernel needs the barrier and a second predicate. A detour through shared memory does
+# not make a store coalesced; only the addresses of the 32 lanes do.
 #
 # </details>
 
@@ -447,30 +446,30 @@ for name in ("shared tile", "padded"):
 # %% [markdown] exercise="week0/transpose_padded" part="task"
 # ### Exercise 2: a padded tile that is not square
 #
-# Write the second half of a transpose whose tile has 32 rows and 64 columns of X; the threads are
-# 32 × 8, as before. Fill in the rest of the kernel, and choose the layout of `sX` so that there is
-# no bank conflict, neither with 4-byte nor with 2-byte elements. `mX.element_type.width` is the
-# number of bits of an element, known when the kernel is compiled.
+# Write the second half of a transpose whose tile has 32 rows and 64 columns of X. A block has 32 ×
+# 8 threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a
+# bank conflict. `mX.element_type.width` is the number of bits of an element, known when the kernel
+# is compiled.
 #
 # <details><summary>Hint 1</summary>
 #
-# The tile of mY has 64 rows and 32 columns. Eight rows of threads: how many rounds are that? And
-# `tx` is which index of `sX` now?
+# The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? And
+# which index of `sX` is `tx` now?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Conflict-free means: one row further is one *bank* further, and a bank is a word of 32 bits. How
-# many elements of 16 bits are a word?
+# Without conflicts, the next row of the tile is one *bank* further, and a bank is a word of 32
+# bits. How many 16-bit elements are a word?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The pitch in `layout_s` is 64 elements plus one word, counted in elements of the type that mX has.
-# Below the load: a barrier, then the second loop of exercise 1, with as many rounds as a tile of mY
-# has rows, eight at a time.
+# The pitch in `layout_s` is 64 elements plus one word, counted in elements of mX's type. After the
+# load come a barrier and the second loop of exercise 1, with one round per eight rows of a tile of
+# mY.
 #
 # </details>
 
@@ -532,12 +531,12 @@ fk.exercise("week0/transpose_padded").grade(transpose_padded)
 #     padded_tile_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Padding is measured in words, not in elements. With 65 elements of 16 bits, 32 words and a half,
-# two rows further is 65 words further: 32 rows move through 16 banks only, and two lanes meet in
-# each. With 66 elements, 33 words, each row has a bank of its own.
+# Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32 and a half words,
+# so rows two apart are 65 words apart: the 32 rows use only 16 banks, and two lanes share each
+# bank. A pitch of 66 elements is 33 words, and each row has its own bank.
 #
-# The padding costs 32 words a block, and it costs alignment: rows of 33 words do not begin at
-# multiples of 16 bytes. That is why the next exercise does without.
+# The padding costs 31 words per block. It also costs alignment: neither rows 65 words apart nor
+# rows 33 words apart all begin at multiples of 16 bytes. The next exercise needs no padding.
 #
 # </details>
 
@@ -560,29 +559,29 @@ fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="l
 # %% [markdown] exercise="week0/transpose_swizzled" part="task"
 # ### Exercise 3: the same tile, swizzled
 #
-# The tile of 32 × 64 once more, float32 this time, and not a byte more shared memory than its 8,192
-# bytes. Make `layout_s` conflict-free. (You may also compute the exchange by hand, with `^`, and
-# leave the layout alone.)
+# Use the tile of 32 × 64 again, in float32, and with no more shared memory than its 8,192 bytes.
+# Make `layout_s` conflict-free. (You may also compute the exchange yourself, with `^`, and leave
+# the layout as it is.)
 #
 # <details><summary>Hint 1</summary>
 #
-# Write the offset of element (row, column) as bits: 64 · row + column. Which bits are the bank?
-# Which bits change from lane to lane when a column is read?
+# Write the offset of element (row, column), 64 · row + column, as bits. Which bits select the bank?
+# Which bits change from lane to lane when a warp reads a column?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The bank is bits 0 to 4. The column has bits 0 to 5 now, so the row begins at bit 6. Each bit of
-# the bank wants to be XORed with a bit of the row.
+# Bits 0 to 4 select the bank. The column now takes bits 0 to 5, so the row begins at bit 6. XOR
+# each bit of the bank with a bit of the row.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.make_swizzle(bits, base, shift)` in a `cute.make_composed_layout` around the plain layout,
-# in the marked line: how many bits has a bank, at which bit do they begin, and how many places
-# higher begins the row?
+# In the marked line, put a `cute.make_composed_layout` with `cute.make_swizzle(bits, base, shift)`
+# around the plain layout. How many bits select the bank, at which bit do they begin, and how many
+# places higher does the row begin?
 #
 # </details>
 
@@ -647,13 +646,13 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 #     swizzled_tile_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The bank is bits 0 to 4 of the offset, in a tile of 64 columns the row is bits 6 to 10, so the
-# shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9: bit 5 belongs to the column,
-# and only four bits of the row take part. 32 rows then share 16 banks, two wavefronts a request.
+# Bits 0 to 4 of the offset select the bank. In a tile of 64 columns the row is in bits 6 to 10, so
+# the shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the
+# column, so only four bits of the row take part: 32 rows share 16 banks, and a request takes two
+# wavefronts.
 #
-# By hand it is `sX[r, c ^ r]` on both sides. And for a 16-bit type the words begin at bit 1, so
-# there it would be `make_swizzle(5, 1, 6)` in a tile of this width: what a swizzle is good for
-# depends on the tile *and* on the type.
+# The same exchange in the index is `sX[r, c ^ r]` on both sides. In a 16-bit type the words begin
+# at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
 #
 # </details>
 

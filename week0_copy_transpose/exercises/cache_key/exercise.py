@@ -38,7 +38,7 @@ def _different() -> Iterator[Pair]:
         x,
         half,
         "a float32 and a float16 matrix",
-        "the element type is missing: the same instructions would read other bytes.",
+        "the key lacks the element type: the same instructions would read other bytes.",
     )
     yield Pair(
         half,
@@ -50,13 +50,13 @@ def _different() -> Iterator[Pair]:
         x,
         _matrix(8, 8).view(2, 4, 8),
         "a matrix and a tensor of three dimensions",
-        "the number of dimensions is missing.",
+        "the key lacks the number of dimensions.",
     )
     yield Pair(
         x,
         columns,
         "strides (8, 1) and strides (1, 4)",
-        "the memory order is missing: which mode has stride 1 is compiled in.",
+        "the key lacks the memory order: which mode has stride 1 is compiled in.",
     )
     yield Pair(
         x,
@@ -68,20 +68,21 @@ def _different() -> Iterator[Pair]:
         columns,
         gaps,
         "strides (1, 4) and strides (16, 2)",
-        "contiguous or not is one bit, and too little: in which mode is the stride 1?",
+        '"contiguous" is not enough: which mode has stride 1?',
     )
     yield Pair(
         x,
         _matrix(4, 8, start=1),
         "a start at a multiple of 16 bytes and one 4 bytes on",
-        "the alignment of the first element is missing, which decides on wide loads.",
+        "the key lacks the alignment of the first element, which decides if wide loads are "
+        "possible.",
     )
     yield Pair(
         _matrix(4, 8, start=2),
         _matrix(4, 8, start=1),
         "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
-        "alignment has steps: code made for a multiple of 8 bytes may load 8 at once, which is "
-        "wrong at a multiple of 4. Whether it is 16 or not is too little.",
+        "alignment has steps: code for a multiple of 8 bytes may load 8 at once, which fails at a "
+        'multiple of 4. "16 or not" is not enough.',
     )
     yield Pair(
         x,
@@ -99,36 +100,36 @@ def _different() -> Iterator[Pair]:
         x,
         torch.empty(4, 8, device="meta"),
         "a tensor here and one on another device",
-        "the device is missing; code for one is not code for another.",
+        "the key lacks the device; code for one device does not run on another.",
     )
 
 
 def _alike() -> Iterator[Pair]:
     x = _matrix(4, 8)
-    yield Pair(x, x, "one tensor, asked twice", "a key has to be the same each time.")
+    yield Pair(x, x, "one tensor, asked twice", "the key of one tensor must be the same each time.")
     yield Pair(
         x,
         x + 1,
         "two tensors that differ in their values only",
-        "values, addresses and identity change with every call, the code does not.",
+        "values, addresses and identity change with every call; the code does not.",
     )
     yield Pair(
         x,
         _matrix(31, 8),
         "4 × 8 and 31 × 8",
-        "the sizes are in the key, and are passed at each call.",
+        "the sizes are in the key, but each call passes them.",
     )
     yield Pair(
         x,
         _matrix(4, 12),
         "rows of 8 elements and rows of 12",
-        "a stride other than 1 follows from a size, and is passed at each call.",
+        "a stride other than 1 follows from a size, and each call passes it.",
     )
     yield Pair(
         x,
         _matrix(4, 8, pitch=11),
         "rows 8 elements apart and rows 11 elements apart",
-        "only *which* stride is 1 is compiled in; the other is passed at each call.",
+        "only *which* stride is 1 is compiled in; each call passes the other.",
     )
     yield Pair(
         x,
@@ -140,8 +141,8 @@ def _alike() -> Iterator[Pair]:
         _matrix(4, 8, start=1),
         _matrix(4, 8, start=3),
         "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
-        "both are a multiple of 4 and not of 8, so the same is promised; the remainder itself, "
-        "`% 16`, tells apart what the code does not.",
+        "both are a multiple of 4 and not of 8, so the promise is the same. The remainder itself, "
+        "`% 16`, distinguishes tensors that run the same code.",
     )
 
 
@@ -186,7 +187,7 @@ def _hits(submission: Submission) -> str:
     if len(found) != len(families):
         raise GateError(
             f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(found)} kernels.",
-            "something in the key changes with the size, or does not with the kind.",
+            "part of the key changes with the size, or does not change with the kind.",
         )
     return f"{len(calls)} calls, {len(found)} kernels, {len(calls) - len(found)} hits"
 

@@ -71,12 +71,13 @@ faster. (All these times are predicted for an H200, not measured.)
             drawn=2,
             legal=lambda m, n: (m, -(-n // 8) * 8),
             misconceptions=[
-                looks_like(_mirrored_in_vectors, "each vector is turned where it is: vector v of a "
-                           "row has to go to the place of vector N / 8 - 1 - v."),
+                looks_like(_mirrored_in_vectors, "the kernel reverses each vector but leaves it "
+                                                 "in its place: vector v of a row belongs in "
+                                                 "place N / 8 - 1 - v."),
                 looks_like(lambda x, y: _mirrored_in_vectors(x, y).flip(1),
-                           "the vectors have changed places, but the elements inside each of them "
-                           "still stand in the old order."),
-                looks_like(lambda x, y: x, "nothing is reversed."),
+                           "the vectors have changed places, but the elements inside each vector "
+                           "keep their old order."),
+                looks_like(lambda x, y: x, "the kernel reverses nothing."),
             ],
         ),
         clean(_case, sizes=[(5, 264)], dtype="float16"),
@@ -89,17 +90,17 @@ faster. (All these times are predicted for an H200, not measured.)
                     lambda p: p.global_load_requests >= _ELEMENTS // 32
                     and p.launches[0].grid[0] * p.launches[0].block[0] >= _ELEMENTS,
                     "each thread still moves one element of 2 bytes, as in the given kernel. The "
-                    "size of a block changes how many blocks start, and not what a thread asks "
-                    "for.",
+                    "size of a block changes the number of blocks, but not the bytes that a "
+                    "thread requests.",
                 ),
                 counted(
                     lambda p: p.global_load_requests >= _ELEMENTS // 32,
-                    "there are fewer blocks or fewer divisions now, but a load still brings 2 "
-                    "bytes for a lane where it could bring 16.",
+                    "there are fewer blocks or fewer divisions now, but a load still fetches 2 "
+                    "bytes per lane where it could fetch 16.",
                 ),
                 counted(
                     lambda p: p.global_store_requests > p.global_load_requests,
-                    "loads are wide now, and stores are still single elements.",
+                    "the loads are wide now, but the stores are still single elements.",
                 ),
             ],
         ),

@@ -63,16 +63,16 @@ class _Trial:
             call = make(compiler, double)
         except Exception as error:
             inner = "<locals>" in getattr(make, "__qualname__", "")
-            look_at = "Hand in one_kernel_per_n itself, without calling it." if inner else ""
+            look_at = "Grade one_kernel_per_n itself, without calling it." if inner else ""
             raise GateError(
-                f"{'What was handed in' if inner else 'one_kernel_per_n'} raised "
+                f"{'The submitted function' if inner else 'one_kernel_per_n'} raised "
                 f"{type(error).__name__}: {error}\n"
                 "when it was called as one_kernel_per_n(compile, fn).",
                 look_at=look_at,
             ) from None
         if not callable(call):
             raise GateError(
-                f"one_kernel_per_n returned {call!r:.100}; needed is a function of (x, y)."
+                f"one_kernel_per_n returned {call!r:.100}; return a function of (x, y)."
             )
         return cls(compiler, call)
 
@@ -89,11 +89,13 @@ class _Trial:
         try:
             self.call(x, y)
         except ArgumentMismatchError as error:
-            happened = f"With {label} the kernel that was taken does not fit.\n{error}"
+            happened = f"With {label}, `run` chose a kernel that does not fit.\n{error}"
             raise GateError(happened, _misfit(str(error), label)) from None
         except KernelError as error:
             happened = f"With {label} the kernel was stopped.\n{error}"
-            raise GateError(happened, "it was launched with other tensors than (x, y).") from None
+            raise GateError(
+                happened, "the kernel was launched with other tensors than (x, y)."
+            ) from None
         except ForgekitError as error:
             raise GateError(f"With {label}: {error}") from None
         except Exception as error:
@@ -101,14 +103,14 @@ class _Trial:
                 raise _of_the_compiler(error, label) from None
             raise GateError(f"With {label} it raised {type(error).__name__}: {error}") from None
         if _Compiler.latest not in (None, self.compiler):
-            happened = f"With {label} a kernel ran that an earlier one_kernel_per_n had compiled."
+            happened = f"With {label}, a kernel of an earlier one_kernel_per_n ran."
             likely = (
-                "`kernels` stands outside of one_kernel_per_n: what it keeps, all functions share."
+                "`kernels` is outside one_kernel_per_n, so all functions that it returns share it."
             )
             raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
         report = compare(y, x + x, name="y", max_shown=3)
         if not report.ok:
-            likely = "nothing was launched." if bool(torch.isnan(y).all()) else ""
+            likely = "no kernel was launched." if bool(torch.isnan(y).all()) else ""
             raise GateError(f"With {label} the result is wrong.\n{report}", likely)
         if self.compiler.made and not self.compiler.launches:
             happened = f"With {label} y is right, but no compiled kernel has written it."
@@ -132,15 +134,15 @@ def _misfit(text: str, label: str) -> str:
     """What a refused argument tells of the key or of the spec. label: where only y is unusual, x
     has been so in a call before, and had a key of its own."""
     if "argument mY" in text and "only y" in label:
-        return "what is compiled in of y is not in the key, which holds the same of x alone."
+        return "the key contains the facts of x, but not those of y."
     reasons = {
-        "size of mode 0": "M was compiled in, too; only mode 1 is to be static.",
-        "size of mode 1": "N is compiled in, and the key does not hold it.",
-        "dtype": "the key does not hold the element type.",
-        "stride of mode": "the key does not hold the strides; with N fixed, the distance of the "
-        "rows is compiled in as well.",
-        "alignment": "the key does not hold the alignment of the first element, or only whether it "
-        "is 16 bytes; a kernel for 8 does not fit 4.",
+        "size of mode 0": "M is compiled in as well; only mode 1 must be static.",
+        "size of mode 1": "N is compiled in, and the key lacks it.",
+        "dtype": "the key lacks the element type.",
+        "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
+        "compiled in as well.",
+        "alignment": "the key lacks the alignment of the first element, or only says if it is 16 "
+        "bytes; a kernel for 8 does not fit 4.",
     }
     return next((says for what, says in reasons.items() if what in text), "")
 
@@ -174,9 +176,10 @@ def _compilations(submission: Submission) -> str:
     count, shapes = len(trial.compiler.made), ", ".join(f"{m}×{n}" for m, n in _BOTH)
     if count != 2:
         reasons = {
-            0: "the function `compile` that was passed in was not used.",
-            1: "one kernel for every N: N was left open.",
-            len(_BOTH): "each of these shapes was compiled; M is in the key, or nothing is kept.",
+            0: "one_kernel_per_n does not use the function `compile` that it is given.",
+            1: "one kernel serves every N: the spec leaves N open.",
+            len(_BOTH): "each of these shapes was compiled: M is in the key, or `run` keeps no "
+            "kernel.",
         }
         raise GateError(
             f"Compilations: {count} for {shapes}; needed 2, one for N = 48 and one for N = 33.",
@@ -217,8 +220,8 @@ def _knows_n(submission: Submission) -> str:
                 modes = ", ".join("?" if s is None else str(s) for s in spec.shape)
                 raise GateError(
                     f"For N = {n} the kernel was compiled with {name} of shape ({modes}); "
-                    f"needed is (?, {n}).",
-                    "in this kernel N is still passed at each call.",
+                    f"it must be (?, {n}).",
+                    "each call still passes N to this kernel.",
                     "fk.spec(t, static=[1]) for both tensors.",
                 )
     return "(?, 48) and (?, 33)"

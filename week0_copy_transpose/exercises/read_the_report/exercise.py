@@ -25,34 +25,34 @@ SICK = {"A": "conflicts", "B": "occupancy", "C": "sectors", "D": "lanes", "E": "
 
 
 def _why_not(letter: str, said: str) -> str:
-    """What speaks against calling kernel `letter` sick in `said`, with its numbers."""
+    """Return why `said` is not the problem of kernel `letter`, with its numbers."""
     us, load, store, waves, lanes, occupancy = NUMBERS[letter]
     if said == "sectors" and letter == "D":
         return (
-            "one sector a request is not too much: eight lanes ask for 32 bytes and get 32. Why "
-            "are they only eight? D needs four times as many requests as E."
+            "one sector per request is not too many: eight lanes ask for 32 bytes and get 32. "
+            "Why only eight lanes? D needs four times as many requests as E."
         )
     if said == "sectors":
         return (
-            f"{letter} moves {load} sectors a load and {store} a store; 32 lanes of 4 bytes are "
-            "four sectors, so nothing is moved in vain."
+            f"{letter} moves {load} sectors per load and {store} per store; 32 lanes of 4 bytes are "
+            "four sectors, so no byte is wasted."
         )
     if said == "conflicts" and not waves:
         return f"{letter} does not use shared memory at all: its row says 0 wavefronts."
     if said == "conflicts":
         return (
-            f"a shared load of {letter} takes {waves} wavefront, give or take what else the banks "
-            "are busy with."
+            f"a shared load of {letter} takes {waves} wavefront, apart from chance traffic in the "
+            "banks."
         )
     if said == "lanes":
-        return f"in an instruction of {letter} {lanes} lanes of 32 take part, which are all."
+        return f"an instruction of {letter} runs in {lanes} of 32 lanes, which is all of them."
     if said == "occupancy":
         return (
-            f"a multiprocessor may hold {occupancy} % of its warps with {letter}. That not all of "
-            "them are there at every moment is normal."
+            f"a multiprocessor may hold {occupancy} % of its warps with {letter}. Its achieved "
+            "occupancy is lower, which is normal."
         )
     return (
-        f"{letter} takes {us} µs for what another kernel here does in {NUMBERS['E'][0]}: go down "
+        f"{letter} takes {us} µs where another kernel here takes {NUMBERS['E'][0]}: go down "
         "its column and look for the number that differs from the others'."
     )
 
@@ -66,17 +66,17 @@ _SLIPS = {
 _US = {letter: numbers[0] for letter, numbers in NUMBERS.items()}
 _GAIN = _US["B"] / _US["E"]
 _NOT_FIRST = {
-    "C": "32 sectors where 4 would do look worst, but C takes 394 µs and B 529. A counter says "
-    "what is wrong; the time says what it is worth.",
-    "A": "A has a bad number, but even without it A could get from 197 to 141 µs at best. Which "
-    "kernel has most to win?",
-    "D": "D has 475 µs to win from; one of them has more.",
+    "C": "32 sectors where 4 would be enough look worst, but C takes 394 µs and B 529. A counter "
+    "names the problem; the time shows its cost.",
+    "A": "A has a bad number, but without it A could go from 197 to 141 µs at best. Which kernel "
+    "can gain most?",
+    "D": "D takes 475 µs; another kernel takes longer.",
     "E": "E is the fastest of the five, and all do the same work.",
 }
 
 
 def _about_gain(got: Any) -> None:
-    """Raises GateError if this is not how many times faster B gets."""
+    """Raise GateError unless this is how many times as fast B gets."""
     where = f"'gain of B': {got!r:.100}"
     if not isinstance(got, Real) or isinstance(got, bool):
         raise GateError(f"{where} is no number: write it without quotes, such as 1.25.")
@@ -85,28 +85,30 @@ def _about_gain(got: Any) -> None:
         return
     likely = ""
     if abs(number - 1 / _GAIN) < 0.01:
-        likely = "upside down: times faster is the old time / the new one, so it is above 1."
+        likely = (
+            "this is upside down: divide the old time by the new one, so the result is above 1."
+        )
     elif abs(number - (_GAIN - 1)) < 0.01:
         likely = (
             "that is the *increase*: a kernel of the same speed is 1 times as fast, not 0 times. "
             "Divide the old time by the new one."
         )
     elif min(abs(number - 100 * _GAIN), abs(number - 100 * (_GAIN - 1))) < 1:
-        likely = "that is in percent; asked is how many *times*."
+        likely = "that is in percent; write how many *times* as fast."
     elif abs(number - 8) < 0.01:
         likely = (
             "eight times the warps do not make it eight times as fast: E has all of them and takes "
             "141 µs, bound by memory."
         )
     elif number in (round(_GAIN, 1), 3.7, round(_GAIN)):
-        raise GateError(f"{where} is near, but asked are two decimals.")
+        raise GateError(f"{where} is near; give two decimals.")
     raise GateError(f"{where} is not right.", likely, "The row of times.")
 
 
 def _worth(submission: Submission) -> str:
     given = submission.value
     if not isinstance(given, Mapping):
-        raise GateError(f"Needed is the dict of the skeleton; handed in was {given!r:.200}.")
+        raise GateError(f"Expected the dict of the skeleton, got {given!r:.200}.")
     asked = ("begin with", "gain of B")
     missing = [repr(q) for q in asked if given.get(q) is None or given[q] is ...]
     if missing:
@@ -158,9 +160,9 @@ sectors and wavefronts of B are as good as those of E.
             _WORDS,
             _SLIPS,
             name="What is wrong",
-            look_at="Go along its rows: where does it differ from E?",
+            look_at="Read its rows: where does it differ from E?",
         ),
         Group("What it is worth", _worth),
     ),
-    praise="The counters say what is wrong with a kernel; the time says which one to fix first.",
+    praise="The counters name the problem of a kernel; the times decide which one to fix first.",
 )

@@ -36,11 +36,13 @@ Each row loads `w` again, but `w` is small and stays in a cache.
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
     waste={"instructions": 1.4},
     misconceptions=[
-        looks_like(lambda x, w, y: x, "x is copied: `w` is left out."),
-        looks_like(lambda x, w, y: x + w, "the factors are added."),
+        looks_like(lambda x, w, y: x, "the kernel copies x and ignores `w`."),
+        looks_like(lambda x, w, y: x + w, "the kernel adds the factors instead of multiplying by "
+                                          "them."),
         looks_like(lambda x, w, y: x * w[: 16 // x.element_size()].repeat(len(w))[: len(w)],
                    "every vector gets the factors of the first one."),
-        found("out-of-bounds", "a vector that is no vector of its row: vector k begins at element "
-              "k times the width, and that has to be less than the number of columns."),
+        found("out-of-bounds", "the last threads access vectors beyond the row: vector k begins "
+                               "at element k times the width, which must be less than the number "
+                               "of columns."),
     ],
 )  # fmt: skip

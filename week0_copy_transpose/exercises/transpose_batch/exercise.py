@@ -1,4 +1,4 @@
-"""Puzzle week0/transpose_batch: many matrices turned by one launch."""
+"""Puzzle week0/transpose_batch: one launch transposes many matrices."""
 
 from math import inf
 
@@ -47,20 +47,21 @@ launches, and for small matrices a launch takes longer than its kernel.
         *race_mistakes(),
         looks_like(
             lambda x, y: x[:1].transpose(1, 2).expand(x.shape[0], -1, -1),
-            "every matrix of y is the first of x turned: the batch's number is missing where x is "
-            "read.",
+            "every matrix of y is the transpose of the first matrix of x: the load lacks the "
+            "index of the batch.",
         ),
         looks_like(
-            lambda x, y: x.reshape(y.shape), "nothing is turned: y holds x in the order of x."
+            lambda x, y: x.reshape(y.shape),
+            "the kernel transposes nothing: y contains x in the order of x.",
         ),
         looks_like(
             lambda x, y: x.flip(0).transpose(1, 2),
-            "each matrix is turned, and they stand in the opposite order.",
+            "each matrix is transposed, but the batch is in the opposite order.",
         ),
         found(
             "unwritten-output",
-            "what is written is right, and some elements are never written: does the grid have a "
-            "block for every tile of every matrix?",
+            "every written element is right, but some elements are never written: does the grid "
+            "have a block for every tile of every matrix?",
         ),
     ],
     praise="Many matrices, one launch.",

@@ -1,4 +1,4 @@
-"""Exercise week0/transpose_coalesced: a kernel that is called coalesced, and is not."""
+"""Exercise week0/transpose_coalesced: coalesce a kernel whose comment claims that it is."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ make a store coalesced; only the addresses of the 32 lanes do.
                     misconceptions=[
                         counted(
                             lambda p: p.global_store_sectors_per_request > 31,
-                            "32 sectors a request: neighbouring threads still write one below the "
-                            "other in mY. tx has to be part of mY's last index.",
+                            "32 sectors per request: neighbouring threads still write one below "
+                            "the other in mY. tx must be part of the last index of mY.",
                         )
                     ],
                     look_at="fk.coalescing(*{failed}, kind='store')",
@@ -72,13 +72,13 @@ make a store coalesced; only the addresses of the 32 lanes do.
                         counted(
                             lambda p: p.global_load_sectors_per_request > 31,
                             "the strided access has moved from the store to the load: now "
-                            "neighbouring threads read one below the other in mX. Leave the load "
-                            "as it was; turn inside the shared tile.",
+                            "neighbouring threads read one below the other in mX. Restore the "
+                            "load, and transpose inside the shared tile.",
                         ),
                         counted(
                             lambda p: p.global_load_sectors_per_request > 8,
-                            "what is loaded behind the barrier comes from mX, down its columns; "
-                            "fetch it from `sX`.",
+                            "after the barrier the threads load from mX, down its columns; read "
+                            "from `sX` instead.",
                         ),
                     ],
                     look_at="fk.coalescing(*{failed}, kind='load')",

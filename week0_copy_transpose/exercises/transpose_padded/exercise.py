@@ -71,14 +71,15 @@ The padding costs 31 words per block. It also costs alignment: neither rows 65 w
             [
                 counted(
                     lambda p: _a_request(p) > 31,
-                    "all 32 lanes are in one bank: a row further is still a multiple of 32 words "
-                    "further. Padding belongs to the *stride* of the rows; another shape, or room "
-                    "after the last row, moves nothing.",
+                    "all 32 lanes are in one bank: rows are still a multiple of 32 words apart. "
+                    "Pad the *stride* of the rows; another shape, or room after the last row, "
+                    "moves no element.",
                 ),
                 counted(
                     lambda p: _a_request(p) > 1,
-                    "the distance of two rows in words and the 32 banks have a common factor: "
-                    "lanes meet again after a few rows. An odd number of words has none.",
+                    "the distance between two rows, in words, and the 32 banks have a common "
+                    "factor, so lanes meet again after a few rows. An odd number of words has "
+                    "none.",
                 ),
             ],
             "Bank conflicts, float32",
@@ -89,13 +90,13 @@ The padding costs 31 words per block. It also costs alignment: neither rows 65 w
             [
                 counted(
                     lambda p: 1 < _a_request(p) <= 2,
-                    "padded by one element: of a 16-bit type that is half a word, and two "
-                    "rows meet in each bank. Pad by one *word*, however many elements that is.",
+                    "the padding is one element: in a 16-bit type that is half a word, and two "
+                    "rows share each bank. Pad by one *word*, however many elements that is.",
                 ),
                 counted(
                     lambda p: True,
-                    "the distance of two rows has to be an odd number of *words*; with two "
-                    "elements in a word, count again.",
+                    "the distance between two rows must be an odd number of *words*; here a word "
+                    "is two elements.",
                 ),
             ],
             "Bank conflicts, float16",

@@ -64,13 +64,13 @@ _SEE = "fk.coalescing(*{{failed}}, kind='{}')"
 _HALF = [
     counted(
         lambda p: p.global_load_requests == p.global_store_requests == _FEWEST,
-        "every access is 16 bytes wide, and some sectors are used by half: 16 bytes of a row, with "
-        "no lane beside it. Two squares side by side, in X and in Y, fill a sector.",
+        "every access is 16 bytes wide, but some sectors are only half used: no lane accesses the "
+        "other 16 bytes of the sector. Two squares side by side, in X and in Y, fill a sector.",
     )
 ]
 _OVERWRITTEN = (
-    "elements are overwritten before they are read: the square is turned within one tensor. It "
-    "takes a second tensor `rY`."
+    "the kernel overwrites elements before it reads them, because it transposes the square within "
+    "one tensor. Use a second tensor `rY`."
 )
 
 
@@ -85,9 +85,9 @@ def _requests(kind: str) -> Counter:
         misconceptions=[
             counted(
                 lambda p: p[f"global_{kind}_requests"] == 8 * _FEWEST,
-                f"each lane {verb} 2 bytes at a time. Eight elements side by side are one access "
-                f"of 16 bytes if cute.autovec_copy is given all of a row, `[r, None]`, and the row "
-                f"lies side by side in registers, too (stride 1).",
+                f"each lane {verb} 2 bytes at a time. Eight neighbouring elements are one access of 16 "
+                "bytes if cute.autovec_copy copies a whole row, `[r, None]`, and the row is also "
+                "contiguous in registers (stride 1).",
             ),
         ],
         look_at=f"fk.coalescing(*{{failed}}, kind='{kind}')",
@@ -135,8 +135,9 @@ still need the shared tile.
                 left_by(
                     "mX",
                     _own_rows,
-                    "the index is right, and the predicate lets threads through whose square does "
-                    "not exist: its first row has to be below M, and its first column below N.",
+                    "the index is right, but the predicate lets threads through whose square does "
+                    "not exist: its first row must be less than M, and its first column less "
+                    "than N.",
                     tile=(32, 64),
                     block=(32, 1),
                 ),
@@ -146,13 +147,14 @@ still need the shared tile.
                     "X, j along its N columns.",
                     unstored=True,
                 ),
-                looks_like(lambda x, y: x, "the kernel copies: nothing is turned."),
+                looks_like(lambda x, y: x, "the kernel copies and transposes nothing."),
                 looks_like(functools.partial(_mirrored, upper=True), _OVERWRITTEN),
                 looks_like(functools.partial(_mirrored, upper=False), _OVERWRITTEN),
                 looks_like(
                     _squares_in_place,
-                    "the squares have changed places, but inside each square nothing is turned: "
-                    "between the loads and the stores, row and column change places.",
+                    "the squares have changed places, but inside each square the kernel "
+                    "transposes nothing: exchange row and column between the loads and the "
+                    "stores.",
                 ),
             ],
             drawn=2, legal=_multiples,
@@ -168,7 +170,7 @@ still need the shared tile.
                 sectors("global_store", *_SIZE, 16, misconceptions=_HALF, look_at=_SEE.format("store")),
             ],
             "float16",
-            name="16 bytes an access",
+            name="16 bytes per access",
         ),
         counters(
             _case,
@@ -177,15 +179,15 @@ still need the shared tile.
                 Counter(
                     lambda p: p.shared_load_requests + p.shared_store_requests,
                     "requests to shared memory", at_most=0, ideal=0,
-                    look_at="Here the square is to be turned in registers, by the thread itself.",
+                    look_at="Each thread transposes its own square in registers.",
                 ),
                 Counter(
                     FACTS["barriers"].measure, "arrivals of warps at a barrier", at_most=0, ideal=0,
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "no thread here reads what another one has stored, so there is nothing "
-                            "to wait for.",
+                            "no thread here reads an element that another has stored, so there is "
+                            "nothing to wait for.",
                         )
                     ],
                     look_at="fk.profile(*{failed})",
@@ -195,9 +197,9 @@ still need the shared tile.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "an index into rX or rY is known only at run time, and registers have "
-                            "no addresses: the compiler has put the square into local memory. "
-                            "Loop with cutlass.range_constexpr.",
+                            "the kernel computes an index into rX or rY at run time. Registers "
+                            "have no addresses, so the compiler has put the square into local "
+                            "memory. Loop with cutlass.range_constexpr.",
                         )
                     ],
                 ),

@@ -44,8 +44,8 @@ def _of_tiles(x: Any, stored: bool) -> Any:
 
 
 _ONE_SIDE = (
-    "the swizzle is applied on one side only: what is stored at the exchanged place has to be read "
-    "at the exchanged place. A swizzle in the layout of sX does both."
+    "only one side is swizzled: a thread must read an element at the place where the kernel "
+    "stored it. A swizzle in the layout of sX does both."
 )
 
 
@@ -104,14 +104,14 @@ bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and
                         ),
                         counted(
                             lambda p: _a_request(p) == 2,
-                            "two lanes a bank: four bits of the row reach the bank, and five are "
-                            "needed. Count again at which bit the row begins: a row has 64 "
-                            "elements now.",
+                            "two lanes per bank: four bits of the row reach the bank, and it "
+                            "needs five. At which bit does the row begin, now that a row has 64 "
+                            "elements?",
                         ),
                         counted(
                             lambda p: _a_request(p) > 2,
-                            "too few bits of the row reach the bank: each bit that is missing "
-                            "doubles the lanes in a bank, and five bits are needed.",
+                            "too few bits of the row reach the bank, which needs five: each "
+                            "missing bit doubles the lanes per bank.",
                         ),
                     ],
             "Bank conflicts",
@@ -121,13 +121,13 @@ bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and
             _SIZE,
             [
                 Counter(
-                    lambda p: p.shared_bytes, "bytes of shared memory a block", at_most=_TILE_BYTES,
+                    lambda p: p.shared_bytes, "bytes of shared memory per block", at_most=_TILE_BYTES,
                     ideal=_TILE_BYTES,
                     misconceptions=[
                         counted(
                             lambda p: p.shared_bytes <= 1.5 * _TILE_BYTES,
-                            "the tile has places between its rows: that is padding. A swizzle "
-                            "exchanges elements within the tile and needs no room.",
+                            "the tile has unused places between its rows: that is padding. A "
+                            "swizzle exchanges elements within the tile and needs no room.",
                         ),
                         counted(lambda p: True, "one tile is enough."),
                     ],
