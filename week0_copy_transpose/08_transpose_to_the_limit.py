@@ -185,7 +185,9 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 #
 # <details><summary>Hint 2</summary>
 #
-# Make two register tensors, rX and rY, with `cute.make_rmem_tensor` and a row-major layout of 8 × 8. Registers have no addresses, so the compiler must know each index into them: loop with `cutlass.range_constexpr(8)`.
+# Make two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a
+# row-major layout. Registers have no addresses, so the compiler must know each index into them:
+# loop with `cutlass.range_constexpr(8)`.
 #
 # </details>
 #
@@ -499,9 +501,10 @@ against_torch(
 #
 # `mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
 # of 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds
-# four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192. The
-# **whole interval** must lie below half of the given kernel's time, so a small gain is not enough.
-# Look at the bounds after each change:
+# four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192, which
+# is 54 µs, bound by the start of blocks. The **whole interval** must lie below half of it, so a
+# small gain is not enough. When a grade stops at the predicted time, this line shows all bounds of
+# your kernel:
 #
 # `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
 #
@@ -526,7 +529,6 @@ against_torch(
 # registers, as in section 2.
 #
 # </details>
-
 
 # %% exercise="week0/mirror_rows" part="skeleton"
 # FILL ME IN (roughly 20 lines)

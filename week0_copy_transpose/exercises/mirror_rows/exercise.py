@@ -34,11 +34,12 @@ def _mirrored_in_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 EXERCISE = Exercise(
     title="halve a predicted time",
     task="""
-`mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple of
-8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds four
-ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192. The **whole
-interval** must lie below half of the given kernel's time, so a small gain is not enough. Look at
-the bounds after each change:
+`mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
+of 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds
+four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192, which is
+54 µs, bound by the start of blocks. The **whole interval** must lie below half of it, so a small
+gain is not enough. When a grade stops at the predicted time, this line shows all bounds of your
+kernel:
 
 `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
 """,

@@ -141,17 +141,18 @@ five (two decimals)?
         "order, compare times rather than counters, since all five do the same work.",
     ),
     analysis="""
-**A**: rows of the tile are 48 words apart, so 32 lanes share two banks: 16 wavefronts. It takes 1.4
-times as long as E, not 16 times, because the conflicts are not its only cost. **B** reserves 200 KB
-of shared memory, so only one block of 256 threads fits into a multiprocessor, 8 warps of 64. Its
-memory counters are good, and it is the slowest. **C** loads down the columns. The L1 cache serves
-78 % of its sectors, and yet it is slow. **D** lets eight lanes of each warp do the work (a few
-instructions outside the `if` raise the average to 10). It makes four times as many requests, and
-they have 1 sector each *because* they are small. **E** moves eight elements per thread and uses
-76 % of DRAM's peak; the same bytes keep L2 at 84 %. Leave it, or find a way to move fewer bytes.
+**A**: rows of the tile are 48 words apart, so 32 lanes share two banks: 16 wavefronts. It takes
+1.4 times as long as E, not 16 times, because the conflicts are not its only cost. **B** reserves
+200 KB of shared memory, so only one block of 256 threads fits into a multiprocessor, 8 of its
+64 warps. Its memory counters are good, and it is the slowest. **C** loads down the columns. The L1
+cache serves 78 % of its sectors, and yet it is slow. **D** lets eight lanes of each warp do the
+work (a few instructions outside the `if` raise the average to 10). It makes four times as many
+requests, and they have 1 sector each *because* they are small. **E** moves eight elements per
+thread and uses 76 % of DRAM's peak; the same bytes keep L2 at 84 %. Leave it, or find a way to
+move fewer bytes.
 
-Four kernels have four problems, and the virtual GPU shows only three of them: to `fk.profile` the
-sectors and wavefronts of B are as good as those of E.
+Four kernels have four problems, and the virtual GPU shows only three of them: to `fk.profile`
+the sectors and wavefronts of B are as good as those of E.
 """,
     entry="diagnosis",
     groups=(

@@ -7,9 +7,9 @@ EXERCISE = puzzle(
     title="a factor for each column",
     task="""
 Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16, from one source: the number of elements
-in a vector is a `Constexpr`. The number of columns is a multiple of 8, and this is promised to the
-compiler. The number of rows is any. `mX[row, None]` is one row of `mX`, with the same single mode
-as `mW`. Signature: `scale_columns(x, w, y)`.
+in a vector is a `Constexpr`. `x` has any number of rows and a multiple of 8 columns, which is
+promised to the compiler. `mX[row, None]` is one row of `mX`, with the same single mode as `mW`.
+Signature: `scale_columns(x, w, y)`.
 """,
     hints=(
         "The kernel resembles `scale_by_vectors`: one block per 128 vectors of a row. Each thread "

@@ -106,9 +106,9 @@ squares cover the same sectors in any order, so choose the order that you find e
     hints=(
         "A block's part of X is eight squares wide and four squares high. Which square belongs to "
         "lane `tidx`? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does it belong?",
-        "Make two register tensors, rX and rY, with `cute.make_rmem_tensor` and a row-major layout "
-        "of 8 × 8. Registers have no addresses, so the compiler must know each index into them: "
-        "loop with `cutlass.range_constexpr(8)`.",
+        "Make two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a "
+        "row-major layout. Registers have no addresses, so the compiler must know each index into "
+        "them: loop with `cutlass.range_constexpr(8)`.",
         "Put three loops inside the predicate. The first copies each row of gX, `[r, None]`, to the "
         "same row of rX with `cute.autovec_copy`. The second copies element by element from rX to "
         "rY, with row and column exchanged. The third copies each row of rY to gY.",
