@@ -530,6 +530,7 @@ against_torch(
 #
 # </details>
 
+
 # %% exercise="week0/mirror_rows" part="skeleton"
 # FILL ME IN (roughly 20 lines)
 @cute.kernel
