@@ -40,10 +40,9 @@ WORDS = ("float32", "float16")
 
 
 def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
-    """One transpose of an m × n matrix. multiple: what both sizes are promised to be multiples
-    of."""
+    """Return one transpose of an m × n matrix. multiple: of the promise about both sizes."""
     x = fk.randn(m, n, dtype=torch.float32, device="virtual")
-    x = (100 * x).to(dtype)  # of an integer type, too
+    x = (100 * x).to(dtype)  # integer types need numbers beyond 1
     y = fk.empty(n, m, dtype=dtype, device="virtual")
     # Written out: of a matrix with one row or column the strides would not tell which is which.
     promised = {0: multiple, 1: multiple} if multiple > 1 else {}
@@ -124,7 +123,7 @@ def _of_store(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
 
 # -- mistakes -----------------------------------------------------------------------------------
 def mistakes(height: int, width: int) -> list[Misconception]:
-    """Misconceptions of wrong values; a block's tile of mX has `height` rows and `width` columns."""
+    """Return misconceptions of wrong values; a block's tile of mX has `height` rows and `width` columns."""
 
     def in_tiles(x: torch.Tensor, turned: bool) -> torch.Tensor:
         """The tiles of x in their places (turned) or in each other's, inside as they were."""
@@ -197,7 +196,7 @@ def mistakes(height: int, width: int) -> list[Misconception]:
 
 
 def predicate_mistakes(height: int, width: int) -> list[Misconception]:
-    """Out of bounds, in a kernel of 32 × 8 threads that moves one element at a time."""
+    """Return misconceptions of accesses out of bounds, in a kernel of 32 × 8 threads that moves one element at a time."""
     tile = (height, width)
     return [
         left_by(
@@ -273,7 +272,7 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
 def conflicts(
     size: tuple[int, int], dtype: str, misconceptions: list[Misconception], name: str
 ) -> Group:
-    """No bank conflict of loads, nor of stores; misconceptions: for the loads."""
+    """Return a gate against bank conflicts of loads and of stores; misconceptions: for the loads."""
     stores = [
         counted(
             lambda p: True,
@@ -292,7 +291,7 @@ def conflicts(
 
 
 def through_shared(size_bytes: int) -> list[Counter]:
-    """Every element is stored to shared memory and loaded from it."""
+    """Return counters that require every element to pass through shared memory."""
     says = (
         "there is no bank conflict because the kernel uses no shared memory. Transpose the tile "
         "in shared memory."
@@ -308,7 +307,7 @@ def through_shared(size_bytes: int) -> list[Counter]:
 
 
 def read_whole(m: int, n: int) -> list[Counter]:
-    """No warp takes its lanes one by one: as few wavefronts as one element a lane needs."""
+    """Return counters against taking lanes in turn: one wavefront per 32 elements."""
     few, size = m * n // 32, 4 * m * n
     turns = (
         "the lanes of a warp take turns: no conflict, but as many wavefronts as with one. Let all "
@@ -332,7 +331,7 @@ def read_whole(m: int, n: int) -> list[Counter]:
 
 
 def still_coalesced(m: int, n: int) -> Group:
-    """No conflict for the wrong reason: whole sectors on both sides, and all through the tile."""
+    """Return the gate against a conflict-free kernel for the wrong reason: whole sectors on both sides, and all through the tile."""
     strided = (
         "there is no conflict because the kernel reads the tile along its rows, but now the store "
         "is strided, with 32 sectors per request. Read the columns of sX."

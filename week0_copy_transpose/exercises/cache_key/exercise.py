@@ -1,4 +1,4 @@
-"""Exercise week0/cache_key: what about a tensor decides the machine code, and what does not."""
+"""Exercise week0/cache_key: separate the facts of a tensor that decide its code from the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _matrix(
     start: int = 0,
     pitch: int = 0,
 ) -> torch.Tensor:
-    """Row-major, its first element `start` elements beyond a 64-byte boundary."""
+    """Return a row-major matrix, its first element `start` elements beyond a 64-byte boundary."""
     pitch = pitch or cols
     flat = fk.randn(start + rows * pitch, dtype=dtype, device="virtual")
     return flat[start:].view(rows, pitch)[:, :cols]
@@ -157,7 +157,7 @@ def _families() -> Sequence[Callable[[int, int], torch.Tensor]]:
 
 
 def _own(submission: Submission) -> None:
-    """The key is made from the tensor's own properties, not from forgekit's spec."""
+    """Check that the key comes from the tensor's own properties, not from forgekit's spec."""
     asked: list[object] = []
     # A spec that is only half made raises sooner or later, in the student's function.
     watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
@@ -176,7 +176,7 @@ def _distinguished(submission: Submission) -> str:
 
 
 def _hits(submission: Submission) -> str:
-    """A working day: many sizes, few kernels."""
+    """Check many calls of many sizes: they need few kernels."""
     chance, families = random.Random(0), _families()
     calls = [
         (k, make(chance.randint(2, 40), chance.randint(2, 40)))

@@ -122,7 +122,7 @@ class _Trial:
 
 
 def _of_the_compiler(error: Exception, label: str) -> GateError:
-    """Of an error of CuTe DSL, most likely because the bare function was called."""
+    """Return the failure for an error of CuTe DSL; calling the bare function raises one."""
     from forgekit.diagnosing.diagnosis import explain_compile_error
 
     diagnosis, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
@@ -131,7 +131,7 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
 
 
 def _misfit(text: str, label: str) -> str:
-    """What a refused argument tells of the key or of the spec. label: where only y is unusual, x
+    """Return the fault of key or spec that a refused argument shows. label: where only y is unusual, x
     has been so in a call before, and had a key of its own."""
     if "argument mY" in text and "only y" in label:
         return "the key contains the facts of x, but not those of y."
@@ -150,7 +150,7 @@ def _misfit(text: str, label: str) -> str:
 def _tensors(
     m: int, n: int, dtype: torch.dtype = torch.float32, pitch: int = 0, start: int = 0
 ) -> _Call:
-    """x and an output full of NaN; pitch: distance of rows, start: in elements."""
+    """Return x and an output full of NaN; pitch: distance of rows, start: in elements."""
 
     def laid(flat: torch.Tensor) -> torch.Tensor:
         return flat[start:].view(m, pitch or n)[:, :n]
@@ -190,7 +190,7 @@ def _compilations(submission: Submission) -> str:
 
 
 def _rest_of_key(submission: Submission) -> str:
-    """The same N, and yet another kernel."""
+    """Check calls with the same N that need another kernel."""
     trial = _Trial.of(submission)
     plain = _tensors(5, 48)
     padded = _tensors(5, 48, pitch=64)

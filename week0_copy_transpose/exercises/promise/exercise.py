@@ -1,4 +1,4 @@
-"""Exercise week0/promise: what has to hold of a tensor for loads of 128 bits, and no more."""
+"""Exercise week0/promise: promise enough for loads of 128 bits, and no more."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _other_widths(submission: Submission) -> str:
 
 
 def _refuses(submission: Submission) -> str:
-    """What the promise excludes must be refused, or it was none."""
+    """Check that the kernel refuses every tensor that the promise excludes."""
     kernel = _compiled(submission, *_pair(6, 64, torch.float32))
     flat = fk.randn(6 * 64 + 1, device="virtual")
     for x, words in (

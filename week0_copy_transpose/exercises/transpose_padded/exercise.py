@@ -1,4 +1,4 @@
-"""Exercise week0/transpose_padded: a tile that is not square, in three types, without conflicts."""
+"""Exercise week0/transpose_padded: a tile that is not square, in two types, without conflicts."""
 
 from __future__ import annotations
 

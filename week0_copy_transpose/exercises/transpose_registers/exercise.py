@@ -23,7 +23,7 @@ _case = functools.partial(case, multiple=8)
 
 
 def _local_accesses(profile: Any) -> float:
-    """Instructions that went to local memory."""
+    """Return how many instructions went to local memory."""
     return float(
         sum(
             instruction["warp_instructions"]
@@ -35,7 +35,7 @@ def _local_accesses(profile: Any) -> float:
 
 
 def _own_rows(p: Places) -> Iterator[np.ndarray]:
-    """The first element of each row of a thread's square, eight squares side by side a block."""
+    """Yield the first element of each row of a thread's square, eight squares side by side."""
     for r in range(8):
         yield (p.row0 + p.tx // 8 * 8 + r) * p.N + p.col0 + p.tx % 8 * 8
 
@@ -47,13 +47,13 @@ def _sizes_exchanged(x: Any, y: Any) -> Any:
 
 
 def _squares_in_place(x: Any, y: Any) -> Any:
-    """Each square where it belongs, and not turned."""
+    """Return x with each square in its new place, but not transposed."""
     m, n = x.shape
     return x.reshape(m // 8, 8, n // 8, 8).permute(2, 1, 0, 3).reshape(n, m)
 
 
 def _mirrored(x: Any, y: Any, upper: bool) -> Any:
-    """Each square turned within one tensor: one half of it is lost, and the other there twice."""
+    """Return each square transposed within one tensor: one half is lost, the other is there twice."""
     m, n = x.shape
     z = x.reshape(m // 8, 8, n // 8, 8).permute(2, 0, 1, 3)
     half, rest = (z.triu(), z.triu(1)) if upper else (z.tril(), z.tril(-1))

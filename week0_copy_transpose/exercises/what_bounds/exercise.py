@@ -27,7 +27,7 @@ _COLUMN = {"start of blocks": 0, "issue slots": 1, "shared memory": 2, "L2 cache
 
 
 def _us(kernel: str, bound: str) -> float:
-    """Microseconds of a bound by itself; device memory moves each of its sectors once."""
+    """Return the microseconds of a bound alone; device memory moves each of its sectors once."""
     if bound == "device memory":
         return 2_097 / RATES[bound]
     return COUNTS[kernel][_COLUMN[bound]] / RATES[bound]
