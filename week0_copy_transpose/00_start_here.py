@@ -8,16 +8,15 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # Start here: run your first GPU kernel
 #
-# **You will build** a kernel that copies an array, first 8 elements, then 1,000.
-# **You will learn** what a thread, a block and a grid are, how to see what each thread did, what
-# goes wrong at the edge of an array, and what the compiler makes of your Python.
-# **You need** Python, and no GPU: without one, kernels run on the **virtual GPU**, which executes
-# the machine-level code that NVIDIA's compiler makes of them. About 25 minutes, and 25 more for the
-# exercises: three kernels, the last of them from an empty body.
+# **You will build** a kernel that copies an array, first 8 elements, then 1,000. **You will learn**
+# what a thread, a block and a grid are, how to see what each thread did, what goes wrong at the
+# edge of an array, and what the compiler makes of your Python. **You need** Python, and no GPU:
+# without one, kernels run on the **virtual GPU**, which executes the low-level code that NVIDIA's
+# compiler generates from them. About 30 minutes, and 25 more for the exercises: three kernels, the
+# last of them from an empty body.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
 # **Predict**, decide before you run the next cell, whose output is folded away until then. Where a
@@ -83,8 +82,8 @@ def copy(mX: cute.Tensor, mY: cute.Tensor):
 # %% [markdown]
 # Nothing has run yet. `fk.compile` passes the functions to the CuTe DSL compiler, with example
 # tensors that give the types. forgekit's tensors are `float32` unless you set `dtype=`. `fk.empty`
-# fills a tensor with NaN, "not a number", so that you cannot mistake an element that no thread has
-# written for a result.
+# fills a tensor with NaN, "not a number": if an element is still NaN afterwards, no thread has
+# written it.
 
 # %%
 x = fk.arange(8)
@@ -140,7 +139,7 @@ def talking_copy(mX: cute.Tensor, mY: cute.Tensor):
 y = fk.empty(8)
 run_talking = fk.compile(talking_copy, x, y)
 run_talking(x, y)
-lines.against(int(fk.profile(run_talking, x, y)["global_store_bytes_asked"]) // 4)
+lines.against(2 * 4)  # blocks × threads per block
 
 # %% [markdown]
 # Every thread prints its own line. The launch has changed as well: two blocks of four threads. In
@@ -181,8 +180,8 @@ idle.against(blocks * threads - elements)
 # the array. (In host code, `cute.ceil_div` divides and rounds up.) The next kernel ignores the
 # overhang.
 #
-# **Predict:** what happens, and which thread of the last block causes it first? Then run both
-# cells. (The error is intended.)
+# **Predict:** what happens, and which thread of the last block is the first to cause it? Then run
+# both cells. (The error is intended.)
 
 # %%
 culprit = fk.predict("thread of block 7 that is the first", None)
@@ -257,9 +256,9 @@ fk.check(y, x)
 fk.footprint(run_guarded, x, fk.empty(1000))
 
 # %% [markdown]
-# `fk.compile` leaves the size open, so one compiled kernel serves every length from 1 on. (For no
-# elements there would be no blocks, and a launch needs at least one.) It does fix the element type,
-# the number of dimensions, the order of elements in memory, and the alignment of the array's start.
+# `fk.compile` leaves the size open, so one compiled kernel serves every length from 1 on. (An empty
+# array would need no blocks, and a launch needs at least one.) It does fix the element type, the
+# number of dimensions, the order of elements in memory, and the alignment of the array's start.
 # Pass a tensor that differs in one of them, and the call reports it. Mistakes hide at sizes near a
 # multiple of the block, so test those:
 
@@ -422,17 +421,16 @@ fk.exercise("week0/reverse").grade(reverse)
 # </details>
 
 # %% [markdown]
-# Which thread reads which element? This cell draws your kernel for eight elements, once it runs
-# without an error.
+# This cell draws your kernel for eight elements, once it runs without an error.
 #
 # **Predict:** which thread reads `mX[0]`, which reads `mX[1]`, and so on? Write eight numbers, such
-# as `[5, 2, …]`, in place of `None`. (As long as the exercise still holds the skeleton, which
-# copies, the picture is that of a copy.)
+# as `[5, 2, …]`, in place of `None`. (Until you solve the exercise, the picture shows the skeleton,
+# which copies.)
 
 # %% jupyter={"outputs_hidden": true}
-said = fk.predict("threads that read mX[0] to mX[7]", None)
+readers = fk.predict("threads that read mX[0] to mX[7]", None)
 drawn = fk.footprint(fk.compile(reverse, fk.randn(8), fk.empty(8)), fk.randn(8), fk.empty(8))
-said.against(drawn.touched["mX"]["thread"].tolist())
+readers.against(drawn.touched["mX"]["thread"].tolist())
 drawn
 
 # %% [markdown]
@@ -442,7 +440,7 @@ drawn
 #
 # This copy was written in a hurry: it launches too few blocks. (Its check fails on purpose.)
 #
-# **Predict:** which element is the first wrong one? And what does it contain?
+# **Predict:** which element is the first wrong one, and what does it contain?
 
 # %%
 first_wrong = fk.predict("first wrong element", None)

@@ -8,16 +8,15 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # See why: slow, or wrong?
 #
 # **You will build** a matrix copy, and a kernel that mirrors rows while its threads exchange data;
-# then you fix what is wrong with them.
+# then you fix both.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that a comparison of values misses.
 # **You need** `00_start_here`, and no GPU: this notebook looks inside the virtual GPU, even where
-# there is a real one. About 35 minutes, and 50 more for the exercises, two of them whole kernels.
+# there is a real one. About 35 minutes, and 55 more for the exercises, two of them whole kernels.
 
 # %%
 import cutlass
@@ -70,9 +69,9 @@ fk.check(y, x)
 #
 # **Predict:** how many sectors does one read of a warp fetch? Rows of `x` have 96 elements; where
 # in memory are the elements that neighbouring lanes read? Write your number in place of `None` and
-# run both cells. `fk.predict` stores it under the name that the number has in a **profile**, which
-# counts what a kernel does; the next `fk.profile` adds its own number. (A **request** is one memory
-# instruction of one warp.)
+# run both cells. A **profile** counts the instructions and the accesses of a kernel. `fk.predict`
+# stores your number under the profile's name for it, and the next `fk.profile` adds its own number.
+# (A **request** is one memory instruction of one warp.)
 
 # %%
 fk.predict(global_load_sectors_per_request=None)
@@ -99,7 +98,7 @@ profile
 profile.show()
 
 # %% [markdown]
-# ## 2. Turn the threads round
+# ## 2. Exchange row and column
 #
 # Let `tidx` select the **column** instead. Row and column change places in the kernel and in the
 # grid; the result does not change.
@@ -131,8 +130,9 @@ fk.coalescing(run_by_columns, x, y, kind="load")
 
 # %% [markdown]
 # Accesses of a warp that fall into few sectors are called **coalesced**. Both copies must move the
-# same bytes at least once. These bytes and the GPU's bandwidth give the shortest possible time. The
-# first copy moves eight times as many:
+# same bytes at least once. These bytes, divided by the GPU's **bandwidth** (the bytes that its
+# memory moves per second), give the shortest possible time. This course uses NVIDIA's H200 as its
+# example. The first copy moves eight times as many bytes:
 
 # %%
 better = fk.profile(run_by_columns, x, y)
@@ -143,8 +143,8 @@ print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.
 traffic_film({"by rows": profile, "by columns": better})
 
 # %% [markdown]
-# Play the film: it moves one sector per tick for each kernel, and what the warp did not ask for is
-# orange. `profile.compare(better)` puts the two profiles into one table, line by line.
+# Play the film: it moves one sector per tick for each kernel. Orange bytes are those that the warp
+# did not ask for. `profile.compare(better)` puts the two profiles into one table, line by line.
 #
 # The **footprint** by warp shows where the warps worked for one line: each warp now covers a piece
 # of one row. (Thin white lines separate blocks; each block has warps 0 to 7.)
@@ -232,9 +232,10 @@ fk.coalescing(run_loads, fk.randn(512), fk.empty(256), kind="load")
 # ### Exercise 2: keep the lower triangle
 #
 # Copy `x` to `y` where `col <= row`, and store `0` above the diagonal, for matrices of any size in
-# float32 and float16. Write the whole kernel and its launch, for example with one thread per
-# element in blocks of (32, 8, 1). Fetch no more sectors than needed. `mX.element_type(0)` is a 0 of
-# the tensor's type. Signature: `lower_triangle(x, y)`.
+# float32 and float16. `mX.element_type(0)` is a 0 of the tensor's type. Write the whole kernel and
+# its launch, for example with one thread per element in blocks of (32, 8, 1). Fetch no more sectors
+# than needed, and use one store for both cases: two would write sectors on the diagonal twice.
+# Signature: `lower_triangle(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -354,9 +355,9 @@ kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 # > are right by luck: the virtual GPU happens to let all threads store before any of them reads. A
 # > GPU guarantees no such order.
 #
-# The picture shows the order within one block. Nothing joins the two warps; compare it with the
-# picture in the next section. (Pink belongs to the compiler, not to your code: one lane passes an
-# address to the others. Ignore it.)
+# The picture shows the order within one block. Nothing makes one warp wait for the other; compare
+# this picture with the one in the next section. (Pink belongs to the compiler, not to your code:
+# one lane passes an address to the others. Ignore it.)
 
 # %%
 fk.timeline(run_mirror, x, y)
@@ -376,9 +377,9 @@ changed.against(adversarial.differences[0].wrong)
 adversarial
 
 # %% [markdown]
-# In these orders one of the two warps finished before the other began. In each of the 4 blocks its
-# 32 reads found nothing stored yet, 128 in all. The second finding reports the same race from that
-# side.
+# In these orders one of the two warps finished before the other began. In each of the 4 blocks, 32
+# of its reads found no stored value: 128 in all. The second finding reports these reads, another
+# sign of the same race.
 #
 # ## 4. The cure: a barrier
 #
@@ -581,10 +582,10 @@ fk.exercise("week0/rotate").grade(rotate)
 # %% [markdown]
 # ## 5. Banks: the shape of shared memory
 #
-# Shared memory is divided into 32 **banks**, each 4 bytes wide, in turn: bytes 0 to 3 are in bank
-# 0, bytes 4 to 7 in bank 1, … bytes 128 to 131 in bank 0 again. In one **wavefront** each bank
-# serves one word. If the lanes of a warp need different words of one bank, they wait for several
-# wavefronts: a **bank conflict**.
+# Shared memory is divided into 32 **banks**, and consecutive words of 4 bytes lie in consecutive
+# banks: bytes 0 to 3 in bank 0, bytes 4 to 7 in bank 1, … bytes 128 to 131 in bank 0 again. In one
+# **wavefront** each bank serves one word. If the lanes of a warp need different words of one bank,
+# the access takes several wavefronts: a **bank conflict**. Lanes that need the same word share it.
 #
 # This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
 # between two rows of the tile. It is a **`Constexpr`**, a number fixed when the kernel is compiled.

@@ -15,7 +15,7 @@
 # bodies.
 # **You will learn** how a kernel is graded, how to pass numbers and convert types, and how to
 # choose one owner per element and one predicate per access.
-# **You need** `00_start_here` and `01_why_slow_why_wrong`; no GPU. About 15 minutes, and 70 more
+# **You need** `00_start_here` and `01_why_slow_why_wrong`; no GPU. About 10 minutes, and 65 more
 # for the exercises.
 
 # %%
@@ -32,8 +32,8 @@ import forgekit as fk
 # enough**, and a mirror with perfect values had a race. Comparing values finds neither, so `grade`
 # has up to four gates. It stops at the first that fails:
 #
-# 1. **Values** at awkward sizes (1, one more than a block, no multiple of anything), and at sizes
-#    drawn at random when Python starts.
+# 1. **Values** at awkward sizes (1, one more than a block, sizes that no block divides), and at
+#    sizes drawn at random when Python starts.
 # 2. **Every order of threads**: the sanitizer, in the usual order and in adversarial schedules.
 # 3. **As asked**: exactly the facts in the last line of the task, if it has such a line.
 # 4. **Nothing wasted**: sectors, stores, threads, instructions and more, compared with our solution
@@ -43,8 +43,8 @@ import forgekit as fk
 # call: `fk.exercise("week0/…").failed.show()`. Only then take a hint; the third one names the idea
 # and its line. `fk.exercise("week0/…").reset()` restores the empty bodies.
 #
-# Each puzzle states the result, draws it for a few elements, and gives the signature. The index,
-# the predicates, the blocks and the grid are yours.
+# Each puzzle states the result, draws it for a few elements, and gives the signature. You write the
+# index, the predicates and the launch.
 
 # %% [markdown] exercise="week0/add_arrays" part="task"
 # ### Exercise 1: add two arrays
@@ -222,7 +222,8 @@ fk.exercise("week0/clamp").grade(clamp)
 # ## 3. Two dimensions
 #
 # The next kernel needs two indices per thread. The copies of `01_why_slow_why_wrong` differ in one
-# decision, and in a factor of eight: which of the two indices changes from lane to lane?
+# decision: which of the two indices changes from lane to lane? One of them moves eight times the
+# bytes of the other.
 
 # %% [markdown] exercise="week0/add_row" part="task"
 # ### Exercise 3: add a row to every row
@@ -375,10 +376,10 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 # </details>
 
 # %% [markdown]
-# > **Looks right and is wrong.** Suppose all n threads exchange their own element with the opposite
+# > **Looks right and is wrong.** Suppose each of n threads exchanges its element with the opposite
 # > one. On the virtual GPU all threads usually load before any of them stores, so every value is
-# > right at every size. In another order the values are wrong: each element has two owners, and
-# > they race.
+# > right at every size of the grade. In another order the values are wrong: each element has two
+# > owners, and they race.
 #
 # ## 5. One predicate per access
 #
@@ -480,9 +481,8 @@ fk.progress("week0")
 # With `ramp`, `lower_triangle` and `three_sums` you have now written eight whole kernels.
 #
 # **In practice** most kernels written for a model are of this size: a chain of elementwise steps, a
-# gather, a layout that one library needs and another does not deliver. The bytes that they move
-# determine their time, so the grade checks what matters: that enough threads move each byte once,
-# in whole sectors.
+# gather, a conversion from one library's layout to another's. The bytes that they move determine
+# their time. So the grade checks that enough threads move each byte once, in whole sectors.
 #
 # **Further reading:** [GPU Puzzles](https://github.com/srush/GPU-Puzzles), 14 small kernels in
 # Numba · [Mojo GPU puzzles](https://puzzles.modular.com/).

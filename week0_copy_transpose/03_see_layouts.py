@@ -8,7 +8,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # See layouts: where each element lies, and which thread moves it
 #
@@ -231,8 +230,8 @@ fk.explain(tiles)
 #
 # To get one tile, fix mode 1 and leave mode 0 open. `None` means "leave open", like `:` in Python.
 # The result is the tile's own layout, and the tile starts at the offset of its element `(0,0)`. All
-# tiles have the same layout; only their starts differ. Therefore a kernel can be written for *one*
-# tile. Inside a kernel, `cute.zipped_divide(mX, tiler)` does the same with a tensor.
+# tiles have the same layout; only their starts differ. So you can write a kernel for *one* tile.
+# Inside a kernel, `cute.zipped_divide(mX, tiler)` does the same with a tensor.
 #
 # **Predict:** at which offset does the tile in tile row 2, tile column 1 start?
 
@@ -356,11 +355,11 @@ viz.display_tv_layout(layout_tv, tiler_mn, both=True)
 # **Predict:** what is the linear index of value 1 of thread 6, and which row and column is that?
 
 # %%
-said = fk.predict("thread 6, value 1", None)  # in the form (10, (0, 5)): index, (row, column)
+value_1 = fk.predict("thread 6, value 1", None)  # in the form (10, (0, 5)): index, (row, column)
 
 # %% jupyter={"outputs_hidden": true}
 index = layout_tv((6, 1))
-said.against((index, (index % 2, index // 2)))
+value_1.against((index, (index % 2, index // 2)))
 
 # %% [markdown]
 # ## 6. A kernel that follows the layout
@@ -439,14 +438,14 @@ four_values = fk.Layout((1, 4), (4, 1))
 warp_tile, warp_tv = make_layout_tv(warp_threads, four_values)
 print(warp_tile, warp_tv)  # (8,16)  ((4,8),4):((32,1),8)
 viz.display_tv_layout(warp_tv, warp_tile)
-said = fk.predict("load instructions", None)  # in the form (2, 2)
+of_both = fk.predict("load instructions", None)  # in the form (2, 2)
 
 # %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(32, 64), fk.empty(32, 64)
 as_it_is = fk.compile(make_copy(warp_threads, four_values), x, y)
 promised = [fk.spec(tensor, divisible={1: 4}) for tensor in (x, y)]
 with_promise = fk.compile(make_copy(warp_threads, four_values), *promised)
-said.against((len(loads(as_it_is)), len(loads(with_promise))))
+of_both.against((len(loads(as_it_is)), len(loads(with_promise))))
 print("as it is:    ", loads(as_it_is))
 print("with promise:", loads(with_promise))
 
@@ -467,7 +466,7 @@ print("with promise:", loads(with_promise))
 # on the first two tiles, coloured by warp.
 
 # %%
-said = fk.predict("times as many sectors", None)
+times_as_many = fk.predict("times as many sectors", None)
 
 # %% jupyter={"outputs_hidden": true}
 ways = {
@@ -481,7 +480,7 @@ for name, (thr, val) in ways.items():
     runs[name](x, y)
     assert y.equal(x)
     costs[name] = fk.profile(runs[name], x, y)
-said.against(costs["down"].global_load_sectors / costs["across"].global_load_sectors)
+times_as_many.against(costs["down"].global_load_sectors / costs["across"].global_load_sectors)
 for name, cost in costs.items():
     requests, sectors = cost.global_load_requests, cost.global_load_sectors
     print(f"{name:>6}: {requests} loads of a warp, {sectors} sectors of 32 bytes")
@@ -525,7 +524,7 @@ viz.display_swizzle_layout(ComposedLayout(Swizzle(5, 0, 5), 0, fk.Layout((8, 16)
 # **Predict:** how many wavefronts do all 32 reads together take: row-major, padded, swizzled?
 
 # %%
-said = fk.predict("wavefronts, three layouts", None)  # in the form [100, 100, 100]
+of_three = fk.predict("wavefronts, three layouts", None)  # in the form [100, 100, 100]
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -556,7 +555,7 @@ for arguments in [(32,), (33,), (32, (5, 0, 5))]:
     transposes[-1](x, y.fill_(float("nan")))
     assert y.equal(x.T)
     wavefronts.append(fk.profile(transposes[-1], x, y).shared_load_wavefronts)
-said.against(wavefronts)
+of_three.against(wavefronts)
 fk.banks(transposes[0], x, y, kind="load")
 
 # %% [markdown]

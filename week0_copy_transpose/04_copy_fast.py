@@ -16,7 +16,7 @@
 # **You will learn** the least time that a copy can take, why it matters *which* four elements a
 # thread copies, and how to load 16 bytes with one instruction without leaving the tensor.
 # **You need** `01_why_slow_why_wrong` (sectors, requests) and `03_see_layouts` (tiles, TV layouts);
-# no GPU. About 30 minutes, and 40 more for the exercises.
+# no GPU. About 35 minutes, and 35 more for the exercises.
 #
 # Where the page says **Predict**, replace `None` by your answer before you run the cell.
 
@@ -86,7 +86,7 @@ profile = cost("elements", run_elements, x)
 # %% [markdown]
 # Each request fetches four sectors for 128 bytes, so no byte is wasted. **The bad number is 120**,
 # the instructions for 1 kB. Only 16 of them move data: 8 loads and 8 stores. The others compute
-# where.
+# addresses and predicates.
 #
 # ## 2. Four elements per thread, but which?
 #
@@ -167,10 +167,11 @@ both_ways.against([round(p.global_load_sectors_per_request) for p in profiles])
 fk.coalescing(run_consecutive, x, y, kind="load")
 
 # %% [markdown]
-# It does not help a request if one *thread* owns neighbouring elements. Neighbouring *threads* must
-# read neighbouring elements. In the consecutive copy the lanes of a warp are 16 bytes apart. Each
-# request fetches 16 sectors and uses a quarter of each, and the next three requests fetch the same
-# sectors again. A cache may still hold them, but each request does four times the work.
+# For few sectors per request, neighbouring *threads* must read neighbouring elements. Which
+# elements one thread owns does not matter. In the consecutive copy the lanes of a warp are 16 bytes
+# apart. Each request fetches 16 sectors and uses a quarter of each, and the next three requests
+# fetch the same sectors again. A cache may still hold them, but each request does four times the
+# work.
 #
 # So the strided way suits single elements. Yet the four loads of the consecutive way need exactly
 # the sectors that *one* load of four elements would need.
@@ -431,13 +432,13 @@ fk.exercise("week0/vector_copy").grade(vector_copy)
 #
 # ## 5. A matrix has two edges: coordinates as predicates
 #
-# In a vector, one index gives an element's place and tells whether it exists. A tiled matrix has
-# two edges, and tiles extend past both. A thread that holds a part of a tile knows neither its row
-# nor its column.
+# In a vector, one index is enough to find an element and to check that it exists. A tiled matrix
+# has two edges, and tiles extend past both. A thread that holds a part of a tile knows neither its
+# row nor its column.
 #
 # A tensor of *coordinates* provides both. `cute.make_identity_tensor(shape)` stores no data; its
-# element at `(i, j)` is the pair `(i, j)`. Cut, slice and compose it exactly as `mX`, and the
-# thread's part of it contains the coordinate of each of its values.
+# element at `(i, j)` is the pair `(i, j)`. Cut, slice and compose it exactly as you do `mX`, and
+# the thread's part of it contains the coordinate of each of its values.
 #
 # The loops below cut a 3 × 12 matrix into tiles of 2 × 8. Four threads share a tile, two per row,
 # with four values each. They print the coordinate of each thread's first value.
@@ -528,7 +529,7 @@ profile = cost("TV layout", run_tv, x)
 
 # %%
 steps = {
-    "one element a thread": flat(copy_elements),
+    "one element per thread": flat(copy_elements),
     "four, consecutive": flat(copy_consecutive),
     "four, strided": flat(copy_strided),
     "vectors by hand": flat(copy_vectors),
@@ -538,25 +539,25 @@ side_by_side(steps, fk.randn(32, 1024))
 
 # %% [markdown]
 # All five touch the same bytes, so all have the same bound: 112 µs for 8192 × 8192 `float32`, and
-# 56 µs for `float16`. The next table was recorded on an H200. Its percentages compare with the
-# fastest known copy on that GPU, its own copy of 1 GB. `torch` is `x.clone()`.
+# 56 µs for `float16`. The next table was recorded on an H200. Its percentages are relative to a
+# copy of 1 GB, the fastest copy that we measured on that GPU. `torch` is `x.clone()`.
 #
-# **Predict:** what percentage does *one element a thread* reach for `float32`?
+# **Predict:** what percentage does *one element per thread* reach for `float32`?
 
 # %%
 of_elements = fk.predict("percent of a copy", None)
 
 # %% jupyter={"outputs_hidden": true}
 times = recorded("week0/04_copy_fast")
-of_elements.against(round(times.percent(times.row("one element a thread", "float32"))))
+of_elements.against(round(times.percent(times.row("one element per thread", "float32"))))
 times
 
 # %% [markdown]
 # Read the times together with the counters:
 #
 # - **One element per thread** takes as long for `float16` as for `float32`, although it moves half
-#   the bytes. So it does not wait for bytes. It starts 524,288 blocks, and each finds its place,
-#   waits for one answer and ends.
+#   the bytes. So bytes are not its limit. It starts 524,288 blocks, and each computes its
+#   addresses, waits for one answer and ends.
 # - **Four, strided** starts a quarter of the blocks and takes 52 and 42 % of the time. **Four,
 #   consecutive** loses that gain to its sectors in `float32`.
 # - **Vectors** are as fast as PyTorch's own copy.

@@ -12,11 +12,11 @@
 # # Copy in tiles: more bytes in flight
 #
 # **You will build** a tiled copy, a copy for rows that are no whole vectors, and a copy that runs
-# while the thread goes on.
+# while its thread continues.
 # **You will learn** how many bytes a thread must have in flight, when 16-byte loads are impossible,
 # and what `cp.async` requires before you may read its data.
-# **You need** `04_copy_fast` (vectors, TV layouts, coordinates as predicates); no GPU. About 30
-# minutes, and 45 more for the exercises.
+# **You need** `04_copy_fast` (vectors, TV layouts, coordinates as predicates); no GPU. About 35
+# minutes, and 40 more for the exercises.
 #
 # **The bad number is 104.** The TV layout of `04_copy_fast` executes 104 instructions for 1 kB,
 # because each thread locates its tile for a single vector. The copy of vectors executes 32.
@@ -54,8 +54,8 @@ from forgekit.layouts import make_layout_tv
 # one piece: with which instruction, which type and how many bits. `make_tiled_copy_tv` repeats the
 # atom over threads and values, and stores everything in one object, the **tiled copy**.
 #
-# Here each thread copies several vectors, one below the other. A small tile, with 2 × 4 threads and
-# two vectors of four elements per thread:
+# Here each thread copies several vectors, one below the other. This is a small tile, with 2 × 4
+# threads and two vectors of four elements per thread:
 
 # %%
 thr_layout = fk.Layout((2, 4), (4, 1))
@@ -169,7 +169,7 @@ littles_law(answer_ns)
 
 # %% [markdown]
 # With 4 bytes per thread even perfect code stays below the ceiling; one vector of 16 bytes is
-# enough. A point below the line is limited by something else: *one element a thread* starts too
+# enough. A point below the line is limited by something else: *one element per thread* starts too
 # many blocks.
 
 # %% [markdown] exercise="week0/add_predicated" part="task"
@@ -393,8 +393,8 @@ print(accesses(run_flat))
 #   incomplete.
 #
 # The kernel below copies a tile into shared memory and stores it from there. Each thread stores
-# only what it copied itself, so it need not wait for other threads. With `waits` you can leave the
-# wait out, later.
+# only what it copied itself, so it need not wait for other threads. A later cell omits the wait
+# with `waits`.
 
 
 # %%
@@ -623,10 +623,10 @@ times
 # %% [markdown]
 # - **Tiled copy, down** takes as long as the TV layout. Instructions were not the limit, and one
 #   vector per thread already had enough bytes in flight.
-# - **Down or across** makes a difference of 5 % that none of our counters shows, since each block
-#   does the same work in both. Blocks that run at the same time should read memory that lies
+# - **Down or across** makes a difference of 5 to 6 % that none of our counters shows, since each
+#   block does the same work in both. Blocks that run at the same time should read memory that lies
 #   together; with *down*, neighbouring blocks are 16 rows apart.
-# - **cp.async** takes no longer than the tiled copy: its detour is hidden by the wait for memory.
+# - **cp.async** takes as long as the tiled copy: the wait for memory hides its detour.
 #
 # ## Summary
 #

@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Compile once, call often
 #
-# **You will build** a cache of compiled kernels. It fails in two ways, and you fix both.
-# **You will learn** how long the first call of a kernel takes, what a compiled kernel remembers of
-# its example tensors, and how to choose what it remembers.
-# **You need** `03_see_layouts` (strides, tiles), `04_copy_fast` and `05_tiled_copies` (vectors,
-# promises); no GPU. About 35 minutes, and 50 more for the exercises.
+# **You will build** a cache of compiled kernels. It fails in two ways, and you fix both. **You will
+# learn** how long the first call of a kernel takes, which facts about its example tensors a
+# compiled kernel contains, and how to choose them. **You need** `03_see_layouts` (strides, tiles),
+# `04_copy_fast` and `05_tiled_copies` (vectors, promises); no GPU. About 40 minutes, and 55 more
+# for the exercises.
 #
 # **The bad number is 115 ms.** The best copy of `05_tiled_copies` takes 0.13 ms for 8192 × 8192
 # `float32`. On the machine of that H200, CuTe DSL took 115 to 260 ms to compile kernels as small as
-# this notebook's (measured on 2026-11-21).
+# this notebook's (2026-11-21).
 #
 # So far `fk.compile` hid that. Here you compile by hand, in plain CuTe DSL, as production code
 # does. Plain CuTe DSL does not find the virtual GPU; `vgpu.install()` in the next cell sends it
@@ -83,7 +83,7 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 # `scale` directly once. How many times does it print `compiling for`?
 
 # %%
-times_compiled = fk.predict("times it is compiled", None)
+compilations = fk.predict("lines that say compiling for", None)
 
 # %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(4, 8), fk.empty(4, 8)
@@ -95,7 +95,7 @@ with contextlib.redirect_stdout(printed):
         timed(f"call {number}", lambda: run(from_dlpack(x), from_dlpack(y)))
     timed("scale(…), directly", lambda: scale(from_dlpack(x), from_dlpack(y)))
 print(printed.getvalue())
-times_compiled.against(printed.getvalue().count("compiling for"))
+compilations.against(printed.getvalue().count("compiling for"))
 fk.check(y, FACTOR * x)
 
 # %% [markdown]
@@ -106,9 +106,8 @@ fk.check(y, FACTOR * x)
 # 2. The compiler turns the trace into PTX, then into machine code.
 # 3. At the first call on a GPU, the machine code is loaded, so that call is slow as well.
 #
-# A call of a ready kernel took 10 µs of the host's time (measured in November 2026, for kernels
-# from a library of such kernels): 10,000 times less. So compile once, keep the result, and call
-# that.
+# A call of a compiled kernel takes 9 to 10 µs of the same machine's host time (forgekit's own
+# operators, 2026-11-21): over 10,000 times less. So compile once, keep the result, and call that.
 #
 # (On the virtual GPU a call *runs* the kernel in Python, and the first call reads the PTX. Its
 # milliseconds tell you nothing about a GPU.)
@@ -137,8 +136,8 @@ print(f"3 calls, {len(cache)} kernel")
 
 # %% [markdown]
 # One compilation, three right results. Now pass a matrix of 4 × 3. The next cell uses the virtual
-# GPU even if you have a GPU, since a GPU would not stop. (The error is intended.
-# `with vgpu.installed():` applies to a few lines; `install()` applies to all lines that follow.)
+# GPU even if you have a GPU, since a GPU would report no error. (The error is intended. `with
+# vgpu.installed():` applies to a few lines; `install()` applies to all lines that follow.)
 #
 # **Predict:** which fact about the tensor is missing from the key, in one word?
 
@@ -152,14 +151,15 @@ with forgekit.vgpu.installed():
     scaled(fk.randn(4, 3, device="virtual"))
 
 # %% [markdown]
-# The kernel was compiled for 4 × 8 and uses 4 × 8, whatever you pass. `from_dlpack(x)` makes a
-# **static** layout: the shape is part of the type, and its sizes become constants in the code. CuTe
-# DSL itself does not compare them with the tensors of a call. The virtual GPU does, and refuses.
+# The kernel was compiled for 4 × 8, and it uses 4 × 8 for every matrix that you pass.
+# `from_dlpack(x)` makes a **static** layout: the shape is part of the type, and its sizes become
+# constants in the code. CuTe DSL itself does not compare them with the tensors of a call. The
+# virtual GPU does, and refuses.
 #
 # On a GPU the kernel would access places 0 to 31 of memory. The second matrix has places 0 to 11;
 # the following places belong to other data. The next cell shows that in a strip where it does no
-# harm: 40 numbers, of which the first 12 are our matrix. `frozen` does what the compiler made of
-# `scale`: it takes bare addresses (pointers) and has the layout built in. A pointer has no shape,
+# harm: 40 numbers, of which the first 12 are our matrix. `frozen` does the same as the compiled
+# `scale`: it takes bare addresses (pointers), and its layout is built in. A pointer has no shape,
 # so the virtual GPU cannot object.
 #
 # **Predict:** will `y`, our 4 × 3 matrix, be right? How many of the other 28 numbers will change?
@@ -192,11 +192,11 @@ y_right.against(bool(fk.check(y, FACTOR * x)))
 draw_strip(strip_y, 12, untouched=-1)
 
 # %% [markdown]
-# > **Looks right and is wrong.** The check passes: all twelve elements are right, although the
-# > kernel assigned them to other rows. But it has overwritten twenty numbers of other data. On a
-# > GPU that is the *lucky* case. If the memory after `y` is not allocated, the driver ends your
-# > program with an "illegal memory access". A kernel compiled for the small matrix and called with
-# > the large one never writes most of `y`.
+# > **Looks right and is wrong.** The check passes. All twelve elements are right, although the
+# > kernel took them for parts of other rows. But the kernel has overwritten twenty numbers of other
+# > data. On a GPU that is the *lucky* case. If the memory after `y` is not allocated, the driver
+# > ends your program with an "illegal memory access". A kernel compiled for the small matrix and
+# > called with the large one never writes most of `y`.
 #
 # ## 3. A key that forgets
 #
@@ -220,7 +220,7 @@ check_shapes(lambda x, y: y.copy_(scaled(x)), [(4, 8), (4, 3), (33, 130)], lambd
 # %% [markdown]
 # The results are right, and each shape costs one compilation. Now multiply by 3 instead.
 #
-# **Predict:** the first element of the result, divided by that of `x`?
+# **Predict:** what is the first element of the result, divided by that of `x`?
 
 # %%
 ratio = fk.predict("result / x", None)
@@ -287,11 +287,10 @@ for static in (True, False):
     print(f"    {passed_as(compiled)} bytes per tensor, {instructions:.0f} instructions per warp")
 
 # %% [markdown]
-# `setp` is the predicate `col < mX.shape[1]`. The static kernel compares the column with a
-# constant,
-# 1023. The dynamic one compares it with `%r3`, which it loaded from its arguments. A static tensor
-#       is passed as an address of 8 bytes; a dynamic one is an address, two sizes of 4 bytes and
-#       one stride of 8.
+# `setp` is the predicate `col < mX.shape[1]`. The static kernel compares the column with the
+# constant 1023. The dynamic one compares it with `%r3`, which it loaded from its arguments. A
+# static tensor is passed as an address of 8 bytes. A dynamic one is an address, two sizes of 4
+# bytes and one stride of 8.
 #
 # Open sizes cost this kernel a few instructions, which matters little while it waits for memory. So
 # dynamic is a good default, with one exception.
@@ -324,8 +323,8 @@ def scale_by_vectors(mX: cute.Tensor, mY: cute.Tensor):
 
 # %% [markdown]
 # Compile it for four descriptions of the same 64 × 512 tensor. `static=[1]` fixes the columns and
-# leaves the rows open. `align` promises that the address of the first element is a multiple of so
-# many bytes; without it, `fk.spec` reads the address.
+# leaves the rows open. `align` promises that the address of the first element is a multiple of that
+# number of bytes. Without `align`, `fk.spec` reads the address.
 #
 # **Predict:** how many load instructions does a thread execute in each case? Write a list such as
 # `[4, 4, 4, 4]`.
@@ -375,30 +374,31 @@ for action in (
 # %% [markdown] exercise="week0/scale_columns" part="task"
 # ### Exercise 1: a factor for each column
 #
-# `y[i, j] = x[i, j] * w[j]`: each column has a factor of its own. In float32 and float16, from one
-# source: the number of elements in a vector is a `Constexpr`. The number of columns is a multiple
-# of 8, and that is promised; the number of rows is anything. Called as `scale_columns(x, w, y)`.
+# Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16, from one source: the number of elements
+# in a vector is a `Constexpr`. `x` has any number of rows and a multiple of 8 columns, which is
+# promised to the compiler. `mX[row, None]` is one row of `mX`, with the same single mode as `mW`.
+# Signature: `scale_columns(x, w, y)`.
 #
 # **Asked**: 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# `scale_by_vectors` has the shape of it: a block for 128 vectors of one row. What is new is a
-# second thing to load, which has one mode only.
+# The kernel resembles `scale_by_vectors`: one block per 128 vectors of a row. Each thread now also
+# loads a vector of `w`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Values of two tiles can be multiplied if the tiles have the same shape. A row of a matrix,
-# `mX[row, None]`, has one mode, as `w` has: cut both by the same tiler.
+# You can multiply the values of two tiles if the tiles have the same shape. Cut `mX[row, None]` and
+# `mW` with the same tiler.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Host: the width is `128 // mX.element_type.width`, the grid has rows in one direction and vectors
-# of a row, 128 a block, in the other. Kernel: one predicate, and one line that loads twice,
+# Host: the width is `128 // mX.element_type.width`; one direction of the grid counts rows, the
+# other counts groups of 128 vectors. Kernel: one predicate, then one line that loads twice,
 # multiplies and stores.
 #
 # </details>
@@ -447,22 +447,22 @@ fk.exercise("week0/scale_columns").grade(scale_columns)
 #     scale_columns_kernel(mX, mW, mY, width).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# The vector's width is no value of the run: it decides which instructions there are. So it is a
-# `Constexpr`, and each type gets a kernel of its own from the same lines. `w` is loaded again for
-# each row, but it is small, and a cache has it.
+# The width of a vector decides which instructions the compiler generates, so it cannot be a value
+# that the call passes. It is a `Constexpr`, and each type gets its own kernel from the same lines.
+# Each row loads `w` again, but `w` is small and stays in a cache.
 #
 # </details>
 
 # %% [markdown] exercise="week0/promise" part="task"
 # ### Exercise 2: promise enough for 128 bits
 #
-# Write `promise(x)`: the spec with which `scale_by_vectors` moves each vector in one load of 128
-# bits, for `float32` *and* for `float16`. One kernel has to serve any number of rows, odd ones too,
-# and every number of columns that allows such loads: promise enough, and no more.
+# Write `promise(x)`. It returns the spec with which `scale_by_vectors` moves each vector in one
+# load of 128 bits, for `float32` *and* for `float16`. One kernel must serve any number of rows, and
+# every number of columns that allows such loads. Promise enough, and no more.
 #
 # <details><summary>Hint 1</summary>
 #
-# `divisible={mode: number}`. Along which mode does a vector lie?
+# The promise is `divisible={mode: number}`. Along which mode does a vector lie?
 #
 # </details>
 #
@@ -474,8 +474,8 @@ fk.exercise("week0/scale_columns").grade(scale_columns)
 #
 # <details><summary>Hint 3</summary>
 #
-# One argument of `fk.spec` is enough: the number of elements in 16 bytes, promised of the mode in
-# which a vector's elements follow one another.
+# One argument of `fk.spec` is enough. It promises the number of elements in 16 bytes, for the mode
+# along which a vector lies.
 #
 # </details>
 
@@ -497,10 +497,10 @@ fk.exercise("week0/promise").grade(promise)
 #     return fk.spec(x, divisible={1: 16 // x.element_size()}, align=16)
 # ```
 #
-# The promise about mode 1 does two things. Within a row, each vector is whole; and since the rows
-# of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the
-# first does. The first does because `fk.spec` looks at the address of `x`; `align=16` says it
-# aloud. Nothing is promised about M: rows are never cut.
+# The promise about mode 1 has two effects. Each row contains whole vectors. And since the rows of a
+# contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the first
+# one does. The first one does, because `fk.spec` reads the address of `x`; `align=16` would state
+# it. The number of rows needs no promise, because no vector crosses from row to row.
 #
 # </details>
 
@@ -513,8 +513,8 @@ fk.exercise("week0/promise").grade(promise)
 # is the batch and changes with every call, while N belongs to the model and has few values.
 #
 # Plain CuTe DSL can describe such a tensor without having one. `cute.sym_int()` is an unknown size;
-# using the same one for x and y says that both are equal. `make_fake_tensor` combines element type,
-# sizes, strides and **alignment**. That is all the compiler needs to know about a tensor.
+# using the same one for x and y states that both are equal. `make_fake_tensor` combines element
+# type, sizes, strides and **alignment**. That is all the compiler needs to know about a tensor.
 #
 # With `--enable-tvm-ffi` a compiled function takes torch tensors directly.
 # ([TVM-FFI](https://tvm.apache.org/ffi/) is a small library for calling compiled code from Python.)
@@ -546,28 +546,29 @@ check_shapes(run_n512, [(1, N), (5, N), (33, N)], lambda x: FACTOR * x)
 # ### Exercise 3: one kernel for each N
 #
 # Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on
-# them, with a kernel in which the number of columns N is compiled in, for both tensors, and the
-# number of rows M is not. Call `compile` as you would `fk.compile`, once for each kernel, and keep
-# what it returns in `kernels`. Mind what else is compiled in with N: the element type, the strides
-# (of a matrix cut out of a wider one, say), the alignment; of *both* tensors.
+# them. The number of columns N of both tensors is compiled into the kernel; the number of rows M is
+# not. Call `compile` as you would call `fk.compile`, once per kernel, and keep its results in
+# `kernels`. N is not the only fact that is compiled in: so are the element type, the strides (a
+# matrix cut out of a wider one has others) and the alignment, of *both* tensors.
 #
 # <details><summary>Hint 1</summary>
 #
-# `fk.spec(t, static=[1])` is what a kernel that knows the N of `t` is compiled for.
+# `fk.spec(t, static=[1])` describes a tensor like `t` whose number of columns is compiled in.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# First the key, from dtype, N, strides and alignment of x and of y. Not in `kernels`? Compile and
-# keep it. Then call it.
+# First make the key from the dtype, N, the strides and the alignment of x and of y. If `kernels`
+# lacks the key, compile and keep the kernel. Then call it.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The key has the same four facts of `x` and of `y`. Three are properties of a tensor; the fourth is
-# the alignment, the largest number up to 16 that divides the address: Python's `math.gcd` finds it.
+# The key contains the same four facts for `x` and for `y`. Three are properties of a tensor. The
+# fourth is the alignment, the largest number up to 16 that divides the address: Python's `math.gcd`
+# finds it.
 #
 # </details>
 
@@ -602,11 +603,11 @@ fk.exercise("week0/one_kernel_per_n").grade(one_kernel_per_n)
 #     return run
 # ```
 #
-# With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
-# code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
-# all of this, so `tuple(spec.key() for spec in specs)` is a good key as well, if you can spare the
-# time to make specs at every call. `fk.compile` keeps what it compiled, too, but reads the source
-# at each call to see whether it has changed; who keeps the kernel saves that.
+# With N static, the rows of a contiguous matrix are N elements apart, so the stride is a constant
+# in the code as well. That is why a matrix cut out of a wider one needs its own kernel. The specs
+# contain all these facts, so `tuple(spec.key() for spec in specs)` is also a good key, but it costs
+# time to make specs at every call. `fk.compile` keeps kernels as well, but it reads the source at
+# each call to detect a change. A program that keeps the kernel saves that time.
 #
 # </details>
 
@@ -665,30 +666,30 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 
 # %% [markdown]
 # Sizes and the distance of rows are open, so the first three cases share a kernel. From column 1
-# on, the first element lies 4 bytes after a multiple of 16. Alignment is promised in steps: 16
-# bytes, 8, 4, down to the size of an element. Here only 4 bytes can be promised. From column 2 on
-# it would be 8, with a separate kernel. Another memory order, element type, fixed N or program also
-# needs its own kernel.
+# on, the first element lies 4 bytes after a multiple of 16. forgekit promises alignment in steps:
+# 16 bytes, 8, 4, down to the size of an element. Here it can promise only 4 bytes. From column 2 on
+# it could promise 8, with a separate kernel. Another memory order, element type, fixed N or program
+# also needs its own kernel.
 
 # %% [markdown] exercise="week0/cache_key" part="task"
 # ### Exercise 4: write the key
 #
 # Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
-# does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-# element type, the number of dimensions, which modes (if any) have stride 1, the kind of device,
-# and the alignment: what the address of the first element is promised to be a multiple of, 16
-# bytes, or else 8, or 4, or 2. Two tensors share a key if and only if these agree.
+# compiles them. Each call passes the sizes, and every stride that is not 1. Five facts are compiled
+# in: the element type, the number of dimensions, which modes (if any) have stride 1, the kind of
+# device, and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the
+# address of the first element. Two tensors share a key if and only if these facts agree.
 #
 # <details><summary>Hint 1</summary>
 #
-# Everything is a property of `x`: `dtype`, `device`, `stride()`, and the address `data_ptr()`.
-# `shape` is not needed.
+# Every fact is a property of `x`: `dtype`, `device`, `stride()`, and the address `data_ptr()`. You
+# do not need `shape`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the number
+# For the memory order, turn `x.stride()` into a tuple of True and False. Its length is the number
 # of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?
 #
 # </details>
@@ -696,7 +697,7 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 # <details><summary>Hint 3</summary>
 #
 # Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers is it the
-# alignment? What is left is a `return` of four facts, one of them a tuple.
+# alignment? The rest is a `return` of four values, one of them a tuple.
 #
 # </details>
 
@@ -720,13 +721,13 @@ fk.exercise("week0/cache_key").grade(cache_key)
 #     return x.dtype, x.device.type, order, align
 # ```
 #
-# The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
-# wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
-# new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
-# do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. A matrix with
-# one column has stride 1 twice, and this key gives it a kernel of its own; `fk.compile` takes it
-# for row-major and saves one. There is a second half, which a tensor does not know: the *function*,
-# and the values that it captures. *A key that forgets*, above, tells what happens without it.
+# The key contains exactly what is compiled in. With less, a stale kernel runs: wrong numbers, or an
+# access out of bounds. With more, the cache misses: with `x.shape` in the key, each new size costs
+# a compilation. With `x.data_ptr() % 16`, float32 gets four kernels where three are enough: 4 and
+# 12 bytes after a multiple of 16 have the same alignment, 4. A matrix with one column has stride 1
+# twice, so this key gives it its own kernel; `fk.compile` treats it as row-major and saves one. A
+# tensor does not know the second half of a key: the *function*, and the values that it captures. *A
+# key that forgets*, above, shows what happens without it.
 #
 # </details>
 

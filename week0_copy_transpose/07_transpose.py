@@ -12,10 +12,11 @@
 # # Transpose a matrix without wasting a byte
 #
 # **You will build** one operation, `y = x.T`, in six steps: from two lines that move eight times
-# too many bytes on one side to a tile whose every access is ideal. **You will learn** to check the
-# claim that a kernel is *coalesced*, what a tile in shared memory is for, and how padding and
-# swizzling remove bank conflicts. **You need** the notebooks up to `05_tiled_copies`; no GPU. About
-# 40 minutes, and 45 more for the exercises.
+# too many bytes on one side to a tile whose every access is ideal.
+# **You will learn** to check the claim that a kernel is *coalesced*, how a tile in shared memory
+# makes both sides coalesced, and how padding and swizzling remove bank conflicts.
+# **You need** the notebooks up to `05_tiled_copies`; no GPU. About 40 minutes, and 45 more for the
+# exercises.
 #
 # **The bad number is 27.** `x.T.contiguous()` in PyTorch moves the same bytes as a copy, and
 # reaches 27 % of a copy's speed. Each step below opens with the bad number of the step before.
@@ -38,7 +39,8 @@ import forgekit as fk
 #
 # Look at the assignment. Both matrices are row-major, so elements with consecutive *last* indices
 # are neighbours in memory. `tx` is in the last index on the right side, and in the first index on
-# the left side. If you exchange `row` and `col`, it is the other way round.
+# the left side. If you exchange `row` and `col`, `tx` moves to the first index on the right side
+# and to the last on the left.
 
 # %%
 M, N = 5, 40
@@ -202,37 +204,36 @@ p
 # along a row, but of the *tile*. Only the left side decides where a store goes. There `tx` is in
 # the first index of `mY`, so neighbouring threads write one below the other.
 #
-# > **Looks right and is wrong.** Data do not become coalesced by passing through shared memory.
-# > Each thread here reads exactly what it stored itself, so neither the tile nor the barrier has
-# > any use. **Ask the counters, not the comment.**
+# > **Looks right and is wrong.** A detour through shared memory does not coalesce a store. Each
+# > thread here reads exactly what it stored itself, so the tile and the barrier are useless. **Ask
+# > the counters, not the comment.**
 #
 # Fix it yourself. The next section shows one way, so try first.
 
 # %% [markdown] exercise="week0/transpose_coalesced" part="task"
 # ### Exercise 1: write whole rows
 #
-# Fix the kernel of section 4, so that both its reads and its writes are coalesced. The load is good
-# and stays; only what comes after the barrier changes. It has to work for every M and N.
+# Fix the kernel of section 4, so that both its loads and its stores are coalesced. The load is
+# already good; change only what follows the barrier. The kernel must work for every M and N.
 #
 # <details><summary>Hint 1</summary>
 #
-# Neighbouring threads should write neighbouring elements of mY. Which of its two indices has to
+# Neighbouring threads should write neighbouring elements of mY. Which of its two indices must
 # contain `tx`?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The thread no longer writes the element that it loaded. It writes the one at row `col0 + ty + k`,
-# column `row0 + tx` of mY; where in the tile `sX` is that one?
+# A thread no longer writes the element that it loaded. It writes the element at row `col0 + ty +
+# k`, column `row0 + tx` of mY. Where in the tile `sX` is that element?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the last line only the places of `tx` and `ty + k` change, in mY and in sX. The line above it,
-# the predicate, asks about the element of mY that is written now: its row is below N, its column
-# below M.
+# In the last line `tx` and `ty + k` change places, in mY and in sX. The predicate in the line above
+# checks the element of mY that the thread writes: its row is less than N, its column less than M.
 #
 # </details>
 
@@ -292,10 +293,10 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 #     coalesced_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The threads change their roles at the barrier: `tx` runs along a row of X before it and along a
-# row of Y after it. This is what the shared tile is for. A thread hands its elements over to
-# others, and so the barrier is needed, and a second predicate. That the data has been in shared
-# memory does not make a store coalesced; only the addresses of the 32 lanes do.
+# The threads change roles at the barrier: `tx` runs along a row of X before it, and along a row of
+# Y after it. This exchange is the purpose of the shared tile. Because threads pass elements to each
+# other, the kernel needs the barrier and a second predicate. A detour through shared memory does
+# not make a store coalesced; only the addresses of the 32 lanes do.
 #
 # </details>
 
@@ -305,7 +306,8 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 # ## 5. It looks right and is wrong
 #
 # The bad number was 32 sectors per store. In the second round below, `tx` runs along a row of Y and
-# therefore down a column of the tile. `cute.local_tile` does the arithmetic of tiles from here on.
+# therefore down a column of the tile. From here on, `cute.local_tile(mX, (32, 32), (by, bx))` cuts
+# `mX` into tiles and returns the one in tile row `by` and tile column `bx`.
 #
 # **Predict:** are the values right? Is the kernel?
 
@@ -350,14 +352,14 @@ fk.sanitize(run_hasty, small_x, small_y, schedule="adversarial", seeds=1)
 
 # %% [markdown]
 # > **Looks right and is wrong.** The values are right, and there is a race: a thread reads elements
-# > that other warps store, and does not wait for them. In section 4 the barrier was useless; here
-# > it is missing. In another order, which a GPU is free to choose, some elements are the NaN that
-# > was there before.
+# > that other warps store, and does not wait for them. Section 4 had a useless barrier; this kernel
+# > lacks a necessary one. In another order, which a GPU is free to choose, some elements are the
+# > NaN that was there before.
 #
 # ## 6. One tile, three layouts
 #
-# The next kernel has the barrier. The layout of `sX` is a parameter that is known at compile time,
-# and `make_transpose` makes one host function per layout.
+# The next kernel has the barrier. The layout of `sX` is a parameter, fixed at compile time, and
+# `make_transpose` makes one host function per layout.
 
 
 # %%
@@ -397,8 +399,8 @@ def make_transpose(T, pitch, swizzle=None):
 
 # %% [markdown]
 # Shared memory has 32 banks of one word, and lanes whose words share a bank take turns. You counted
-# this tile's wavefronts in `01_why_slow_why_wrong`. In `03_see_layouts` you padded its rows to 33
-# words, and exchanged its columns with `S<5,0,5>`.
+# this tile's wavefronts in `01_why_slow_why_wrong`, and you padded and swizzled it in
+# `03_see_layouts`.
 #
 # **Predict:** a warp reads a column of the tile. How many wavefronts does one load from shared
 # memory take with a pitch of 32, with a pitch of 33, and with `S<5,0,5>` at a pitch of 32?
@@ -425,8 +427,8 @@ for name, guess in waves.items():
     guess.against(wavefronts[name])
 
 # %% [markdown]
-# Both sides of global memory are ideal in all three. **The bad number is 32 again**, but now it
-# counts the wavefronts of `shared tile`. A row is 32 words long, so all words of a column are in
+# All three load and store whole sectors of global memory. **The bad number is 32 again**, but now
+# it counts the wavefronts of `shared tile`. A row is 32 words long, so all words of a column are in
 # one bank. With one more word per row, they are in 32 banks:
 
 # %%
@@ -435,8 +437,8 @@ for name in ("shared tile", "padded"):
     display(fk.banks(runs[name], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load"))
 
 # %% [markdown]
-# Padding costs little memory: 31 unused words per block (the last row needs none), 3 %. It costs
-# something else. Row 1 begins at byte 132, which is no multiple of 16, and with one word of padding
+# Padding costs little memory: 31 unused words per block (the last row needs none), 3 %. It also
+# costs alignment. Row 1 begins at byte 132, which is no multiple of 16. With one word of padding,
 # only every fourth row allows 16-byte accesses. The next notebook needs them in all rows.
 #
 # Now try a tile that is not square, and elements that are not words.
@@ -444,30 +446,30 @@ for name in ("shared tile", "padded"):
 # %% [markdown] exercise="week0/transpose_padded" part="task"
 # ### Exercise 2: a padded tile that is not square
 #
-# Write the second half of a transpose whose tile has 32 rows and 64 columns of X; the threads are
-# 32 × 8, as before. Fill in the rest of the kernel, and choose the layout of `sX` so that there is
-# no bank conflict, neither with 4-byte nor with 2-byte elements. `mX.element_type.width` is the
-# number of bits of an element, known when the kernel is compiled.
+# Write the second half of a transpose whose tile has 32 rows and 64 columns of X. A block has 32 ×
+# 8 threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a
+# bank conflict. `mX.element_type.width` is the number of bits of an element, known when the kernel
+# is compiled.
 #
 # <details><summary>Hint 1</summary>
 #
-# The tile of mY has 64 rows and 32 columns. Eight rows of threads: how many rounds are that? And
-# `tx` is which index of `sX` now?
+# The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? And
+# which index of `sX` is `tx` now?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Conflict-free means: one row further is one *bank* further, and a bank is a word of 32 bits. How
-# many elements of 16 bits are a word?
+# Without conflicts, the next row of the tile is one *bank* further, and a bank is a word of 32
+# bits. How many 16-bit elements are a word?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The pitch in `layout_s` is 64 elements plus one word, counted in elements of the type that mX has.
-# Below the load: a barrier, then the second loop of exercise 1, with as many rounds as a tile of mY
-# has rows, eight at a time.
+# The pitch in `layout_s` is 64 elements plus one word, counted in elements of mX's type. After the
+# load come a barrier and the second loop of exercise 1, with one round per eight rows of a tile of
+# mY.
 #
 # </details>
 
@@ -529,57 +531,57 @@ fk.exercise("week0/transpose_padded").grade(transpose_padded)
 #     padded_tile_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Padding is measured in words, not in elements. With 65 elements of 16 bits, 32 words and a half,
-# two rows further is 65 words further: 32 rows move through 16 banks only, and two lanes meet in
-# each. With 66 elements, 33 words, each row has a bank of its own.
+# Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32 and a half words,
+# so rows two apart are 65 words apart: the 32 rows use only 16 banks, and two lanes share each
+# bank. A pitch of 66 elements is 33 words, and each row has its own bank.
 #
-# The padding costs 32 words a block, and it costs alignment: rows of 33 words do not begin at
-# multiples of 16 bytes. That is why the next exercise does without.
+# The padding costs 31 words per block. It also costs alignment: neither rows 65 words apart nor
+# rows 33 words apart all begin at multiples of 16 bytes. The next exercise needs no padding.
 #
 # </details>
 
 # %% [markdown]
 # ## 7. No padding, no conflict
 #
-# The bad number was the pitch of 33. The swizzle keeps the pitch at 32. It stores element
-# `(row, col)` in column `col ^ row`. So rows begin at multiples of 128 bytes, and the elements of a
-# column are still in 32 different banks:
+# **The bad number is 33**, the pitch that misaligns the rows. The swizzle keeps the pitch at 32 and
+# stores element `(row, col)` in column `col ^ row`. So rows begin at multiples of 128 bytes, and
+# the elements of a column are still in 32 different banks:
 
 # %%
 x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load")
 
 # %% [markdown]
-# The price is arithmetic: section 6 printed how many more instructions it executes than `padded`.
+# The price is arithmetic: the table of section 6 shows more instructions for it than for `padded`.
 # The offset of `(row, col)` is `32 · row + col`: bits 0 to 4 are the column, bits 5 to 9 the row,
 # and `S<5,0,5>` XORs the row into the column. In a tile of another width the bits are different.
 
 # %% [markdown] exercise="week0/transpose_swizzled" part="task"
 # ### Exercise 3: the same tile, swizzled
 #
-# The tile of 32 × 64 once more, float32 this time, and not a byte more shared memory than its 8,192
-# bytes. Make `layout_s` conflict-free. (You may also compute the exchange by hand, with `^`, and
-# leave the layout alone.)
+# Use the tile of 32 × 64 again, in float32, and with no more shared memory than its 8,192 bytes.
+# Make `layout_s` conflict-free. (You may also compute the exchange yourself, with `^`, and leave
+# the layout as it is.)
 #
 # <details><summary>Hint 1</summary>
 #
-# Write the offset of element (row, column) as bits: 64 · row + column. Which bits are the bank?
-# Which bits change from lane to lane when a column is read?
+# Write the offset of element (row, column), 64 · row + column, as bits. Which bits select the bank?
+# Which bits change from lane to lane when a warp reads a column?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The bank is bits 0 to 4. The column has bits 0 to 5 now, so the row begins at bit 6. Each bit of
-# the bank wants to be XORed with a bit of the row.
+# Bits 0 to 4 select the bank. The column now takes bits 0 to 5, so the row begins at bit 6. XOR
+# each bit of the bank with a bit of the row.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.make_swizzle(bits, base, shift)` in a `cute.make_composed_layout` around the plain layout,
-# in the marked line: how many bits has a bank, at which bit do they begin, and how many places
-# higher begins the row?
+# In the marked line, put a `cute.make_composed_layout` with `cute.make_swizzle(bits, base, shift)`
+# around the plain layout. How many bits select the bank, at which bit do they begin, and how many
+# places higher does the row begin?
 #
 # </details>
 
@@ -644,13 +646,13 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 #     swizzled_tile_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The bank is bits 0 to 4 of the offset, in a tile of 64 columns the row is bits 6 to 10, so the
-# shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9: bit 5 belongs to the column,
-# and only four bits of the row take part. 32 rows then share 16 banks, two wavefronts a request.
+# Bits 0 to 4 of the offset select the bank. In a tile of 64 columns the row is in bits 6 to 10, so
+# the shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the
+# column, so only four bits of the row take part: 32 rows share 16 banks, and a request takes two
+# wavefronts.
 #
-# By hand it is `sX[r, c ^ r]` on both sides. And for a 16-bit type the words begin at bit 1, so
-# there it would be `make_swizzle(5, 1, 6)` in a tile of this width: what a swizzle is good for
-# depends on the tile *and* on the type.
+# The same exchange in the index is `sX[r, c ^ r]` on both sides. In a 16-bit type the words begin
+# at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
 #
 # </details>
 
@@ -665,12 +667,12 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 # **Predict:** what percentage of that copy do `scatter` and `padded` reach?
 
 # %%
-said = {
+percents = {
     "scatter": fk.predict("percent of a copy, scatter", None),
     "padded": fk.predict("percent of a copy, padded", None),
 }
 
-# %% jupyter={"outputs_hidden": true}
+# %%
 steps = {
     "scatter": scatter,
     "gather": gather,
@@ -683,9 +685,11 @@ n = 8192 if fk.target.kind == "gpu" else 256  # a GPU needs a large matrix; coun
 x, y = fk.randn(n, n), fk.empty(n, n)
 variants = {"torch": lambda x, y: x.T.contiguous()}
 variants |= {name: fk.compile(fn, x, y) for name, fn in steps.items()}
+
+# %% jupyter={"outputs_hidden": true}
 table = fk.bench(variants, x, y, reference=x.T, recorded="week0/07_transpose")
 times = table.recorded
-for name, guess in said.items():
+for name, guess in percents.items():
     guess.against(round(times.percent(times.row(name, "float32"))))
 table.plot()
 
@@ -694,7 +698,7 @@ table.plot()
 # show its speed and diamonds that of the H200.)
 #
 # - `scatter` moves 4.5 times the minimum and reaches 13 % of a copy's speed. *Called coalesced* is
-#   as slow, tile or not. The counters were right.
+#   as slow, in spite of its tile. The counters were right.
 # - `gather` has the same counts with loads and stores exchanged, and is three times as fast. The
 #   counters do not model caches. The L1 cache keeps loaded sectors, and later loads find their
 #   elements there; stores pass through to L2. `09_profile_on_a_gpu` has ncu's reports on two such

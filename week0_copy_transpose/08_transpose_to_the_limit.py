@@ -162,8 +162,8 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # multiple of 16 bytes.
 #
 # > **Looks right and is wrong.** "2 sectors, 2 ideal" is true of each request, but the kernel makes
-# > eight times as many requests as it needs. *Ideal* compares with what the lanes ask for, not with
-# > what they could ask for. Read the number of requests as well.
+# > eight times as many requests as it needs. *Ideal* is the minimum for the bytes that the lanes
+# > ask for, not for those that they could ask for. Read the number of requests as well.
 #
 # Step 2 transposed a piece of 8 × 2 in registers. If you transpose 8 × 8, you need no shared tile:
 
@@ -171,31 +171,31 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # ### Exercise 1: transpose 8 × 8 elements in registers
 #
 # Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
-# barrier. The launch is given: a block is one warp and takes 32 × 64 elements of X, so each thread
-# has a square of 8 × 8. It loads the rows of its square with 16 bytes at once, turns the square,
-# and stores the rows of what has become of it, 16 bytes at once. The body of the kernel is empty.
-# Which lane takes which square decides whether a request moves whole sectors.
+# barrier. The launch is given: a block is one warp and covers 32 × 64 elements of X, so each thread
+# has a square of 8 × 8 elements. A thread loads each row of its square with one access of 16 bytes,
+# transposes the square, and stores each row of the result with one access of 16 bytes. The warp's
+# 32 squares cover the same sectors in any order, so choose the order that you find easiest.
 #
 # <details><summary>Hint 1</summary>
 #
-# A row of X's part is eight squares long, and four of them stand below one another: which square is
-# lane `tidx`'s? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does it belong?
+# A block's part of X is eight squares wide and four squares high. Which square belongs to lane
+# `tidx`? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does it belong?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two tensors of registers, rX and rY, from `cute.make_rmem_tensor` with a layout of 8 × 8 whose
-# rows are side by side. Registers have no addresses, so an index into them has to be known when the
-# kernel is compiled: `cutlass.range_constexpr(8)`.
+# Make two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a
+# row-major layout. Registers have no addresses, so the compiler must know each index into them:
+# loop with `cutlass.range_constexpr(8)`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Three loops inside the predicate: `cute.autovec_copy` takes a whole row of gX, `[r, None]`, into
-# the same row of rX; then element by element, row and column change places between rX and rY; then
-# rows of rY go to gY.
+# Put three loops inside the predicate. The first copies each row of gX, `[r, None]`, to the same
+# row of rX with `cute.autovec_copy`. The second copies element by element from rX to rY, with row
+# and column exchanged. The third copies each row of rY to gY.
 #
 # </details>
 
@@ -247,14 +247,15 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 #     registers_kernel(mX, mY).launch(grid=grid, block=(32, 1, 1))
 # ```
 #
-# The lanes of a warp lie 8 side by side and 4 below one another. One load of the warp reads four
-# pieces of 8 × 16 = 128 bytes, one store writes eight pieces of 4 × 16 = 64 bytes: whole sectors in
-# both directions, 16 a request, which is all that 512 bytes need. No element changes its thread, so
-# nobody has to wait for anybody. The price is registers: 64 elements in, 64 out, 32 registers each.
+# With eight lanes side by side and four below one another, one load of the warp reads four pieces
+# of 8 × 16 = 128 bytes, and one store writes eight pieces of 4 × 16 = 64 bytes. Both use whole
+# sectors, 16 per request, the fewest that 512 bytes need. No element changes its thread, so no
+# thread waits for another. The price is registers: 64 elements in and 64 out take 32 registers
+# each.
 #
-# It works because 16 bytes are *eight* elements: a square has whole pieces on both sides. With
-# 32-bit elements it is 4 × 4. With 64-bit elements 2 × 2 would do; and for sizes that are no
-# multiple of eight, the shared tile is still the answer.
+# It works because 16 bytes are *eight* elements, so a square has whole pieces on both sides. For
+# 32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are no multiple of
+# eight still need the shared tile.
 #
 # </details>
 
@@ -262,8 +263,8 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 # ## 3. Counts and times, side by side
 #
 # The table compares your kernel with the others: `yours` is the one you submitted above. Until it
-# is right, the table says why it is not counted. The speeds were recorded on an H200 for 8192 ×
-# 8192; `yours` has one only if you have a GPU.
+# is right, the table gives the reason why it is not counted. The speeds were recorded on an H200
+# for 8192 × 8192; `yours` has one only if you have a GPU.
 #
 # **Predict:** what percentage of a copy's speed does the vectorised kernel reach in float16?
 
@@ -298,7 +299,7 @@ in16
 # These times come from an H200. A time can also be **predicted**, from the counts and from rates
 # that were measured on that GPU. Nine of ten predictions lie within the interval printed beside it.
 #
-# **Predict:** how many microseconds will it say for `swizzled`?
+# **Predict:** how many microseconds does the model predict for `swizzled`?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(microseconds=None)
@@ -349,37 +350,41 @@ counted16.roofline()
 # blocks of 128. **B** transposes through a tile of 64 × 64 without padding. **C** transposes
 # without a tile and stores down the columns. **D** is `vectorised`. Counts are in thousands:
 #
-# | | blocks | instructions of warps | wavefronts of shared memory | sectors |
+# | | blocks | warp instructions | wavefronts of shared memory | sectors |
 # |---|---|---|---|---|
 # | A | 131.1 | 7,864 | 0 | 2,097 |
 # | B | 4.1 | 14,746 | 17,301 | 2,097 |
 # | C | 65.5 | 14,680 | 0 | 17,826 |
 # | D | 4.1 | 4,391 | 524 | 2,097 |
 #
-# In a microsecond an H200 starts 1.7 thousand blocks and issues 1,003 thousand instructions of
-# warps; its shared memory takes 251 thousand wavefronts, its L2 cache 206 thousand sectors; its
-# device memory moves 159 thousand sectors, each of X and Y once, 2,097 thousand in all. (The rates
-# are those that the predicted times of this course use.) What bounds each kernel: `"start of
-# blocks"`, `"issue slots"`, `"shared memory"`, `"L2 cache"` or `"device memory"`?
+# These are the rates of an H200, in thousands per microsecond; the course's predicted times use
+# them:
+#
+# | `"start of blocks"` | `"issue slots"` | `"shared memory"` | `"L2 cache"` | `"device memory"` |
+# |---|---|---|---|---|
+# | 1.7 blocks | 1,003 warp instructions | 251 wavefronts | 206 sectors | 159 sectors |
+#
+# The sectors of the first table pass through the L2 cache. Device memory moves each sector of X and
+# Y once, 2,097 thousand in all. What bounds each kernel?
 #
 # <details><summary>Hint 1</summary>
 #
-# A bound is a quotient: the amount of work, divided by the rate. For each kernel compute how long
-# each of the five would take by itself.
+# A bound is a quotient: the amount of work divided by the rate. For each kernel compute the time
+# that each of the five would take alone.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The longest of the five is the bound. Device memory takes the same time for all four: 2,097 / 159
-# µs.
+# The longest of the five times is the bound. Device memory takes the same time for all four
+# kernels: 2,097 / 159 µs.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Go through the table by rows: in each row one count is large for its rate. Compare blocks with
-# 1.7, and not with the other counts.
+# Go through the first table row by row. In each row one count is large for its rate. Compare blocks
+# with 1.7, not with the other counts.
 #
 # </details>
 
@@ -407,12 +412,13 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # }
 # ```
 #
-# **A**: 131.1 / 1.7 = 77 µs to start its blocks, while memory needs 13. **B**: 17,301 / 251 = 69 µs
-# of wavefronts. **C**: 17,826 / 206 = 87 µs of sectors, most of them stored in part, which costs
-# even more. **D**: 13 µs, and no other quotient is longer: it takes as long as its bytes. No kernel
-# here is bound by issue slots, although B and C execute over three times as many instructions as D.
+# **A**: it takes 131.1 / 1.7 = 77 µs to start its blocks, while device memory needs 13. **B**: its
+# wavefronts take 17,301 / 251 = 69 µs. **C**: its sectors take 17,826 / 206 = 87 µs, and the real
+# cost is higher, because the kernel stores most of them in part. **D**: 13 µs; no other quotient is
+# longer, so device memory is the bound. Issue slots bound none of the four, although B and C
+# execute over three times as many instructions as D.
 #
-# A predicted time takes all quotients together, and adds what a launch costs. `p.time("H200")` of a
+# A predicted time combines all quotients and adds the cost of a launch. `p.time("H200")` of a
 # profile shows them as bars.
 #
 # </details>
@@ -422,12 +428,13 @@ fk.exercise("week0/what_bounds").grade(bounds)
 #
 # ## 5. What fills a GPU
 #
-# The second reason. The virtual GPU counts what a kernel *asks* for. How long that takes depends on
-# facts that it does not model, so this section is an estimate.
+# The second reason may be too few bytes in flight. The virtual GPU counts the accesses that a
+# kernel *requests*. Their time depends on facts that it does not model, so this section is an
+# estimate.
 #
 # **Occupancy.** A multiprocessor holds several blocks at the same time, as many as its threads,
 # registers and shared memory allow. While some wait for memory, others request more. *Occupancy* is
-# the share of its threads that are in use. What counts in the end are the bytes in flight, as in
+# the share of its threads that are in use. In the end only the bytes in flight matter, as in
 # Little's law of `05_tiled_copies`. If an answer takes 550 ns, reading 2.4 TB/s needs 1.3 MB in
 # flight, 10 kB per multiprocessor of an H200.
 #
@@ -482,10 +489,10 @@ against_torch(
 ).plot()
 
 # %% [markdown]
-# A tile of 64 gains 2 % of a copy over 32. A tile of 16 reaches 48 % where 32 reaches 84. It writes
-# only half a 128-byte cache line at a time, its shared accesses take two wavefronts, and it
-# executes more instructions per byte. Three things changed, and this row does not tell which one
-# matters. Change one thing at a time.
+# A tile of 64 reaches 86 % of a copy's speed, a tile of 32 reaches 84, and a tile of 16 only 48.
+# The smallest one writes half a 128-byte cache line at a time, its shared accesses take two
+# wavefronts, and it executes more instructions per byte. Three things changed, and this row does
+# not show which one matters. Change one thing at a time.
 #
 # Now use the predicted time as a tool: one change, one look at the bounds, the next change.
 
@@ -494,31 +501,32 @@ against_torch(
 #
 # `mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
 # of 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds
-# four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192. The
-# **whole interval** has to lie below half of what the given kernel takes, so being a little faster
-# is not enough. Look at the bounds after each change:
+# four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192, which
+# is 54 µs, bound by the start of blocks. The **whole interval** must lie below half of it, so a
+# small gain is not enough. When a grade stops at the predicted time, this line shows all bounds of
+# your kernel:
 #
 # `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
 #
 # <details><summary>Hint 1</summary>
 #
-# Which bound is the longest, and which is the second? A change that shortens only the first leaves
-# you with the second.
+# Which bound is the longest, and which is the second? If a change shortens only the first, the
+# second remains.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Fewer blocks, fewer instructions and more bytes in flight at the same time: each thread has to
-# move more bytes with each of its accesses. How many bytes can one access move?
+# To have fewer blocks, fewer instructions and more bytes in flight at the same time, let each
+# access of a thread move more bytes. How many bytes can one access move?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line with `mX[row, col]`, let `zipped_divide` give a thread a whole vector of 8 elements.
-# Both the place of the vector in its row and the elements inside the vector change ends; registers
-# turn the latter, as in section 2.
+# In the line with `mX[row, col]`, let `zipped_divide` give each thread a vector of 8 elements.
+# Mirror the position of the vector in its row, and mirror the elements inside the vector in
+# registers, as in section 2.
 #
 # </details>
 
@@ -573,13 +581,13 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 #     mirror_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs 13 µs for the
-# same bytes. Larger blocks do not help: with 1,024 threads the start of blocks is short, and the
-# kernel waits for memory, since a thread asks for two bytes and a block is not replaced before its
-# last warp has ended. A grid of two dimensions removes the divisions, which are only the third
-# bound. Vectors shorten all three: an eighth of the blocks, an eighth of the instructions, and
-# eight times the bytes in flight. What is left is device memory, and that bound is the least that
-# any kernel has. (These times are predicted for an H200, not measured.)
+# The given kernel starts 65,536 blocks, which takes 39 µs alone, while memory needs 13 µs for the
+# same bytes. Larger blocks do not help. With 1,024 threads the start of blocks takes 10 µs, but
+# latency takes 63 µs: a thread requests two bytes, and no new block replaces a block before its
+# last warp has ended. A two-dimensional grid removes the divisions, which saves 3 of 54 µs. Vectors
+# shorten all three bounds: an eighth of the blocks, an eighth of the instructions, and eight times
+# the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes is
+# faster. (All these times are predicted for an H200, not measured.)
 #
 # </details>
 
@@ -594,7 +602,7 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 #   16 bytes;
 # - `gather` serves other sizes and strides: it reads words and gathers 16 bytes per store (it is
 #   not the `gather` of `07_transpose`);
-# - `flat` serves tensors where nothing has to be turned, such as a single row.
+# - `flat` serves tensors whose transpose has the same order in memory, such as a single row.
 #
 # **Predict:** which kernel takes 128 × 192 in float16, which takes 127 × 193, and which takes a
 # single row?
@@ -619,9 +627,9 @@ for (m, n), guess in which.items():
         print(f"    {moved / p.bytes_touched:.2f} times the least bytes")
 
 # %% [markdown]
-# `vector` moves as many bytes as a copy. In 127 × 193 rows begin anywhere in a sector, yet `gather`
-# stores whole sectors, except at the ends of Y's rows. In return, neighbouring blocks load some
-# rows of X twice.
+# `vector` moves as many bytes as a copy. In the 127 × 193 matrix, rows begin anywhere in a sector,
+# yet `gather` stores whole sectors, except at the ends of Y's rows. In return, neighbouring blocks
+# load some rows of X twice.
 #
 # `vector` is `VectorTranspose` in `forgekit/kernels/copy_transpose.py`, one page of source. You
 # know each of its ideas: a square transposed **in registers**; a **shared tile**, which combines
@@ -631,35 +639,35 @@ for (m, n), guess in which.items():
 # neighbouring blocks write neighbouring parts of the same rows of Y. It reaches 96 % of a copy in
 # float32 and 92 % in float16.
 #
-# A production transpose also takes a batch, and you know all that it needs:
+# A production transpose also takes a batch, and you already know how:
 
 # %% [markdown] exercise="week0/transpose_batch" part="task"
 # ### Exercise 4: transpose a batch of matrices
 #
-# `x` has B matrices of M × N, one after the other: shape (B, M, N), row-major. Turn each of them,
-# `y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, and whole sectors on
-# both sides. The host function is called as `transpose_batch(x, y)`.
+# `x` has shape (B, M, N) and is row-major: B matrices of M × N, one after the other. Transpose each
+# of them, `y[b] = x[b].T`, for any M and N and for B up to 65,535, in float32 and float16. Use one
+# launch, and whole sectors on both sides. Signature: `transpose_batch(x, y)`.
 #
 # **Asked**: no bank conflicts in float32.
 #
 # <details><summary>Hint 1</summary>
 #
-# Each matrix is a transpose that you have written. What does a block need to know besides the place
-# of its tile?
+# You have written the transpose of each matrix. What else must a block know besides the position of
+# its tile?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A grid has three sizes, and `cute.arch.block_idx()` gives three numbers. `mX[b, row, col]` is an
-# element of a tensor with three modes, whose sizes stand in `mX.shape`.
+# A grid has three sizes, and `cute.arch.block_idx()` returns three numbers. `mX[b, row, col]` is an
+# element of a tensor with three modes, and `mX.shape` has their sizes.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The third size of the grid is B, and the third block index is the first index of mX and of mY. All
-# else is exercise 1 of `07_transpose` with a pitch of its exercise 2.
+# The third size of the grid is B, and the third block index is the first index of mX and of mY. The
+# rest is exercise 1 of `07_transpose` with the pitch of its exercise 2.
 #
 # </details>
 
@@ -708,9 +716,10 @@ fk.exercise("week0/transpose_batch").grade(transpose_batch)
 #     batch_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# A batch costs one index. The batch must not be the *fast* side of the grid: neighbouring blocks
-# should write neighbouring parts of one matrix, so it is the third. And a launch for each matrix
-# would be B launches: for small matrices a launch takes longer than the work in it.
+# A batch costs one index. Neighbouring blocks should write neighbouring parts of one matrix, so the
+# batch is the third, *slowest* size of the grid. That size is at most 65,535; for a larger batch,
+# put it into the first size or let a block transpose several matrices. One launch per matrix would
+# be B launches, and for small matrices a launch takes longer than its kernel.
 #
 # </details>
 
@@ -739,5 +748,5 @@ print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {be
 # hiding · [the roofline model](https://doi.org/10.1145/1498765.1498785) · *What the virtual GPU
 # models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** the predicted interval for `swizzled` missed the recorded 107 µs. Ask a real GPU why a
-# kernel takes its time ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).
+# **Next:** the predicted interval for `swizzled` missed the recorded 107 µs. Ask a real GPU where a
+# kernel spends its time ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).

@@ -11,11 +11,12 @@
 # %% [markdown]
 # # Profile on a GPU: ask ncu, nsys and compute-sanitizer
 #
-# **You will build** a reader for NVIDIA's reports, and fix a kernel of which you have only a
-# report. **You will learn** which of NVIDIA's three tools answers which question, how to call and
-# read them, what each of them cannot see, and where to look first when a kernel is slow. **You
-# need** the notebooks before this one; no GPU. All output of the tools was recorded on a GPU and is
-# in the folder `recorded` beside this notebook. About 45 minutes, and 25 more for the exercises.
+# **You will build** a reader for NVIDIA's reports, and fix a kernel by its report.
+# **You will learn** which of NVIDIA's three tools answers which question, how to call and read
+# them, which mistakes each of them misses, and where to look first when a kernel is slow.
+# **You need** the notebooks before this one; no GPU. All output of the tools was recorded on a GPU
+# and is in the folder `recorded` beside this notebook. About 45 minutes, and 30 more for the
+# exercises.
 #
 # **The bad number is 107.** In `08_transpose_to_the_limit` the predicted interval for a kernel
 # missed the 107 µs that an H200 took. The virtual GPU counts; only hardware can measure time.
@@ -74,8 +75,8 @@ print(pictures.count_table(ours))
 # `scatter`, `shared_tile` and `padded` take? Write whole numbers. (Section 4 has the answer.)
 
 # %%
-said = {"scatter": None, "shared_tile": None, "padded": None}
-guess = {n: fk.predict(f"{n} takes … times as long as padded_4", said[n]) for n in said}
+factors = {"scatter": None, "shared_tile": None, "padded": None}
+guess = {n: fk.predict(f"{n} takes … times as long as padded_4", f) for n, f in factors.items()}
 
 # %% [markdown]
 # ## 2. Call ncu
@@ -228,7 +229,7 @@ for row in lines:
 count_here(hardware, ours, read_raw)  # the 40 numbers on your machine, if it has a GPU and ncu
 
 # %% [markdown]
-# The counts agree exactly, line by line. The virtual GPU does not have the last column: every few
+# The counts agree exactly, line by line. The virtual GPU lacks the last column: every few
 # microseconds ncu samples where the warps are, and many samples at a line mean that *time* passes
 # there. The fixed line of `padded` has lost four fifths of its samples. The line of its load has as
 # many as before.
@@ -309,31 +310,31 @@ print(pictures.report_table(report, "ABCDE"))
 # %% [markdown] exercise="week0/read_the_report" part="task"
 # ### Exercise 1: read five reports
 #
-# The table above is all you know of five transposes. Say of each what is wrong with it:
-# `"sectors"` (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part),
-# `"occupancy"` (too few warps fit into a multiprocessor; that is the *theoretical* one) or
-# `"nothing"`. Then: which one do you fix first, and how many times faster will B be if it gets as
-# fast as the fastest of the five (two decimals)?
+# The table above is all you know of five transposes. Name the problem of each: `"sectors"` (it
+# moves too many), `"conflicts"` (of banks), `"lanes"` (too few are active), `"occupancy"` (too few
+# warps fit into a multiprocessor: the *theoretical* occupancy) or `"nothing"`. Then answer two
+# questions. Which one do you fix first? How many times as fast will B be if it becomes as fast as
+# the fastest of the five (two decimals)?
 #
 # <details><summary>Hint 1</summary>
 #
-# Go through the table by rows, not by columns: in each row look for the one that differs.
+# Read the table row by row, not column by column. In each row look for the number that differs.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes; of theoretical
-# occupancy 100 %. Ignore what lies within a tenth of it. L2 that is high together with DRAM is no
-# fault.
+# The best values are 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes, and 100 % of
+# theoretical occupancy. Ignore differences of less than a tenth. If L2 is high together with DRAM,
+# nothing is wrong.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Four questions, four rows: sectors, wavefronts, lanes, theoretical occupancy. Who is farthest from
-# the least in each? What is left has no problem. For the order do not compare counters: all five do
-# the same work, so compare times.
+# Four rows answer the question: sectors, wavefronts, lanes, theoretical occupancy. Which kernel is
+# farthest from the best value in each? The fifth kernel has no problem. For the order, compare
+# times rather than counters, since all five do the same work.
 #
 # </details>
 
@@ -367,26 +368,26 @@ fk.exercise("week0/read_the_report").grade(diagnosis)
 # }
 # ```
 #
-# **A**: rows of the tile are 48 words apart: two banks for 32 lanes, 16 wavefronts. It takes 1.4
-# times E's time, not 16 times: memory is the next bound, close behind. **B** reserves 200 KB of
-# shared memory, so one block of 256 threads fits into a multiprocessor, 8 warps of 64; no counter
-# of memory is bad, and it is the slowest. **C** loads down the columns; the L1 cache catches 78 %
-# of it, and it is slow all the same. **D** lets eight lanes of each warp do the work (the few
-# instructions outside the `if` make it 10 on average): four times the instructions, and 1 sector a
-# request *because* the requests are small. **E** has eight elements a thread, and moves 76 % of
-# what memory can (its L2 is at 84 % with the same bytes on their way): leave it alone, or find a
-# way to move fewer bytes.
+# **A**: rows of the tile are 48 words apart, so 32 lanes share two banks: 16 wavefronts. It takes
+# 1.4 times as long as E, not 16 times, because the conflicts are not its only cost. **B** reserves
+# 200 KB of shared memory, so only one block of 256 threads fits into a multiprocessor, 8 of its 64
+# warps. Its memory counters are good, and it is the slowest. **C** loads down the columns. The L1
+# cache serves 78 % of its sectors, and yet it is slow. **D** lets eight lanes of each warp do the
+# work (a few instructions outside the `if` raise the average to 10). It makes four times as many
+# requests, and they have 1 sector each *because* they are small. **E** moves eight elements per
+# thread and uses 76 % of DRAM's peak; the same bytes keep L2 at 84 %. Leave it, or find a way to
+# move fewer bytes.
 #
-# Four kernels are sick in four places, and only three of those are seen on the virtual GPU: to
-# `fk.profile`, the sectors and wavefronts of B are as good as E's.
+# Four kernels have four problems, and the virtual GPU shows only three of them: to `fk.profile`
+# the sectors and wavefronts of B are as good as those of E.
 #
 # </details>
 
 # %% [markdown]
 # ## 6. From a report to a line
 #
-# A kernel that turns a matrix by a quarter, recorded on the H200. Stalls are in cycles between two
-# instructions of a warp.
+# The next cell prints the report, recorded on the H200, of a kernel that turns a matrix by a
+# quarter. Stalls are in cycles between two instructions of a warp.
 
 # %%
 slow = report["turn_slow"]
@@ -406,30 +407,30 @@ for row in lines:
 # %% [markdown] exercise="week0/fix_the_turn" part="task"
 # ### Exercise 2: fix a slow kernel by its report
 #
-# `turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It goes
-# through a tile in shared memory, and yet it took 995 µs on the H200; the report stands above. Fix
-# it. Two places are marked: the layout of `sT`, and what happens behind the barrier.
+# `turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It uses a
+# tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it. Change
+# the two marked places: the layout of `sT`, and the lines after the barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# Which line has more sectors than the ideal? In that line, which index of `mY` do neighbouring
-# threads, those with consecutive `tidx`, differ in?
+# Which line has more sectors than the ideal? In that line, which index of `mY` differs between
+# neighbouring threads, those with consecutive `tidx`?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Behind the barrier a thread need not store the element that it loaded. Let `tidx` choose the *row*
-# of X (it is the column of Y) and `tidy` the column. Which element of `sT` is that? And which banks
-# do 32 lanes read then?
+# After the barrier a thread need not store the element that it loaded. Let `tidx` select the *row*
+# of X (the column of Y) and `tidy` the column. Which element of `sT` is that? Which banks do the 32
+# lanes read then?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Behind the barrier: compute `row` and `col` once more, with tidx and tidy exchanged, before the
-# predicate; then read sT with the same exchange. That read goes down a column of sT: which pitch
-# has 05 given such a tile?
+# After the barrier, compute `row` and `col` again, with tidx and tidy exchanged, before the
+# predicate. Exchange the indices of sT as well. This read goes down a column of sT: which pitch
+# does `07_transpose` use for such a tile?
 #
 # </details>
 
@@ -487,15 +488,16 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 #     turn_kernel(mX, mY).launch(grid=grid, block=(32, 32, 1))
 # ```
 #
-# The store was the sick line: `tidx` ran along `col`, the *row* of `mY`, so each lane had a sector
-# of its own. The tile in shared memory was there and of no use, because every thread took back what
-# it had stored itself. Exchanging the roles of `tidx` and `tidy` behind the barrier makes the store
-# whole, with `M - 1 - row` running downwards, which costs nothing: a request is a set of sectors,
-# and has no direction. Then lanes read a column of `sT`, and the padding is needed.
+# The store was the bad line. `tidx` ran along `col`, the *row* of `mY`, so each lane wrote its own
+# sector. The tile in shared memory had no effect, because every thread read back what it had stored
+# itself. With the roles of `tidx` and `tidy` exchanged after the barrier, the lanes of a store fill
+# whole sectors. They fill them from right to left, because of `M - 1 - row`, at no extra cost: the
+# sectors of a request do not depend on the order of its lanes. Since lanes now read a column of
+# `sT`, the tile needs padding.
 #
-# Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it can move.
-# The rest is what lies between `padded` and `padded_4` above: four elements a thread, in blocks of
-# 256. The virtual GPU cannot show what that is worth, so it is not asked for.
+# Recorded on the H200: 995 µs before, 311 µs after, with DRAM at 35 % of its peak. `padded` above
+# takes as long; `padded_4`, with four elements per thread in blocks of 256, takes half the time.
+# The virtual GPU cannot measure that gain, so the exercise does not require it.
 #
 # </details>
 
@@ -527,10 +529,10 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 
 # %%
 timeline = json.loads((RECORDED / "timeline.json").read_text())
-busy_said = {"waiting": None, "queued": None, "graph": None}
+percents = {"waiting": None, "queued": None, "graph": None}
 busy_guess = {
     way: fk.predict(f"{way}: percent of the time the GPU is busy", percent)
-    for way, percent in busy_said.items()
+    for way, percent in percents.items()
 }
 
 # %% jupyter={"outputs_hidden": true}
@@ -546,8 +548,8 @@ print(", ".join(f"{way} {whole / 12:.1f}" for way, whole in timeline["wall_us"].
 # twelve launches together and leaves hardly any gaps. With *long* kernels none of this matters: the
 # host is far ahead, and then waits.
 #
-# A profiler also takes time, most of it where calls are many. Trust the times without a profiler,
-# and the picture for the order of events.
+# A profiler also takes time, most of it in programs with many calls. Trust the times without a
+# profiler, and the picture for the order of events.
 #
 # ## 8. compute-sanitizer, beside ours
 #
@@ -582,8 +584,8 @@ print(theirs["race_shared"]["text"])
 print(ask_ours("race_shared"))
 
 # %% [markdown]
-# Both name the same two lines. racecheck counts hazards per byte (4 blocks of 64 threads, 4 bytes
-# each, are 1,024). Ours names one pair of threads and the remedy.
+# Both name the same two lines. racecheck counts hazards per byte: 4 blocks of 64 threads with 4
+# bytes each make 1,024. Ours names one pair of threads and the remedy.
 #
 # ### It looks right and is wrong
 #
@@ -603,7 +605,7 @@ errors_guess.against(int(found[1]))
 # %% [markdown]
 # > **Looks right and is wrong.** No error, and the kernel is wrong. PyTorch requests memory from
 # > CUDA in pieces of 2 MB and cuts tensors from them. The 24 threads stay inside such a piece, in
-# > memory that belongs to another tensor, or soon will. memcheck knows only the pieces.
+# > memory that belongs to another tensor or may do so soon. memcheck knows only the pieces.
 #
 # With `PYTORCH_NO_CUDA_MEMORY_CACHING=1` in the environment every tensor is a piece of its own:
 
@@ -647,10 +649,10 @@ missed_guess.against(missed)
 # %% [markdown] exercise="week0/which_tool" part="task"
 # ### Exercise 3: which tool answers it?
 #
-# Write the tool that answers the question: `"virtual GPU"` (`fk.profile`, `fk.sanitize`), `"ncu"`,
-# `"nsys"` or `"compute-sanitizer"`. Each question has one that is right.
+# Write the tool that answers each question: `"virtual GPU"` (`fk.profile`, `fk.sanitize`), `"ncu"`,
+# `"nsys"` or `"compute-sanitizer"`. Each question has one right answer.
 #
-# | question | in words |
+# | key | question |
 # |---|---|
 # | `idle between` | A training step takes 40 ms, its kernels 10 ms together. Where is the rest? |
 # | `DRAM percent` | How close is this kernel to the bandwidth of this GPU's memory? |
@@ -658,25 +660,25 @@ missed_guess.against(missed)
 # | `global race` | Does a block of my kernel read what another may not have written yet? |
 # | `line without a GPU` | Which line of my kernel has bank conflicts? I have a laptop. |
 # | `stalls` | All counters are ideal and the kernel is slow. What do its warps wait for? |
-# | `memcpy` | Does somebody copy a tensor to the host in every step? |
+# | `memcpy` | Does the program copy a tensor to the host in every step? |
 #
 # <details><summary>Hint 1</summary>
 #
-# Ask of each tool what it watches: a kernel's instructions (which of two places?), a kernel's time,
-# a program's time, or a program's mistakes.
+# Ask what each tool watches: a kernel's instructions (on the virtual GPU or on a real one), a
+# kernel's time, a program's time, or a program's mistakes.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two of them are about what happens *outside* of kernels; one tool alone looks there.
+# Two questions concern events *outside* of kernels, and only one tool looks there.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# nsys, ncu and the virtual GPU are the answer to two questions each, compute-sanitizer to one: the
-# one about a mistake in a program that is not written in CuTe DSL.
+# nsys, ncu and the virtual GPU each answer two questions. compute-sanitizer answers one: the
+# question about a mistake in a program that is not written in CuTe DSL.
 #
 # </details>
 
@@ -710,9 +712,9 @@ fk.exercise("week0/which_tool").grade(tools)
 # }
 # ```
 #
-# nsys sees the program from outside and names what is worth a look; ncu takes one kernel apart;
-# compute-sanitizer finds wrong accesses of any program; the virtual GPU counts and checks CuTe DSL
-# kernels by line, exactly, without a GPU and without time.
+# nsys shows the whole program and names the parts worth a look. ncu takes one kernel apart.
+# compute-sanitizer finds wrong accesses of any program. The virtual GPU counts and checks CuTe DSL
+# kernels line by line, exactly, without a GPU; it does not measure time.
 #
 # </details>
 
@@ -726,7 +728,7 @@ fk.exercise("week0/which_tool").grade(tools)
 # | 3 | How far from the bound? | `fk.profile(…).bound_s("H200")` | near: stop |
 # | 4 | Is too much moved? | sectors against ideal, by line | coalesce, vectorise |
 # | 5 | Are there bank conflicts? | wavefronts against ideal, by line | pad, swizzle |
-# | 6 | Are lanes idle? | lanes per instruction | share the work in another way |
+# | 6 | Are lanes idle? | lanes per instruction | distribute the work differently |
 # | 7 | Does it spill? | `run.spill_bytes` | keep fewer values |
 # | 8 | Are there too few warps? | ncu: Occupancy, block limits | less shared memory, registers |
 # | 9 | Is too little in flight? | ncu: nothing busy, long scoreboard | more bytes per thread |
@@ -755,13 +757,14 @@ print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 # |---|---|---|
 # | virtual GPU | each access by line, races, unwritten memory, exactly | time, caches, other code |
 # | ncu | one kernel's limits, stalls and counts, on real hardware | gaps, mistakes |
-# | nsys | host, kernels, copies and gaps of a program | why a kernel takes its time |
+# | nsys | host, kernels, copies and gaps of a program | where a kernel spends its time |
 # | compute-sanitizer | wrong accesses of any program | races in global memory; see section 8 |
 #
 # **In practice** engineers make a report for every change that should be faster, on one GPU with
-# fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` and the window's *baselines*
-# compare two reports. They measure times without ncu, with a warm-up, as the median of many.
-# Production code names its kernels and puts NVTX ranges around its steps before they are needed.
+# fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` prints an old report, and the
+# *baselines* of `ncu-ui` compare two. They measure times without ncu, with a warm-up, as the median
+# of many. Production code names its kernels and puts NVTX ranges around its steps before they are
+# needed.
 #
 # **Further reading:** [ncu's
 # options](https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html) · [ncu: metrics,

@@ -15,7 +15,7 @@
 # bodies.
 # **You will learn** to decide without help what a block shares, which predicate each access needs,
 # and when a vector pays.
-# **You need** `00_start_here` to `08_transpose_to_the_limit`; no GPU. About 10 minutes, and 120
+# **You need** `00_start_here` to `08_transpose_to_the_limit`; no GPU. About 10 minutes, and 110
 # more for the exercises.
 
 # %%

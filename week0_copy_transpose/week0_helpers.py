@@ -219,7 +219,7 @@ def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
     """Print what each copy in `steps` costs for x: name -> host function, or a pair of it and a
     function (x, y) -> specs.
     """
-    print(f"{'':>20}  requests  sectors each (ideal)  bank conflicts  instructions for 1 kB")
+    print(f"{'':>22}  requests  sectors each (ideal)  bank conflicts  instructions for 1 kB")
     for name, step in steps.items():
         fn, specs = step if isinstance(step, tuple) else (step, lambda x, y: (x, y))
         y = torch.full_like(x, float("nan"))
@@ -230,7 +230,7 @@ def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
         requests = p.global_load_requests
         each = f"{p.global_load_sectors // requests} ({p.global_load_ideal_sectors // requests})"
         conflicts = p.shared_load_bank_conflicts + p.shared_async_bank_conflicts
-        print(f"{name:>20}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):21.0f}")
+        print(f"{name:>22}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):21.0f}")
 
 
 # -- transposes ------------------------------------------------------------------------------------
@@ -304,8 +304,8 @@ def littles_law(answer_ns: float) -> None:
     """
     first, second = recorded("week0/04_copy_fast"), recorded("week0/05_tiled_copies")
     chosen = [
-        (first, "one element a thread", "float16", 2), (first, "four, strided", "float16", 2),
-        (first, "one element a thread", "float32", 4), (first, "four, strided", "float32", 4),
+        (first, "one element per thread", "float16", 2), (first, "four, strided", "float16", 2),
+        (first, "one element per thread", "float32", 4), (first, "four, strided", "float32", 4),
         (first, "vectors by hand", "float32", 16), (second, "tiled copy, across", "float32", 64),
     ]  # fmt: skip
     rates = [(step, dtype, size, run.row(step, dtype).gbps / 1000)

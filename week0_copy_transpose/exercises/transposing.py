@@ -1,4 +1,4 @@
-"""What the exercises of 05 and 06 share: calls, gates, and mistakes one can make in all."""
+"""Calls, gates and likely mistakes that the exercises of 07, 08 and 09 share."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ WORDS = ("float32", "float16")
 
 
 def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
-    """One transpose of an m × n matrix. multiple: what both sizes are promised to be multiples
-    of."""
+    """Return one transpose of an m × n matrix. multiple: of the promise about both sizes."""
     x = fk.randn(m, n, dtype=torch.float32, device="virtual")
-    x = (100 * x).to(dtype)  # of an integer type, too
+    x = (100 * x).to(dtype)  # integer types need numbers beyond 1
     y = fk.empty(n, m, dtype=dtype, device="virtual")
     # Written out: of a matrix with one row or column the strides would not tell which is which.
     promised = {0: multiple, 1: multiple} if multiple > 1 else {}
@@ -53,19 +52,19 @@ def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
 
 
 _ORIGIN = (
-    "each tile is turned, but it does not go where it belongs: in mY the columns' origin comes "
-    "first, mY[col0 + …, row0 + …]."
+    "each tile is transposed, but the kernel stores it in the wrong place: in mY the origin of "
+    "the columns comes first, mY[col0 + …, row0 + …]."
 )
 _STORE_PREDICATE = (
-    "the store needs a predicate of its own: the thread writes another element than the one it "
-    "loaded, so ask about *that* row (below N) and *that* column (below M) of mY."
+    "the store needs its own predicate: the thread writes another element than the one it loaded. "
+    "Check *that* row of mY (less than N) and *that* column (less than M)."
 )
 
 
 # -- threads outside of a matrix ------------------------------------------------------------------
 @dataclass(frozen=True)
 class Places:
-    """Where the threads of a call stand: origins of their tiles and indices in their blocks.
+    """The places of a call's threads: origins of their tiles and indices in their blocks.
 
     M, N: sizes of mX; batch: the number of the matrix. One array element for each thread.
     """
@@ -87,8 +86,8 @@ def left_by(
     tile: tuple[int, int] = (32, 32),
     block: tuple[int, int] = (32, 8),
 ) -> Misconception:
-    """Threads went beyond `tensor`, and each with the very element that is its own: so the index
-    is right, and the predicate is what let them through.
+    """True if threads went beyond `tensor`, each with the element that its index gives: the index
+    is right, and the predicate let them through.
 
     element: of the places, the element's number of each access of a thread. tile: of mX, rows and
     columns. block: threads, x and y.
@@ -124,7 +123,7 @@ def _of_store(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
 
 # -- mistakes -----------------------------------------------------------------------------------
 def mistakes(height: int, width: int) -> list[Misconception]:
-    """Misconceptions of wrong values; a block's tile of mX has `height` rows and `width` columns."""
+    """Return misconceptions of wrong values; a block's tile of mX has `height` rows and `width` columns."""
 
     def in_tiles(x: torch.Tensor, turned: bool) -> torch.Tensor:
         """The tiles of x in their places (turned) or in each other's, inside as they were."""
@@ -157,9 +156,11 @@ def mistakes(height: int, width: int) -> list[Misconception]:
 
     half, whole = slice(height, width), slice(None)
     return [
-        looks_like(lambda x, y: x, "turned twice, or not at all: the result is x itself."),
+        looks_like(
+            lambda x, y: x, "the result is x itself: the kernel transposes twice, or not at all."
+        ),
         Misconception(
-            f"only {height} of the {width} rows that a tile has in mY are ever written.",
+            f"the kernel writes only {height} of the {width} rows that a tile has in mY.",
             lambda e: never_written(e, half, whole),
         ),
         Misconception(_ORIGIN, lambda e: never_written(e, whole, half)),
@@ -171,37 +172,38 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
         looks_like(
             lambda x, y: in_tiles(x, turned=False),
-            "the tiles have changed places, but inside each tile nothing is turned: the store has "
-            "to read column numbers of sX where it writes row numbers of mY.",
+            "the tiles have changed places, but the kernel transposes nothing inside them: where "
+            "the store writes row numbers of mY, it must read column numbers of sX.",
         ),
         looks_like(
             lambda x, y: in_tiles(x, turned=True),
             _ORIGIN,
         ),
         Misconception(
-            f"the second loop reads outside of the tile, which has {height} rows and {width} "
-            "columns: which of `tx` and `ty + k` runs over its rows now?",
+            f"the second loop reads outside the tile, which has {height} rows and {width} columns: "
+            "which of `tx` and `ty + k` selects a row of the tile now?",
             lambda e: "out-of-bounds" in e.kinds and " reads " in e.text and "shared-m" in e.text,
         ),
         *predicate_mistakes(height, width),
         *race_mistakes(),
         found(
             "unwritten-output",
-            "what is written is right, and some elements are never written: which rows do the "
-            "rounds `k` of the second loop reach, and what does its predicate leave out?",
+            "every written element is right, but some elements are never written: which rows do "
+            "the rounds `k` of the second loop reach, and which elements does its predicate "
+            "exclude?",
         ),
     ]
 
 
 def predicate_mistakes(height: int, width: int) -> list[Misconception]:
-    """Out of bounds, in a kernel of 32 × 8 threads that moves one element at a time."""
+    """Return misconceptions of accesses out of bounds, in a kernel of 32 × 8 threads that moves one element at a time."""
     tile = (height, width)
     return [
         left_by(
             "mX",
             functools.partial(_of_load, tile=tile),
-            "the load's index is right, and its predicate lets threads through whose element does "
-            "not exist: it needs its own predicate, row < M and column < N of what it reads.",
+            "the load's index is right, but its predicate lets threads through whose element does "
+            "not exist. Check the element of mX that the thread reads: row < M and column < N.",
             tile=tile,
         ),
         left_by("mY", functools.partial(_of_store, tile=tile), _STORE_PREDICATE, tile=tile),
@@ -212,23 +214,23 @@ def race_mistakes() -> list[Misconception]:
     return [
         found(
             "divergent-barrier",
-            "the barrier stands where not all threads of the block come by; take it out of the if.",
+            "not all threads of the block reach the barrier; take it out of the if.",
         ),
         Misconception(
-            "nothing makes a thread wait until the others have stored: between the store to sX "
-            "and the load from it belongs cute.arch.sync_threads().",
+            "nothing makes a thread wait until the others have stored: put "
+            "cute.arch.sync_threads() between the store to sX and the load from it.",
             lambda e: "shared-race" in e.kinds and " reads shared memory" in e.text,
         ),
         found(
             "uninitialised-shared",
-            "an element of the tile is read that no thread has stored: compare what the two loops "
-            "cover, and their predicates.",
+            "a thread reads an element of the tile that no thread has stored: compare the "
+            "elements that the two loops cover, and their predicates.",
         ),
     ]
 
 
 def layout_in_a_branch(gate: Group) -> Group:
-    """The gate, which also knows the layout chosen in an `if` that is not `const_expr`."""
+    """Return the gate, which also explains a layout chosen in an `if` that is not `const_expr`."""
 
     def run(submission: Submission) -> str:
         try:
@@ -240,8 +242,8 @@ def layout_in_a_branch(gate: Group) -> Group:
                 parts = text.split("\n\n")
                 failure.happened = "\n\n".join(p for p in parts if not p.startswith("Remedy:"))
                 failure.likely = (
-                    "the layout is chosen in an `if` of run time. But the width is known at "
-                    "compile time: `if cutlass.const_expr(mX.element_type.width == 32):`"
+                    "an `if` chooses the layout at run time, but the compiler knows the width: "
+                    "`if cutlass.const_expr(mX.element_type.width == 32):`"
                 )
             raise
 
@@ -250,7 +252,7 @@ def layout_in_a_branch(gate: Group) -> Group:
 
 # -- gates --------------------------------------------------------------------------------------
 def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
-    """All sectors of `global_load` or `global_store`, which may not be more than the matrix has.
+    """Count all sectors of `global_load` or `global_store`: at most as many as the matrix has.
 
     The total, not the average of a request: it counts what is moved twice, and lets 16-byte
     accesses pass, whose requests have 16 sectors.
@@ -261,7 +263,7 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
         *more.get("misconceptions", ()),
         counted(
             lambda p: p[f"{kind}_bytes_asked"] > m * n * bits // 8,
-            f"elements are {verb} more than once.",
+            f"some elements are {verb} more than once.",
         ),
     ]
     return Counter(f"{kind}_sectors", f"sectors {verb}", at_most=least, ideal=least, **more)
@@ -270,12 +272,12 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
 def conflicts(
     size: tuple[int, int], dtype: str, misconceptions: list[Misconception], name: str
 ) -> Group:
-    """No bank conflict of loads, nor of stores; misconceptions: for the loads."""
+    """Return a gate against bank conflicts of loads and of stores; misconceptions: for the loads."""
     stores = [
         counted(
             lambda p: True,
-            "the conflict is where the tile is *stored*: there, too, the 32 lanes of a warp want "
-            "32 banks.",
+            "the conflict is where the kernel *stores* to the tile: there, too, the 32 lanes of a "
+            "warp need 32 different banks.",
         )
     ]
     gates = [
@@ -289,10 +291,10 @@ def conflicts(
 
 
 def through_shared(size_bytes: int) -> list[Counter]:
-    """Every element is stored to shared memory and loaded from it."""
+    """Return counters that require every element to pass through shared memory."""
     says = (
-        "no bank conflict, because no shared memory: the conflicts are gone with what they were "
-        "conflicts of. Here the tile is to be turned in shared memory."
+        "there is no bank conflict because the kernel uses no shared memory. Transpose the tile "
+        "in shared memory."
     )
     return [
         Counter(
@@ -305,11 +307,11 @@ def through_shared(size_bytes: int) -> list[Counter]:
 
 
 def read_whole(m: int, n: int) -> list[Counter]:
-    """No warp takes its lanes one by one: as few wavefronts as one element a lane needs."""
+    """Return counters against taking lanes in turn: one wavefront per 32 elements."""
     few, size = m * n // 32, 4 * m * n
     turns = (
-        "the lanes of a warp take turns: no conflict, and as many wavefronts as with one. All 32 "
-        "lanes are to access shared memory together."
+        "the lanes of a warp take turns: no conflict, but as many wavefronts as with one. Let all "
+        "32 lanes access shared memory together."
     )
 
     def asked(kind: str, factor: int) -> Callable[[Any], bool]:
@@ -319,7 +321,7 @@ def read_whole(m: int, n: int) -> list[Counter]:
         Counter(
             f"shared_{kind}_wavefronts", f"wavefronts of shared {kind}s", at_most=few, ideal=few,
             misconceptions=[
-                counted(asked(kind, 2), f"an element has more than one {kind} of shared memory."),
+                counted(asked(kind, 2), f"an element needs only one {kind} of shared memory, and has more."),
                 counted(asked(kind, 1), turns),
             ],
             look_at="fk.profile(*{failed})",
@@ -329,10 +331,10 @@ def read_whole(m: int, n: int) -> list[Counter]:
 
 
 def still_coalesced(m: int, n: int) -> Group:
-    """No conflict for the wrong reason: whole sectors on both sides, and all through the tile."""
+    """Return the gate against a conflict-free kernel for the wrong reason: whole sectors on both sides, and all through the tile."""
     strided = (
-        "no conflict, because the tile is read along its rows; in exchange the store is strided, "
-        "32 sectors a request. It is the columns of sX that have to be read."
+        "there is no conflict because the kernel reads the tile along its rows, but now the store "
+        "is strided, with 32 sectors per request. Read the columns of sX."
     )
     gates = [
         *through_shared(4 * m * n),

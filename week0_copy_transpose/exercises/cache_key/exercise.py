@@ -1,4 +1,4 @@
-"""Exercise week0/cache_key: what about a tensor decides the machine code, and what does not."""
+"""Exercise week0/cache_key: separate the facts of a tensor that decide its code from the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _matrix(
     start: int = 0,
     pitch: int = 0,
 ) -> torch.Tensor:
-    """Row-major, its first element `start` elements beyond a 64-byte boundary."""
+    """Return a row-major matrix, its first element `start` elements beyond a 64-byte boundary."""
     pitch = pitch or cols
     flat = fk.randn(start + rows * pitch, dtype=dtype, device="virtual")
     return flat[start:].view(rows, pitch)[:, :cols]
@@ -38,7 +38,7 @@ def _different() -> Iterator[Pair]:
         x,
         half,
         "a float32 and a float16 matrix",
-        "the element type is missing: the same instructions would read other bytes.",
+        "the key lacks the element type: the same instructions would read other bytes.",
     )
     yield Pair(
         half,
@@ -50,13 +50,13 @@ def _different() -> Iterator[Pair]:
         x,
         _matrix(8, 8).view(2, 4, 8),
         "a matrix and a tensor of three dimensions",
-        "the number of dimensions is missing.",
+        "the key lacks the number of dimensions.",
     )
     yield Pair(
         x,
         columns,
         "strides (8, 1) and strides (1, 4)",
-        "the memory order is missing: which mode has stride 1 is compiled in.",
+        "the key lacks the memory order: which mode has stride 1 is compiled in.",
     )
     yield Pair(
         x,
@@ -68,20 +68,21 @@ def _different() -> Iterator[Pair]:
         columns,
         gaps,
         "strides (1, 4) and strides (16, 2)",
-        "contiguous or not is one bit, and too little: in which mode is the stride 1?",
+        '"contiguous" is not enough: which mode has stride 1?',
     )
     yield Pair(
         x,
         _matrix(4, 8, start=1),
         "a start at a multiple of 16 bytes and one 4 bytes on",
-        "the alignment of the first element is missing, which decides on wide loads.",
+        "the key lacks the alignment of the first element, which decides if wide loads are "
+        "possible.",
     )
     yield Pair(
         _matrix(4, 8, start=2),
         _matrix(4, 8, start=1),
         "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
-        "alignment has steps: code made for a multiple of 8 bytes may load 8 at once, which is "
-        "wrong at a multiple of 4. Whether it is 16 or not is too little.",
+        "alignment has steps: code for a multiple of 8 bytes may load 8 at once, which fails at a "
+        'multiple of 4. "16 or not" is not enough.',
     )
     yield Pair(
         x,
@@ -99,36 +100,36 @@ def _different() -> Iterator[Pair]:
         x,
         torch.empty(4, 8, device="meta"),
         "a tensor here and one on another device",
-        "the device is missing; code for one is not code for another.",
+        "the key lacks the device; code for one device does not run on another.",
     )
 
 
 def _alike() -> Iterator[Pair]:
     x = _matrix(4, 8)
-    yield Pair(x, x, "one tensor, asked twice", "a key has to be the same each time.")
+    yield Pair(x, x, "one tensor, asked twice", "the key of one tensor must be the same each time.")
     yield Pair(
         x,
         x + 1,
         "two tensors that differ in their values only",
-        "values, addresses and identity change with every call, the code does not.",
+        "values, addresses and identity change with every call; the code does not.",
     )
     yield Pair(
         x,
         _matrix(31, 8),
         "4 × 8 and 31 × 8",
-        "the sizes are in the key, and are passed at each call.",
+        "the sizes are in the key, but each call passes them.",
     )
     yield Pair(
         x,
         _matrix(4, 12),
         "rows of 8 elements and rows of 12",
-        "a stride other than 1 follows from a size, and is passed at each call.",
+        "a stride other than 1 follows from a size, and each call passes it.",
     )
     yield Pair(
         x,
         _matrix(4, 8, pitch=11),
         "rows 8 elements apart and rows 11 elements apart",
-        "only *which* stride is 1 is compiled in; the other is passed at each call.",
+        "only *which* stride is 1 is compiled in; each call passes the other.",
     )
     yield Pair(
         x,
@@ -140,8 +141,8 @@ def _alike() -> Iterator[Pair]:
         _matrix(4, 8, start=1),
         _matrix(4, 8, start=3),
         "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
-        "both are a multiple of 4 and not of 8, so the same is promised; the remainder itself, "
-        "`% 16`, tells apart what the code does not.",
+        "both are a multiple of 4 and not of 8, so the promise is the same. The remainder itself, "
+        "`% 16`, distinguishes tensors that run the same code.",
     )
 
 
@@ -156,7 +157,7 @@ def _families() -> Sequence[Callable[[int, int], torch.Tensor]]:
 
 
 def _own(submission: Submission) -> None:
-    """The key is made from the tensor's own properties, not from forgekit's spec."""
+    """Check that the key comes from the tensor's own properties, not from forgekit's spec."""
     asked: list[object] = []
     # A spec that is only half made raises sooner or later, in the student's function.
     watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
@@ -175,7 +176,7 @@ def _distinguished(submission: Submission) -> str:
 
 
 def _hits(submission: Submission) -> str:
-    """A working day: many sizes, few kernels."""
+    """Check many calls of many sizes: they need few kernels."""
     chance, families = random.Random(0), _families()
     calls = [
         (k, make(chance.randint(2, 40), chance.randint(2, 40)))
@@ -186,7 +187,7 @@ def _hits(submission: Submission) -> str:
     if len(found) != len(families):
         raise GateError(
             f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(found)} kernels.",
-            "something in the key changes with the size, or does not with the kind.",
+            "part of the key changes with the size, or does not change with the kind.",
         )
     return f"{len(calls)} calls, {len(found)} kernels, {len(calls) - len(found)} hits"
 
@@ -197,28 +198,27 @@ EXERCISE = Exercise(
     title="write the key",
     task="""
 Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
-does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-element type, the number of dimensions, which modes (if any) have stride 1, the kind of device, and
-the alignment: what the address of the first element is promised to be a multiple of, 16 bytes, or
-else 8, or 4, or 2. Two tensors share a key if and only if these agree.
+compiles them. Each call passes the sizes, and every stride that is not 1. Five facts are compiled
+in: the element type, the number of dimensions, which modes (if any) have stride 1, the kind of
+device, and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the
+address of the first element. Two tensors share a key if and only if these facts agree.
 """,
     hints=(
-        "Everything is a property of `x`: `dtype`, `device`, `stride()`, and the address "
-        "`data_ptr()`. `shape` is not needed.",
-        "For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the "
+        "Every fact is a property of `x`: `dtype`, `device`, `stride()`, and the address "
+        "`data_ptr()`. You do not need `shape`.",
+        "For the memory order, turn `x.stride()` into a tuple of True and False. Its length is the "
         "number of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?",
         "Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers "
-        "is it the alignment? What is left is a `return` of four facts, one of them a tuple.",
+        "is it the alignment? The rest is a `return` of four values, one of them a tuple.",
     ),
     analysis="""
-The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
-wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
-new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
-do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. A matrix with one
-column has stride 1 twice, and this key gives it a kernel of its own; `fk.compile` takes it for
-row-major and saves one. There is a second half, which a tensor does not know: the *function*, and
-the values that it captures. *A key that forgets*, above, tells what happens
-without it.
+The key contains exactly what is compiled in. With less, a stale kernel runs: wrong numbers, or an
+access out of bounds. With more, the cache misses: with `x.shape` in the key, each new size costs
+a compilation. With `x.data_ptr() % 16`, float32 gets four kernels where three are enough: 4 and 12
+bytes after a multiple of 16 have the same alignment, 4. A matrix with one column has stride 1
+twice, so this key gives it its own kernel; `fk.compile` treats it as row-major and saves one.
+A tensor does not know the second half of a key: the *function*, and the values that it captures.
+*A key that forgets*, above, shows what happens without it.
 """,
     entry="cache_key",
     groups=(

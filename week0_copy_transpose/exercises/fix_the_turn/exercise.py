@@ -52,27 +52,27 @@ def _threads(p: Any) -> float:
 
 
 def _mirrored_in_tiles(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Each tile transposed, and mirrored where it stands."""
+    """Return x with each tile transposed and mirrored in its place."""
     return torch.cat([tile.flip(1) for tile in x.T.split(32, 1)], 1)
 
 
 _STORE_PREDICATE = (
-    "the thread stores another element than the one it loaded: the predicate of the store has to "
-    "ask whether the row and the column that are *stored* exist."
+    "the thread stores another element than the one it loaded: the predicate of the store must "
+    "check the row and the column that the thread *stores*."
 )
 
 
 _ORDER = [
-    found("divergent-barrier", "the barrier belongs outside of every `if`."),
+    found("divergent-barrier", "the barrier must be outside every `if`."),
     found(
         "shared-race",
-        "between storing to sT and reading from it belongs cute.arch.sync_threads(): now a thread "
-        "reads what *another* one stored.",
+        "a thread now reads an element that *another* one stored: put cute.arch.sync_threads() "
+        "between the store to sT and the read.",
         text=" reads shared memory",
     ),
     found(
         "uninitialised-shared",
-        "a place of sT is read that no thread has stored: compare the two predicates.",
+        "a thread reads a place of sT that no thread has stored: compare the two predicates.",
     ),
 ]
 
@@ -88,30 +88,31 @@ def _stored(p: Places) -> Iterator[np.ndarray]:
 EXERCISE = Exercise(
     title="fix a slow kernel by its report",
     task="""
-`turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It goes
-through a tile in shared memory, and yet it took 995 µs on the H200; the report stands above. Fix
-it. Two places are marked: the layout of `sT`, and what happens behind the barrier.
+`turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It uses a
+tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it. Change the
+two marked places: the layout of `sT`, and the lines after the barrier.
 """,
     hints=(
-        "Which line has more sectors than the ideal? In that line, which index of `mY` do "
-        "neighbouring threads, those with consecutive `tidx`, differ in?",
-        "Behind the barrier a thread need not store the element that it loaded. Let `tidx` choose "
-        "the *row* of X (it is the column of Y) and `tidy` the column. Which element of `sT` is "
-        "that? And which banks do 32 lanes read then?",
-        "Behind the barrier: compute `row` and `col` once more, with tidx and tidy exchanged, before "
-        "the predicate; then read sT with the same exchange. That read goes down a column of sT: "
-        "which pitch has 05 given such a tile?",
+        "Which line has more sectors than the ideal? In that line, which index of `mY` differs "
+        "between neighbouring threads, those with consecutive `tidx`?",
+        "After the barrier a thread need not store the element that it loaded. Let `tidx` select "
+        "the *row* of X (the column of Y) and `tidy` the column. Which element of `sT` is that? "
+        "Which banks do the 32 lanes read then?",
+        "After the barrier, compute `row` and `col` again, with tidx and tidy exchanged, before the "
+        "predicate. Exchange the indices of sT as well. This read goes down a column of sT: which "
+        "pitch does `07_transpose` use for such a tile?",
     ),
     analysis="""
-The store was the sick line: `tidx` ran along `col`, the *row* of `mY`, so each lane had a sector of
-its own. The tile in shared memory was there and of no use, because every thread took back what it
-had stored itself. Exchanging the roles of `tidx` and `tidy` behind the barrier makes the store
-whole, with `M - 1 - row` running downwards, which costs nothing: a request is a set of sectors, and
-has no direction. Then lanes read a column of `sT`, and the padding is needed.
+The store was the bad line. `tidx` ran along `col`, the *row* of `mY`, so each lane wrote its own
+sector. The tile in shared memory had no effect, because every thread read back what it had stored
+itself. With the roles of `tidx` and `tidy` exchanged after the barrier, the lanes of a store fill
+whole sectors. They fill them from right to left, because of `M - 1 - row`, at no extra cost: the
+sectors of a request do not depend on the order of its lanes. Since lanes now read a column of `sT`,
+the tile needs padding.
 
-Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it can move.
-The rest is what lies between `padded` and `padded_4` above: four elements a thread, in blocks of
-256. The virtual GPU cannot show what that is worth, so it is not asked for.
+Recorded on the H200: 995 µs before, 311 µs after, with DRAM at 35 % of its peak. `padded` above
+takes as long; `padded_4`, with four elements per thread in blocks of 256, takes half the time. The
+virtual GPU cannot measure that gain, so the exercise does not require it.
 """,
     entry="turn",
     groups=(
@@ -121,27 +122,30 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
             rtol=0,
             atol=0,
             misconceptions=[
-                looks_like(lambda x, y: x.T, "it is transposed, not turned: `M - 1 -` is missing."),
+                looks_like(
+                    lambda x, y: x.T,
+                    "the kernel transposes and does not turn: `M - 1 -` is missing.",
+                ),
                 looks_like(
                     lambda x, y: x.rot90(1),
-                    "it is turned to the left: mirror the other index.",
+                    "the kernel turns to the left: mirror the other index.",
                 ),
                 looks_like(
                     _mirrored_in_tiles,
-                    "the tiles stand where a transpose has them, mirrored each by itself: "
-                    "`M - 1 -` belongs to the number of the whole row, not to that of the tile.",
+                    "the tiles are where a transpose puts them, and each is mirrored in itself: "
+                    "`M - 1 -` applies to the row of the matrix, not to the row of the tile.",
                 ),
                 looks_like(
                     lambda x, y: x.flip(1),
-                    "indices of mY and of sT do not fit: what stands in sT[a, b] came from row a "
-                    "and column b of the tile of mX.",
+                    "the indices of mY and of sT do not match: sT[a, b] contains the element of "
+                    "row a and column b of the tile of mX.",
                 ),
                 left_by("mY", _stored, _STORE_PREDICATE, block=(32, 32)),
                 left_by(
                     "mX",
                     _loaded,
-                    "the load's index is right, and its predicate lets threads through whose "
-                    "element does not exist: the load's predicate has to stay.",
+                    "the load's index is right, but its predicate lets threads through whose "
+                    "element does not exist: keep the predicate of the load.",
                     block=(32, 32),
                 ),
                 *_ORDER,
@@ -166,10 +170,10 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     misconceptions=[
                         counted(
                             lambda p: p.global_load_sectors_per_request > 16,
-                            "now the load is strided: the exchange of tidx and tidy belongs behind "
-                            "the barrier, where sT is read.",
+                            "now the load is strided: exchange tidx and tidy after the barrier, "
+                            "where a thread reads sT.",
                         ),
-                        counted(lambda p: True, "something is loaded more than once."),
+                        counted(lambda p: True, "some elements are loaded more than once."),
                     ],
                 ),
                 Counter(
@@ -182,11 +186,11 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                         counted(
                             lambda p: p.global_store_sectors_per_request > 31,
                             "neighbouring threads still store to neighbouring *rows* of mY, as in "
-                            "the report: 32 sectors a request.",
+                            "the report: 32 sectors per request.",
                         ),
                         counted(
                             lambda p: p.global_store_sectors > _LEAST,
-                            "the pieces of rows that a warp stores are no whole sectors.",
+                            "the pieces of rows that a warp stores are not whole sectors.",
                         ),
                     ],
                     look_at="fk.coalescing(*{failed}, kind='store')",
@@ -206,13 +210,13 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     misconceptions=[
                         counted(
                             lambda p: p.shared_load_wavefronts_per_request > 31,
-                            "the store is fixed, and the shared load is sick now: a column of sT "
-                            "lies in one bank. Rows 33 words apart end that.",
+                            "the store is fixed, but now the shared load has conflicts: a column "
+                            "of sT lies in one bank. Rows 33 words apart avoid that.",
                         ),
                         counted(
                             lambda p: True,
-                            "rows of sT and the 32 banks have a common factor. An odd distance has "
-                            "none.",
+                            "the pitch of sT and the 32 banks have a common factor. An odd pitch "
+                            "has none.",
                         ),
                     ],
                     look_at="fk.banks(*{failed}, kind='load')",
@@ -225,8 +229,8 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "the conflict is where sT is *stored*: there, too, 32 lanes want 32 "
-                            "banks.",
+                            "the conflict is where the kernel *stores* to sT: there, too, 32 "
+                            "lanes need 32 banks.",
                         ),
                     ],
                     look_at="fk.banks(*{failed}, kind='store')",
@@ -239,12 +243,12 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     misconceptions=[
                         counted(
                             lambda p: p.shared_load_requests > 256 * 320 // 32,
-                            "no conflict, because the lanes of a warp read sT one after the other, "
-                            "in as many wavefronts as with one.",
+                            "there is no conflict, but the lanes of a warp read sT one after the "
+                            "other, in as many wavefronts as with a conflict.",
                         )
                     ],
-                    look_at="Every element goes through sT once: one wavefront for 32 of them, to "
-                    "store and to load.",
+                    look_at="Every element passes sT once: one wavefront stores 32 of them, and "
+                    "one loads them.",
                 ),
             ],
             name="Banks",
@@ -261,8 +265,8 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "the counters above are good because most lanes do nothing: what used "
-                            "to be one instruction of a warp has become several.",
+                            "the counters above are good because most lanes do nothing: one "
+                            "instruction of a warp has become several.",
                         )
                     ],
                 ),
@@ -274,9 +278,9 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "a few blocks do all the work one after the other. The counters do not "
-                            "mind; an H200 has 132 multiprocessors, and most would be idle. That "
-                            "is what the counters cannot see.",
+                            "a few blocks do all the work, one tile after another. The counters "
+                            "stay the same, but an H200 has 132 multiprocessors, and most would "
+                            "be idle.",
                         )
                     ],
                 ),
@@ -289,12 +293,12 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                         counted(
                             lambda p: True,
                             "one thread moves more than 64 elements, one after the other; too few "
-                            "warps are left to wait for memory together.",
+                            "warps remain to wait for memory at the same time.",
                         )
                     ],
                 ),
             ],
-            name="Still work for a whole GPU",
+            name="Enough work for a whole GPU",
         ),
         economical(_case, [_SIZE], waste={"threads": 1}),
     ),

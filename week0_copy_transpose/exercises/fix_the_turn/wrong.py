@@ -39,26 +39,26 @@ _PREDICATE = "    row, col = bidy * 32 + tidx, bidx * 32 + tidy\n    if row < M 
 _KEPT = """    if row < M and col < N:
         row, col = bidy * 32 + tidx, bidx * 32 + tidy"""
 WRONG = (
-    Wrong("as it was", {_STORED: """    if row < M and col < N:
+    Wrong("unchanged", {_STORED: """    if row < M and col < N:
         mY[col, M - 1 - row] = sT[tidy, tidx]
 """}, "still store to neighbouring *rows*"),
-    Wrong("not padded", {"stride=(33, 1)": "stride=(32, 1)"}, "the shared load is sick now"),
+    Wrong("not padded", {"stride=(33, 1)": "stride=(32, 1)"}, "now the shared load has conflicts"),
     Wrong("padded by two", {"stride=(33, 1)": "stride=(34, 1)"}, "have a common factor"),
-    Wrong("transposed", {"M - 1 - row": "row"}, "it is transposed, not turned"),
-    Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "turned to the left"),
-    Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "mirrored each by itself"),
+    Wrong("transposed", {"M - 1 - row": "row"}, "transposes and does not turn"),
+    Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "turns to the left"),
+    Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "each is mirrored in itself"),
     Wrong("read as stored", {"= sT[tidx, tidy]": "= sT[tidy, tidx]"}, "indices of mY and of sT"),
-    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "what *another* one stored"),
+    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "that *another* one stored"),
     Wrong("strided load", {_LOADED: _STRIDED}, "now the load is strided"),
     Wrong("one block", {_LOADED: "", _STORED: _ALONE, "grid=grid": "grid=(1, 1, 1)"},
           "a few blocks do all the work"),
     Wrong("lane by lane", {"stride=(33, 1)": "stride=(32, 1)", _STORED: _LANES},
           "read sT one after the other"),
-    Wrong("predicate of the load", {_PREDICATE: _KEPT}, "has to ask whether the row"),
+    Wrong("predicate of the load", {_PREDICATE: _KEPT}, "must check the row and the column"),
     Wrong("no predicate on the load", {_LOADED: _LOADED.replace("if row < M and col < N", "if True")},
-          "the load's predicate has to stay"),
+          "keep the predicate of the load"),
     Wrong("barrier in the if", {_LOADED: _LOADED.replace("    cute.arch", "        cute.arch")},
-          "outside of every `if`"),
+          "outside every `if`"),
     Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
           "memory in all blocks: 15,839,680"),
 )  # fmt: skip

@@ -7,9 +7,10 @@ EXERCISE = puzzle(
     title="keep the lower triangle",
     task="""
 Copy `x` to `y` where `col <= row`, and store `0` above the diagonal, for matrices of any size in
-float32 and float16. Write the whole kernel and its launch, for example with one thread per element
-in blocks of (32, 8, 1). Fetch no more sectors than needed. `mX.element_type(0)` is a 0 of the
-tensor's type. Signature: `lower_triangle(x, y)`.
+float32 and float16. `mX.element_type(0)` is a 0 of the tensor's type. Write the whole kernel and
+its launch, for example with one thread per element in blocks of (32, 8, 1). Fetch no more sectors
+than needed, and use one store for both cases: two would write sectors on the diagonal twice.
+Signature: `lower_triangle(x, y)`.
 """,
     hints=(
         "You need two different predicates: does this element exist, and is it kept?",

@@ -34,31 +34,32 @@ def _mirrored_in_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 EXERCISE = Exercise(
     title="halve a predicted time",
     task="""
-`mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple of
-8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds four
-ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192. The **whole
-interval** has to lie below half of what the given kernel takes, so being a little faster is not
-enough. Look at the bounds after each change:
+`mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
+of 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds
+four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192, which is
+54 µs, bound by the start of blocks. The **whole interval** must lie below half of it, so a small
+gain is not enough. When a grade stops at the predicted time, this line shows all bounds of your
+kernel:
 
 `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
 """,
     hints=(
-        "Which bound is the longest, and which is the second? A change that shortens only the first "
-        "leaves you with the second.",
-        "Fewer blocks, fewer instructions and more bytes in flight at the same time: each thread "
-        "has to move more bytes with each of its accesses. How many bytes can one access move?",
-        "In the line with `mX[row, col]`, let `zipped_divide` give a thread a whole vector of 8 "
-        "elements. Both the place of the vector in its row and the elements inside the vector "
-        "change ends; registers turn the latter, as in section 2.",
+        "Which bound is the longest, and which is the second? If a change shortens only the first, "
+        "the second remains.",
+        "To have fewer blocks, fewer instructions and more bytes in flight at the same time, let "
+        "each access of a thread move more bytes. How many bytes can one access move?",
+        "In the line with `mX[row, col]`, let `zipped_divide` give each thread a vector of 8 "
+        "elements. Mirror the position of the vector in its row, and mirror the elements inside "
+        "the vector in registers, as in section 2.",
     ),
     analysis="""
-The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs 13 µs for the
-same bytes. Larger blocks do not help: with 1,024 threads the start of blocks is short, and the
-kernel waits for memory, since a thread asks for two bytes and a block is not replaced before its
-last warp has ended. A grid of two dimensions removes the divisions, which are only the third bound.
-Vectors shorten all three: an eighth of the blocks, an eighth of the instructions, and eight times
-the bytes in flight. What is left is device memory, and that bound is the least that any kernel has.
-(These times are predicted for an H200, not measured.)
+The given kernel starts 65,536 blocks, which takes 39 µs alone, while memory needs 13 µs for the
+same bytes. Larger blocks do not help. With 1,024 threads the start of blocks takes 10 µs, but
+latency takes 63 µs: a thread requests two bytes, and no new block replaces a block before its last
+warp has ended. A two-dimensional grid removes the divisions, which saves 3 of 54 µs. Vectors
+shorten all three bounds: an eighth of the blocks, an eighth of the instructions, and eight times
+the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes is
+faster. (All these times are predicted for an H200, not measured.)
 """,
     entry="mirror_rows",
     groups=(
@@ -71,12 +72,13 @@ the bytes in flight. What is left is device memory, and that bound is the least 
             drawn=2,
             legal=lambda m, n: (m, -(-n // 8) * 8),
             misconceptions=[
-                looks_like(_mirrored_in_vectors, "each vector is turned where it is: vector v of a "
-                           "row has to go to the place of vector N / 8 - 1 - v."),
+                looks_like(_mirrored_in_vectors, "the kernel reverses each vector but leaves it "
+                                                 "in its place: vector v of a row belongs in "
+                                                 "place N / 8 - 1 - v."),
                 looks_like(lambda x, y: _mirrored_in_vectors(x, y).flip(1),
-                           "the vectors have changed places, but the elements inside each of them "
-                           "still stand in the old order."),
-                looks_like(lambda x, y: x, "nothing is reversed."),
+                           "the vectors have changed places, but the elements inside each vector "
+                           "keep their old order."),
+                looks_like(lambda x, y: x, "the kernel reverses nothing."),
             ],
         ),
         clean(_case, sizes=[(5, 264)], dtype="float16"),
@@ -89,20 +91,20 @@ the bytes in flight. What is left is device memory, and that bound is the least 
                     lambda p: p.global_load_requests >= _ELEMENTS // 32
                     and p.launches[0].grid[0] * p.launches[0].block[0] >= _ELEMENTS,
                     "each thread still moves one element of 2 bytes, as in the given kernel. The "
-                    "size of a block changes how many blocks start, and not what a thread asks "
-                    "for.",
+                    "size of a block changes the number of blocks, but not the bytes that a "
+                    "thread requests.",
                 ),
                 counted(
                     lambda p: p.global_load_requests >= _ELEMENTS // 32,
-                    "there are fewer blocks or fewer divisions now, but a load still brings 2 "
-                    "bytes for a lane where it could bring 16.",
+                    "there are fewer blocks or fewer divisions now, but a load still fetches 2 "
+                    "bytes per lane where it could fetch 16.",
                 ),
                 counted(
                     lambda p: p.global_store_requests > p.global_load_requests,
-                    "loads are wide now, and stores are still single elements.",
+                    "the loads are wide now, but the stores are still single elements.",
                 ),
             ],
         ),
     ),
-    praise="The bound that you removed is not the bound that you have now: that is how tuning ends.",
+    praise="The whole interval lies below half of the given time.",
 )  # fmt: skip

@@ -39,9 +39,9 @@ WRONG = (
                             "    i = bidx * 256 + tidx\n    if i":
                             "    mY = cute.make_tensor(mY.iterator.align(2), mY.layout)\n"
                             "    i = bidx * 256 + tidx\n    if i"},
-          "stores are still single elements"),
-    Wrong("turned in place", {"vectors - 1 - v": "v"}, "each vector is turned where it is"),
-    Wrong("old order inside", {"rX[7 - k]": "rX[k]"}, "still stand in the old order"),
+          "the stores are still single elements"),
+    Wrong("turned in place", {"vectors - 1 - v": "v"}, "leaves it in its place"),
+    Wrong("old order inside", {"rX[7 - k]": "rX[k]"}, "keep their old order"),
     Wrong("right at small sizes", {"    if i < M * vectors:": "    if i < M * vectors and M < 1000:"},
           "their part of the result is"),
 )  # fmt: skip

@@ -63,16 +63,16 @@ class _Trial:
             call = make(compiler, double)
         except Exception as error:
             inner = "<locals>" in getattr(make, "__qualname__", "")
-            look_at = "Hand in one_kernel_per_n itself, without calling it." if inner else ""
+            look_at = "Grade one_kernel_per_n itself, without calling it." if inner else ""
             raise GateError(
-                f"{'What was handed in' if inner else 'one_kernel_per_n'} raised "
+                f"{'The submitted function' if inner else 'one_kernel_per_n'} raised "
                 f"{type(error).__name__}: {error}\n"
                 "when it was called as one_kernel_per_n(compile, fn).",
                 look_at=look_at,
             ) from None
         if not callable(call):
             raise GateError(
-                f"one_kernel_per_n returned {call!r:.100}; needed is a function of (x, y)."
+                f"one_kernel_per_n returned {call!r:.100}; return a function of (x, y)."
             )
         return cls(compiler, call)
 
@@ -89,11 +89,13 @@ class _Trial:
         try:
             self.call(x, y)
         except ArgumentMismatchError as error:
-            happened = f"With {label} the kernel that was taken does not fit.\n{error}"
+            happened = f"With {label}, `run` chose a kernel that does not fit.\n{error}"
             raise GateError(happened, _misfit(str(error), label)) from None
         except KernelError as error:
             happened = f"With {label} the kernel was stopped.\n{error}"
-            raise GateError(happened, "it was launched with other tensors than (x, y).") from None
+            raise GateError(
+                happened, "the kernel was launched with other tensors than (x, y)."
+            ) from None
         except ForgekitError as error:
             raise GateError(f"With {label}: {error}") from None
         except Exception as error:
@@ -101,14 +103,14 @@ class _Trial:
                 raise _of_the_compiler(error, label) from None
             raise GateError(f"With {label} it raised {type(error).__name__}: {error}") from None
         if _Compiler.latest not in (None, self.compiler):
-            happened = f"With {label} a kernel ran that an earlier one_kernel_per_n had compiled."
+            happened = f"With {label}, a kernel of an earlier one_kernel_per_n ran."
             likely = (
-                "`kernels` stands outside of one_kernel_per_n: what it keeps, all functions share."
+                "`kernels` is outside one_kernel_per_n, so all functions that it returns share it."
             )
             raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
         report = compare(y, x + x, name="y", max_shown=3)
         if not report.ok:
-            likely = "nothing was launched." if bool(torch.isnan(y).all()) else ""
+            likely = "no kernel was launched." if bool(torch.isnan(y).all()) else ""
             raise GateError(f"With {label} the result is wrong.\n{report}", likely)
         if self.compiler.made and not self.compiler.launches:
             happened = f"With {label} y is right, but no compiled kernel has written it."
@@ -120,7 +122,7 @@ class _Trial:
 
 
 def _of_the_compiler(error: Exception, label: str) -> GateError:
-    """Of an error of CuTe DSL, most likely because the bare function was called."""
+    """Return the failure for an error of CuTe DSL; calling the bare function raises one."""
     from forgekit.diagnosing.diagnosis import explain_compile_error
 
     diagnosis, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
@@ -129,18 +131,18 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
 
 
 def _misfit(text: str, label: str) -> str:
-    """What a refused argument tells of the key or of the spec. label: where only y is unusual, x
+    """Return the fault of key or spec that a refused argument shows. label: where only y is unusual, x
     has been so in a call before, and had a key of its own."""
     if "argument mY" in text and "only y" in label:
-        return "what is compiled in of y is not in the key, which holds the same of x alone."
+        return "the key contains the facts of x, but not those of y."
     reasons = {
-        "size of mode 0": "M was compiled in, too; only mode 1 is to be static.",
-        "size of mode 1": "N is compiled in, and the key does not hold it.",
-        "dtype": "the key does not hold the element type.",
-        "stride of mode": "the key does not hold the strides; with N fixed, the distance of the "
-        "rows is compiled in as well.",
-        "alignment": "the key does not hold the alignment of the first element, or only whether it "
-        "is 16 bytes; a kernel for 8 does not fit 4.",
+        "size of mode 0": "M is compiled in as well; only mode 1 must be static.",
+        "size of mode 1": "N is compiled in, and the key lacks it.",
+        "dtype": "the key lacks the element type.",
+        "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
+        "compiled in as well.",
+        "alignment": "the key lacks the alignment of the first element, or only says if it is 16 "
+        "bytes; a kernel for 8 does not fit 4.",
     }
     return next((says for what, says in reasons.items() if what in text), "")
 
@@ -148,7 +150,7 @@ def _misfit(text: str, label: str) -> str:
 def _tensors(
     m: int, n: int, dtype: torch.dtype = torch.float32, pitch: int = 0, start: int = 0
 ) -> _Call:
-    """x and an output full of NaN; pitch: distance of rows, start: in elements."""
+    """Return x and an output full of NaN; pitch: distance of rows, start: in elements."""
 
     def laid(flat: torch.Tensor) -> torch.Tensor:
         return flat[start:].view(m, pitch or n)[:, :n]
@@ -174,9 +176,10 @@ def _compilations(submission: Submission) -> str:
     count, shapes = len(trial.compiler.made), ", ".join(f"{m}×{n}" for m, n in _BOTH)
     if count != 2:
         reasons = {
-            0: "the function `compile` that was passed in was not used.",
-            1: "one kernel for every N: N was left open.",
-            len(_BOTH): "each of these shapes was compiled; M is in the key, or nothing is kept.",
+            0: "one_kernel_per_n does not use the function `compile` that it is given.",
+            1: "one kernel serves every N: the spec leaves N open.",
+            len(_BOTH): "each of these shapes was compiled: M is in the key, or `run` keeps no "
+            "kernel.",
         }
         raise GateError(
             f"Compilations: {count} for {shapes}; needed 2, one for N = 48 and one for N = 33.",
@@ -187,7 +190,7 @@ def _compilations(submission: Submission) -> str:
 
 
 def _rest_of_key(submission: Submission) -> str:
-    """The same N, and yet another kernel."""
+    """Check calls with the same N that need another kernel."""
     trial = _Trial.of(submission)
     plain = _tensors(5, 48)
     padded = _tensors(5, 48, pitch=64)
@@ -217,8 +220,8 @@ def _knows_n(submission: Submission) -> str:
                 modes = ", ".join("?" if s is None else str(s) for s in spec.shape)
                 raise GateError(
                     f"For N = {n} the kernel was compiled with {name} of shape ({modes}); "
-                    f"needed is (?, {n}).",
-                    "in this kernel N is still passed at each call.",
+                    f"it must be (?, {n}).",
+                    "each call still passes N to this kernel.",
                     "fk.spec(t, static=[1]) for both tensors.",
                 )
     return "(?, 48) and (?, 33)"
@@ -227,26 +230,27 @@ def _knows_n(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="one kernel for each N",
     task="""
-Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on
-them, with a kernel in which the number of columns N is compiled in, for both tensors, and the
-number of rows M is not. Call `compile` as you would `fk.compile`, once for each kernel, and keep
-what it returns in `kernels`. Mind what else is compiled in with N: the element type, the strides
-(of a matrix cut out of a wider one, say), the alignment; of *both* tensors.
+Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on them.
+The number of columns N of both tensors is compiled into the kernel; the number of rows M is not.
+Call `compile` as you would call `fk.compile`, once per kernel, and keep its results in `kernels`.
+N is not the only fact that is compiled in: so are the element type, the strides (a matrix cut out
+of a wider one has others) and the alignment, of *both* tensors.
 """,
     hints=(
-        "`fk.spec(t, static=[1])` is what a kernel that knows the N of `t` is compiled for.",
-        "First the key, from dtype, N, strides and alignment of x and of y. Not in `kernels`? "
-        "Compile and keep it. Then call it.",
-        "The key has the same four facts of `x` and of `y`. Three are properties of a tensor; the "
-        "fourth is the alignment, the largest number up to 16 that divides the address: Python's "
-        "`math.gcd` finds it.",
+        "`fk.spec(t, static=[1])` describes a tensor like `t` whose number of columns is compiled "
+        "in.",
+        "First make the key from the dtype, N, the strides and the alignment of x and of y. If "
+        "`kernels` lacks the key, compile and keep the kernel. Then call it.",
+        "The key contains the same four facts for `x` and for `y`. Three are properties of a "
+        "tensor. The fourth is the alignment, the largest number up to 16 that divides the "
+        "address: Python's `math.gcd` finds it.",
     ),
     analysis="""
-With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
-code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
-all of this, so `tuple(spec.key() for spec in specs)` is a good key as well, if you can spare the
-time to make specs at every call. `fk.compile` keeps what it compiled, too, but reads the source
-at each call to see whether it has changed; who keeps the kernel saves that.
+With N static, the rows of a contiguous matrix are N elements apart, so the stride is a constant in
+the code as well. That is why a matrix cut out of a wider one needs its own kernel. The specs
+contain all these facts, so `tuple(spec.key() for spec in specs)` is also a good key, but it costs
+time to make specs at every call. `fk.compile` keeps kernels as well, but it reads the source at
+each call to detect a change. A program that keeps the kernel saves that time.
 """,
     entry="one_kernel_per_n",
     groups=(

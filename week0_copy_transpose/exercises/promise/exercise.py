@@ -1,4 +1,4 @@
-"""Exercise week0/promise: what has to hold of a tensor for loads of 128 bits, and no more."""
+"""Exercise week0/promise: promise enough for loads of 128 bits, and no more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["EXERCISE"]
 
 _LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.[bfsu](\d+)\b")
 _DTYPES = (torch.float32, torch.float16)
-_ROWS = "mode 0 is the rows; along which mode does a vector lie?"
+_ROWS = "mode 0 counts the rows; along which mode does a vector lie?"
 
 
 def _pair(m: int, n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
@@ -41,7 +41,7 @@ def _compiled(submission: Submission, *tensors: torch.Tensor) -> CompiledKernel:
             ) from None
     wrong = next((s for s in specs if not isinstance(s, TensorSpec)), None)
     if wrong is not None or not all(isinstance(s, TensorSpec) for s in specs):
-        raise GateError(f"promise returned {wrong!r:.100}; needed is what fk.spec(x, …) returns.")
+        raise GateError(f"promise returned {wrong!r:.100}; return the result of fk.spec(x, …).")
     return fk.compile(by_vectors, *specs, device="virtual", arch=submission.arch)
 
 
@@ -57,7 +57,7 @@ def _one_load(submission: Submission) -> str:
         if bits != [128]:
             raise GateError(
                 f"For {_name(x)} a thread loads {len(bits)} times, {bits[0] if bits else 0} bits "
-                "each; needed is one load of 128.",
+                "each; it must be one load of 128 bits.",
                 _too_little(bits, dtype, kernel.specs["mX"]),
                 "How many elements of this type are 16 bytes, and which mode do they lie in?",
             )
@@ -70,8 +70,8 @@ def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
     if dtype != torch.float32:
         return "16 bytes are four elements of float32, but eight of float16."
     if len(bits) == 2:
-        return "two elements are 8 bytes: a load of 128 bits takes a multiple of four."
-    return "nothing is promised of the rows, so the second one may start anywhere."
+        return "two elements are 8 bytes; a load of 128 bits needs a multiple of four."
+    return "the spec promises nothing about the rows, so the second one may start anywhere."
 
 
 def _serves(
@@ -89,7 +89,7 @@ def _serves(
         try:
             kernel(x, y)
         except ForgekitError as error:
-            happened = f"The kernel compiled for (6, 64) has to take {_name(x)} too.\n{error}"
+            happened = f"The kernel compiled for (6, 64) must also take {_name(x)}.\n{error}"
             raise GateError(happened, _too_much(str(error))) from None
         report = compare(y, x, name="y", max_shown=3)
         if not report.ok:
@@ -98,16 +98,18 @@ def _serves(
 
 def _too_much(text: str) -> str:
     if "alignment" in text:
-        return "16 bytes is the widest load, and so all the alignment that it needs."
+        return "16 bytes is the widest load, so no load needs more alignment."
     if "dtype" in text:
-        return "the spec is not of `x`, but of a tensor of another type."
+        return "the spec describes a tensor of another type than `x`."
     if "size of mode 0" in text and "compiled in" in text:
-        return "M is compiled in: static=True fixes all sizes."
+        return "static=True fixes all sizes, so M is compiled in."
     if "size of mode 0" in text:
-        return "that is a promise about the number of rows, mode 0; loads run along mode 1."
+        return (
+            "this promises something about the number of rows, mode 0; a vector lies along mode 1."
+        )
     if "compiled in" in text:
-        return "N is compiled in, which is one kernel for each N; a promise serves many."
-    return "more is promised than a load of 128 bits needs, and fewer tensors fit."
+        return "N is compiled in, which makes one kernel for each N; a promise serves many."
+    return "the spec promises more than a load of 128 bits needs, so fewer tensors fit."
 
 
 def _odd_rows(submission: Submission) -> str:
@@ -124,7 +126,7 @@ def _other_widths(submission: Submission) -> str:
 
 
 def _refuses(submission: Submission) -> str:
-    """What the promise excludes must be refused, or it was none."""
+    """Check that the kernel refuses every tensor that the promise excludes."""
     kernel = _compiled(submission, *_pair(6, 64, torch.float32))
     flat = fk.randn(6 * 64 + 1, device="virtual")
     for x, words in (
@@ -135,28 +137,30 @@ def _refuses(submission: Submission) -> str:
             kernel(x, fk.empty(*x.shape, device="virtual"))
         except ForgekitError:
             continue
-        raise GateError(f"A matrix with {words} was not refused, and a load would be misaligned.")
+        raise GateError(
+            f"The kernel accepted a matrix with {words}, and a load would be misaligned."
+        )
     return "66 columns, and a misaligned start"
 
 
 EXERCISE = Exercise(
     title="promise enough for 128 bits",
     task="""
-Write `promise(x)`: the spec with which `scale_by_vectors` moves each vector in one load of 128
-bits, for `float32` *and* for `float16`. One kernel has to serve any number of rows, odd ones too,
-and every number of columns that allows such loads: promise enough, and no more.
+Write `promise(x)`. It returns the spec with which `scale_by_vectors` moves each vector in one load
+of 128 bits, for `float32` *and* for `float16`. One kernel must serve any number of rows, and every
+number of columns that allows such loads. Promise enough, and no more.
 """,
     hints=(
-        "`divisible={mode: number}`. Along which mode does a vector lie?",
+        "The promise is `divisible={mode: number}`. Along which mode does a vector lie?",
         "How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.",
-        "One argument of `fk.spec` is enough: the number of elements in 16 bytes, promised of the "
-        "mode in which a vector's elements follow one another.",
+        "One argument of `fk.spec` is enough. It promises the number of elements in 16 bytes, for "
+        "the mode along which a vector lies.",
     ),
     analysis="""
-The promise about mode 1 does two things. Within a row, each vector is whole; and since the rows
-of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the
-first does. The first does because `fk.spec` looks at the address of `x`; `align=16` says it
-aloud. Nothing is promised about M: rows are never cut.
+The promise about mode 1 has two effects. Each row contains whole vectors. And since the rows of a
+contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the first one
+does. The first one does, because `fk.spec` reads the address of `x`; `align=16` would state it.
+The number of rows needs no promise, because no vector crosses from row to row.
 """,
     entry="promise",
     groups=(

@@ -6,7 +6,7 @@ _SPEC = "fk.spec(x, divisible={1: 16 // x.element_size()}, align=16)"
 _PROMISE = "divisible={1: 16 // x.element_size()}, align=16"
 
 WRONG = (
-    Wrong("nothing", {_SPEC: "fk.spec(x)  "}, "nothing is promised of the rows"),
+    Wrong("nothing", {_SPEC: "fk.spec(x)  "}, "promises nothing about the rows"),
     Wrong("two elements", {"16 // x.element_size()": "2"}, "a multiple of four"),
     Wrong("four elements", {"16 // x.element_size()": "4"}, "but eight of float16"),
     Wrong("bytes for elements", {"16 // x.element_size()": "16"}, "than a load of 128 bits needs"),
@@ -16,5 +16,5 @@ WRONG = (
     Wrong("all static", {_PROMISE: "static=True"}, "static=True fixes all sizes"),
     Wrong("N static", {_PROMISE: "static=[1]"}, "one kernel for each N"),
     Wrong("too much alignment", {"align=16": "align=32"}, "16 bytes is the widest load"),
-    Wrong("no spec", {_SPEC: "x"}, "needed is what fk.spec(x, …) returns"),
+    Wrong("no spec", {_SPEC: "x"}, "return the result of fk.spec(x, …)"),
 )

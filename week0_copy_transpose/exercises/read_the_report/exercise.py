@@ -25,34 +25,34 @@ SICK = {"A": "conflicts", "B": "occupancy", "C": "sectors", "D": "lanes", "E": "
 
 
 def _why_not(letter: str, said: str) -> str:
-    """What speaks against calling kernel `letter` sick in `said`, with its numbers."""
+    """Return why `said` is not the problem of kernel `letter`, with its numbers."""
     us, load, store, waves, lanes, occupancy = NUMBERS[letter]
     if said == "sectors" and letter == "D":
         return (
-            "one sector a request is not too much: eight lanes ask for 32 bytes and get 32. Why "
-            "are they only eight? D needs four times as many requests as E."
+            "one sector per request is not too many: eight lanes ask for 32 bytes and get 32. "
+            "Why only eight lanes? D needs four times as many requests as E."
         )
     if said == "sectors":
         return (
-            f"{letter} moves {load} sectors a load and {store} a store; 32 lanes of 4 bytes are "
-            "four sectors, so nothing is moved in vain."
+            f"{letter} moves {load} sectors per load and {store} per store; 32 lanes of 4 bytes are "
+            "four sectors, so no byte is wasted."
         )
     if said == "conflicts" and not waves:
         return f"{letter} does not use shared memory at all: its row says 0 wavefronts."
     if said == "conflicts":
         return (
-            f"a shared load of {letter} takes {waves} wavefront, give or take what else the banks "
-            "are busy with."
+            f"a shared load of {letter} takes {waves} wavefront, apart from chance traffic in the "
+            "banks."
         )
     if said == "lanes":
-        return f"in an instruction of {letter} {lanes} lanes of 32 take part, which are all."
+        return f"an instruction of {letter} runs in {lanes} of 32 lanes, which is all of them."
     if said == "occupancy":
         return (
-            f"a multiprocessor may hold {occupancy} % of its warps with {letter}. That not all of "
-            "them are there at every moment is normal."
+            f"a multiprocessor may hold {occupancy} % of its warps with {letter}. Its achieved "
+            "occupancy is lower, which is normal."
         )
     return (
-        f"{letter} takes {us} µs for what another kernel here does in {NUMBERS['E'][0]}: go down "
+        f"{letter} takes {us} µs where another kernel here takes {NUMBERS['E'][0]}: go down "
         "its column and look for the number that differs from the others'."
     )
 
@@ -66,17 +66,17 @@ _SLIPS = {
 _US = {letter: numbers[0] for letter, numbers in NUMBERS.items()}
 _GAIN = _US["B"] / _US["E"]
 _NOT_FIRST = {
-    "C": "32 sectors where 4 would do look worst, but C takes 394 µs and B 529. A counter says "
-    "what is wrong; the time says what it is worth.",
-    "A": "A has a bad number, but even without it A could get from 197 to 141 µs at best. Which "
-    "kernel has most to win?",
-    "D": "D has 475 µs to win from; one of them has more.",
+    "C": "32 sectors where 4 would be enough look worst, but C takes 394 µs and B 529. A counter "
+    "names the problem; the time shows its cost.",
+    "A": "A has a bad number, but without it A could go from 197 to 141 µs at best. Which kernel "
+    "can gain most?",
+    "D": "D takes 475 µs; another kernel takes longer.",
     "E": "E is the fastest of the five, and all do the same work.",
 }
 
 
 def _about_gain(got: Any) -> None:
-    """Raises GateError if this is not how many times faster B gets."""
+    """Raise GateError unless this is how many times as fast B gets."""
     where = f"'gain of B': {got!r:.100}"
     if not isinstance(got, Real) or isinstance(got, bool):
         raise GateError(f"{where} is no number: write it without quotes, such as 1.25.")
@@ -85,28 +85,30 @@ def _about_gain(got: Any) -> None:
         return
     likely = ""
     if abs(number - 1 / _GAIN) < 0.01:
-        likely = "upside down: times faster is the old time / the new one, so it is above 1."
+        likely = (
+            "this is upside down: divide the old time by the new one, so the result is above 1."
+        )
     elif abs(number - (_GAIN - 1)) < 0.01:
         likely = (
             "that is the *increase*: a kernel of the same speed is 1 times as fast, not 0 times. "
             "Divide the old time by the new one."
         )
     elif min(abs(number - 100 * _GAIN), abs(number - 100 * (_GAIN - 1))) < 1:
-        likely = "that is in percent; asked is how many *times*."
+        likely = "that is in percent; write how many *times* as fast."
     elif abs(number - 8) < 0.01:
         likely = (
             "eight times the warps do not make it eight times as fast: E has all of them and takes "
             "141 µs, bound by memory."
         )
     elif number in (round(_GAIN, 1), 3.7, round(_GAIN)):
-        raise GateError(f"{where} is near, but asked are two decimals.")
+        raise GateError(f"{where} is near; give two decimals.")
     raise GateError(f"{where} is not right.", likely, "The row of times.")
 
 
 def _worth(submission: Submission) -> str:
     given = submission.value
     if not isinstance(given, Mapping):
-        raise GateError(f"Needed is the dict of the skeleton; handed in was {given!r:.200}.")
+        raise GateError(f"Expected the dict of the skeleton, got {given!r:.200}.")
     asked = ("begin with", "gain of B")
     missing = [repr(q) for q in asked if given.get(q) is None or given[q] is ...]
     if missing:
@@ -122,34 +124,35 @@ def _worth(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="read five reports",
     task="""
-The table above is all you know of five transposes. Say of each what is wrong with it:
-`"sectors"` (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part),
-`"occupancy"` (too few warps fit into a multiprocessor; that is the *theoretical* one) or
-`"nothing"`. Then: which one do you fix first, and how many times faster will B be if it gets as
-fast as the fastest of the five (two decimals)?
+The table above is all you know of five transposes. Name the problem of each: `"sectors"` (it moves
+too many), `"conflicts"` (of banks), `"lanes"` (too few are active), `"occupancy"` (too few warps fit
+into a multiprocessor: the *theoretical* occupancy) or `"nothing"`. Then answer two questions. Which
+one do you fix first? How many times as fast will B be if it becomes as fast as the fastest of the
+five (two decimals)?
 """,
     hints=(
-        "Go through the table by rows, not by columns: in each row look for the one that differs.",
-        "What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes; of "
-        "theoretical occupancy 100 %. Ignore what lies within a tenth of it. L2 that is high "
-        "together with DRAM is no fault.",
-        "Four questions, four rows: sectors, wavefronts, lanes, theoretical occupancy. Who is "
-        "farthest from the least in each? What is left has no problem. For the order do not compare "
-        "counters: all five do the same work, so compare times.",
+        "Read the table row by row, not column by column. In each row look for the number that "
+        "differs.",
+        "The best values are 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes, and 100 % of "
+        "theoretical occupancy. Ignore differences of less than a tenth. If L2 is high together "
+        "with DRAM, nothing is wrong.",
+        "Four rows answer the question: sectors, wavefronts, lanes, theoretical occupancy. Which "
+        "kernel is farthest from the best value in each? The fifth kernel has no problem. For the "
+        "order, compare times rather than counters, since all five do the same work.",
     ),
     analysis="""
-**A**: rows of the tile are 48 words apart: two banks for 32 lanes, 16 wavefronts. It takes 1.4
-times E's time, not 16 times: memory is the next bound, close behind. **B** reserves 200 KB of
-shared memory, so one block of 256 threads fits into a multiprocessor, 8 warps of 64; no counter of
-memory is bad, and it is the slowest. **C** loads down the columns; the L1 cache catches 78 % of it,
-and it is slow all the same. **D** lets eight lanes of each warp do the work (the few instructions
-outside the `if` make it 10 on average): four times the instructions, and 1 sector a request
-*because* the requests are small. **E** has eight elements a thread, and moves 76 % of what memory
-can (its L2 is at 84 % with the same bytes on their way): leave it alone, or find a way to move
-fewer bytes.
+**A**: rows of the tile are 48 words apart, so 32 lanes share two banks: 16 wavefronts. It takes
+1.4 times as long as E, not 16 times, because the conflicts are not its only cost. **B** reserves
+200 KB of shared memory, so only one block of 256 threads fits into a multiprocessor, 8 of its
+64 warps. Its memory counters are good, and it is the slowest. **C** loads down the columns. The L1
+cache serves 78 % of its sectors, and yet it is slow. **D** lets eight lanes of each warp do the
+work (a few instructions outside the `if` raise the average to 10). It makes four times as many
+requests, and they have 1 sector each *because* they are small. **E** moves eight elements per
+thread and uses 76 % of DRAM's peak; the same bytes keep L2 at 84 %. Leave it, or find a way to
+move fewer bytes.
 
-Four kernels are sick in four places, and only three of those are seen on the virtual GPU: to
-`fk.profile`, the sectors and wavefronts of B are as good as E's.
+Four kernels have four problems, and the virtual GPU shows only three of them: to `fk.profile`
+the sectors and wavefronts of B are as good as those of E.
 """,
     entry="diagnosis",
     groups=(
@@ -158,9 +161,9 @@ Four kernels are sick in four places, and only three of those are seen on the vi
             _WORDS,
             _SLIPS,
             name="What is wrong",
-            look_at="Go along its rows: where does it differ from E?",
+            look_at="Read its rows: where does it differ from E?",
         ),
         Group("What it is worth", _worth),
     ),
-    praise="The counters say what is wrong with a kernel; the time says which one to fix first.",
+    praise="The counters name the problem of a kernel; the times decide which one to fix first.",
 )

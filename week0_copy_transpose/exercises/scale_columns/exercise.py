@@ -6,23 +6,24 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="a factor for each column",
     task="""
-`y[i, j] = x[i, j] * w[j]`: each column has a factor of its own. In float32 and float16, from one source: the number of elements in a vector is a `Constexpr`. The
-number of columns is a multiple of 8, and that is promised; the number of rows is anything. Called as
-`scale_columns(x, w, y)`.
+Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16, from one source: the number of elements
+in a vector is a `Constexpr`. `x` has any number of rows and a multiple of 8 columns, which is
+promised to the compiler. `mX[row, None]` is one row of `mX`, with the same single mode as `mW`.
+Signature: `scale_columns(x, w, y)`.
 """,
     hints=(
-        "`scale_by_vectors` has the shape of it: a block for 128 vectors of one row. What is new is "
-        "a second thing to load, which has one mode only.",
-        "Values of two tiles can be multiplied if the tiles have the same shape. A row of a matrix, "
-        "`mX[row, None]`, has one mode, as `w` has: cut both by the same tiler.",
-        "Host: the width is `128 // mX.element_type.width`, the grid has rows in one direction and "
-        "vectors of a row, 128 a block, in the other. Kernel: one predicate, and one line that "
-        "loads twice, multiplies and stores.",
+        "The kernel resembles `scale_by_vectors`: one block per 128 vectors of a row. Each thread "
+        "now also loads a vector of `w`.",
+        "You can multiply the values of two tiles if the tiles have the same shape. Cut "
+        "`mX[row, None]` and `mW` with the same tiler.",
+        "Host: the width is `128 // mX.element_type.width`; one direction of the grid counts rows, "
+        "the other counts groups of 128 vectors. Kernel: one predicate, then one line that loads "
+        "twice, multiplies and stores.",
     ),
     analysis="""
-The vector's width is no value of the run: it decides which instructions there are. So it is a
-`Constexpr`, and each type gets a kernel of its own from the same lines. `w` is loaded again for
-each row, but it is small, and a cache has it.
+The width of a vector decides which instructions the compiler generates, so it cannot be a value
+that the call passes. It is a `Constexpr`, and each type gets its own kernel from the same lines.
+Each row loads `w` again, but `w` is small and stays in a cache.
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="scale_columns",
@@ -35,11 +36,13 @@ each row, but it is small, and a cache has it.
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
     waste={"instructions": 1.4},
     misconceptions=[
-        looks_like(lambda x, w, y: x, "x is copied: `w` is left out."),
-        looks_like(lambda x, w, y: x + w, "the factors are added."),
+        looks_like(lambda x, w, y: x, "the kernel copies x and ignores `w`."),
+        looks_like(lambda x, w, y: x + w, "the kernel adds the factors instead of multiplying by "
+                                          "them."),
         looks_like(lambda x, w, y: x * w[: 16 // x.element_size()].repeat(len(w))[: len(w)],
                    "every vector gets the factors of the first one."),
-        found("out-of-bounds", "a vector that is no vector of its row: vector k begins at element "
-              "k times the width, and that has to be less than the number of columns."),
+        found("out-of-bounds", "the last threads access vectors beyond the row: vector k begins "
+                               "at element k times the width, which must be less than the number "
+                               "of columns."),
     ],
 )  # fmt: skip

@@ -4,13 +4,13 @@ from forgekit.lessons.wrong import Wrong
 
 WIDTH = "width = 128 // mX.element_type.width"
 WRONG = (
-    Wrong("no predicate", {"k * width < mX.shape[1]": "k >= 0"}, "no vector of its row"),
-    Wrong("w forgotten", {" * gW.load()": ""}, "`w` is left out"),
-    Wrong("added", {"gX.load() * gW": "gX.load() + gW"}, "the factors are added"),
+    Wrong("no predicate", {"k * width < mX.shape[1]": "k >= 0"}, "access vectors beyond the row"),
+    Wrong("w forgotten", {" * gW.load()": ""}, "ignores `w`"),
+    Wrong("added", {"gX.load() * gW": "gX.load() + gW"}, "adds the factors"),
     Wrong("w's first vector", {"mW, (width,), (k,)": "mW, (width,), (0,)"},
           "the factors of the first one"),
     Wrong("four elements in any type", {WIDTH: "width = 4"}, "Bytes per load: 8"),
-    Wrong("one element a thread", {WIDTH: "width = 1"}, "Bytes per load: 2"),
+    Wrong("one element per thread", {WIDTH: "width = 1"}, "Bytes per load: 2"),
     Wrong("tensors multiplied", {"gX.load() * gW.load()": "gX * gW"}, "whole tensor"),
     Wrong("eight elements in any type", {WIDTH: "width = 8"}, "Sectors loaded: "),
 )  # fmt: skip

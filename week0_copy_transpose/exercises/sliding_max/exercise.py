@@ -11,7 +11,7 @@ X = [3, -1, 4, -6, -5, -9, -2, -7]
 
 
 def _max_of(x: torch.Tensor, width: int, beyond: float = -torch.inf) -> torch.Tensor:
-    """The largest of `width` elements from each one on; `beyond` stands behind the last one."""
+    """Return the largest of `width` elements from each one on; `beyond` follows the last one."""
     longer = torch.cat((x, x.new_full((width - 1,), beyond)))
     return longer.unfold(0, width, 1).amax(-1)
 
@@ -27,7 +27,7 @@ PICTURE = picture(
 
 
 def _values(draw, n):
-    """Numbers of all sizes, the last ones far below 0: only minus infinity loses against them."""
+    """Return numbers of all sizes, the last ones far below 0: only minus infinity loses against them."""
     x = draw.integers(-99, 20, n)
     x[-2:] = -3.0e38
     return x

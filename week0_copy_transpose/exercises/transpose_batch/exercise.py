@@ -1,4 +1,4 @@
-"""Puzzle week0/transpose_batch: many matrices turned by one launch."""
+"""Puzzle week0/transpose_batch: one launch transposes many matrices."""
 
 from math import inf
 
@@ -10,22 +10,23 @@ from ..transposing import predicate_mistakes, race_mistakes
 EXERCISE = puzzle(
     title="transpose a batch of matrices",
     task="""
-`x` has B matrices of M × N, one after the other: shape (B, M, N), row-major. Turn each of them,
-`y[b] = x[b].T`, for every B, M and N, in float32 and float16. One launch, and whole sectors on both
-sides. The host function is called as `transpose_batch(x, y)`.
+`x` has shape (B, M, N) and is row-major: B matrices of M × N, one after the other. Transpose each
+of them, `y[b] = x[b].T`, for any M and N and for B up to 65,535, in float32 and float16. Use one
+launch, and whole sectors on both sides. Signature: `transpose_batch(x, y)`.
 """,
     hints=(
-        "Each matrix is a transpose that you have written. What does a block need to know besides "
-        "the place of its tile?",
-        "A grid has three sizes, and `cute.arch.block_idx()` gives three numbers. `mX[b, row, "
-        "col]` is an element of a tensor with three modes, whose sizes stand in `mX.shape`.",
+        "You have written the transpose of each matrix. What else must a block know besides the "
+        "position of its tile?",
+        "A grid has three sizes, and `cute.arch.block_idx()` returns three numbers. `mX[b, row, "
+        "col]` is an element of a tensor with three modes, and `mX.shape` has their sizes.",
         "The third size of the grid is B, and the third block index is the first index of mX and "
-        "of mY. All else is exercise 1 of `07_transpose` with a pitch of its exercise 2.",
+        "of mY. The rest is exercise 1 of `07_transpose` with the pitch of its exercise 2.",
     ),
     analysis="""
-A batch costs one index. The batch must not be the *fast* side of the grid: neighbouring blocks
-should write neighbouring parts of one matrix, so it is the third. And a launch for each matrix would
-be B launches: for small matrices a launch takes longer than the work in it.
+A batch costs one index. Neighbouring blocks should write neighbouring parts of one matrix, so the
+batch is the third, *slowest* size of the grid. That size is at most 65,535; for a larger batch, put
+it into the first size or let a block transpose several matrices. One launch per matrix would be B
+launches, and for small matrices a launch takes longer than its kernel.
 """,
     asked={
         "bank_conflicts": (
@@ -46,20 +47,21 @@ be B launches: for small matrices a launch takes longer than the work in it.
         *race_mistakes(),
         looks_like(
             lambda x, y: x[:1].transpose(1, 2).expand(x.shape[0], -1, -1),
-            "every matrix of y is the first of x turned: the batch's number is missing where x is "
-            "read.",
+            "every matrix of y is the transpose of the first matrix of x: the load lacks the "
+            "index of the batch.",
         ),
         looks_like(
-            lambda x, y: x.reshape(y.shape), "nothing is turned: y holds x in the order of x."
+            lambda x, y: x.reshape(y.shape),
+            "the kernel transposes nothing: y contains x in the order of x.",
         ),
         looks_like(
             lambda x, y: x.flip(0).transpose(1, 2),
-            "each matrix is turned, and they stand in the opposite order.",
+            "each matrix is transposed, but the batch is in the opposite order.",
         ),
         found(
             "unwritten-output",
-            "what is written is right, and some elements are never written: does the grid have a "
-            "block for every tile of every matrix?",
+            "every written element is right, but some elements are never written: does the grid "
+            "have a block for every tile of every matrix?",
         ),
     ],
     praise="Many matrices, one launch.",

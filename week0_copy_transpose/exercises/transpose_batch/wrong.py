@@ -7,13 +7,13 @@ _PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
 _STORE = "mY[b, col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
 _BARRIER = "    cute.arch.sync_threads()\n"
 WRONG = (
-    Wrong("the first matrix for all", {"mX[b, row0": "mX[0, row0"}, "is the first of x turned"),
+    Wrong("the first matrix for all", {"mX[b, row0": "mX[0, row0"}, "the transpose of the first matrix of x"),
     Wrong("batches reversed", {"mX[b, row0": "mX[mX.shape[0] - 1 - b, row0"}, "the opposite order"),
     Wrong("one matrix only", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), 1)"},
           "a block for every tile"),
     Wrong("no barrier", {_BARRIER: ""}, "between the two lines"),
     Wrong("not turned", {_STORE: "mY[b, col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
-          "of the tile is read that no thread has stored"),
+          "an element of the tile that no thread has stored"),
     Wrong("called coalesced",
           {_PREDICATE: _LOADED + " ", _STORE: "mY[b, col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
           "Sectors stored"),

@@ -1,4 +1,4 @@
-"""Exercise week0/transpose_coalesced: a kernel that is called coalesced, and is not."""
+"""Exercise week0/transpose_coalesced: coalesce a kernel whose comment claims that it is."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _SIZE = (96, 128)
 EXERCISE = Exercise(
     title="write whole rows",
     task="""
-Fix the kernel of section 4, so that both its reads and its writes are coalesced. The load is good
-and stays; only what comes after the barrier changes. It has to work for every M and N.
+Fix the kernel of section 4, so that both its loads and its stores are coalesced. The load is
+already good; change only what follows the barrier. The kernel must work for every M and N.
 """,
     hints=(
         "Neighbouring threads should write neighbouring elements of mY. Which of its two indices "
-        "has to contain `tx`?",
-        "The thread no longer writes the element that it loaded. It writes the one at row "
-        "`col0 + ty + k`, column `row0 + tx` of mY; where in the tile `sX` is that one?",
-        "In the last line only the places of `tx` and `ty + k` change, in mY and in sX. The line "
-        "above it, the predicate, asks about the element of mY that is written now: its row is "
-        "below N, its column below M.",
+        "must contain `tx`?",
+        "A thread no longer writes the element that it loaded. It writes the element at row "
+        "`col0 + ty + k`, column `row0 + tx` of mY. Where in the tile `sX` is that element?",
+        "In the last line `tx` and `ty + k` change places, in mY and in sX. The predicate in the "
+        "line above checks the element of mY that the thread writes: its row is less than N, its "
+        "column less than M.",
     ),
     analysis="""
-The threads change their roles at the barrier: `tx` runs along a row of X before it and along a row
-of Y after it. This is what the shared tile is for. A thread hands its elements over to others, and
-so the barrier is needed, and a second predicate. That the data has been in shared memory does not
+The threads change roles at the barrier: `tx` runs along a row of X before it, and along a row of Y
+after it. This exchange is the purpose of the shared tile. Because threads pass elements to each
+other, the kernel needs the barrier and a second predicate. A detour through shared memory does not
 make a store coalesced; only the addresses of the 32 lanes do.
 """,
     entry="transpose_coalesced",
@@ -53,8 +53,8 @@ make a store coalesced; only the addresses of the 32 lanes do.
                     misconceptions=[
                         counted(
                             lambda p: p.global_store_sectors_per_request > 31,
-                            "32 sectors a request: neighbouring threads still write one below the "
-                            "other in mY. tx has to be part of mY's last index.",
+                            "32 sectors per request: neighbouring threads still write one below "
+                            "the other in mY. tx must be part of the last index of mY.",
                         )
                     ],
                     look_at="fk.coalescing(*{failed}, kind='store')",
@@ -72,13 +72,13 @@ make a store coalesced; only the addresses of the 32 lanes do.
                         counted(
                             lambda p: p.global_load_sectors_per_request > 31,
                             "the strided access has moved from the store to the load: now "
-                            "neighbouring threads read one below the other in mX. Leave the load "
-                            "as it was; turn inside the shared tile.",
+                            "neighbouring threads read one below the other in mX. Restore the "
+                            "load, and transpose inside the shared tile.",
                         ),
                         counted(
                             lambda p: p.global_load_sectors_per_request > 8,
-                            "what is loaded behind the barrier comes from mX, down its columns; "
-                            "fetch it from `sX`.",
+                            "after the barrier the threads load from mX, down its columns; read "
+                            "from `sX` instead.",
                         ),
                     ],
                     look_at="fk.coalescing(*{failed}, kind='load')",
@@ -88,5 +88,5 @@ make a store coalesced; only the addresses of the 32 lanes do.
         ),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="Now it is what it is called.",
+    praise="Whole sectors on both sides.",
 )  # fmt: skip

@@ -13,11 +13,11 @@ WRONG = (
         {_PREDICATE: _LOADED + " ", _STORE: "mY[col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
         "neighbouring threads still write one below the other",
     ),
-    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "a predicate of its own"),
+    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "needs its own predicate"),
     Wrong(
         "tile not turned",
         {_STORE: "mY[col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
-        "inside each tile nothing is turned",
+        "transposes nothing inside them",
     ),
     Wrong(
         "block indices not exchanged",
@@ -25,7 +25,7 @@ WRONG = (
             _STORE: "mY[row0 + ty + k, col0 + tx] = sX[tx, ty + k]",
             _PREDICATE: "if row0 + ty + k < N and col0 + tx < M:",
         },
-        "does not go where it belongs",
+        "stores it in the wrong place",
     ),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
     Wrong(
@@ -43,9 +43,9 @@ WRONG = (
     Wrong(
         "from mX once more",
         {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
-        "fetch it from `sX`",
+        "read from `sX` instead",
     ),
-    Wrong("no predicate on the load", {_LOADED: "if True:"}, "needs its own predicate"),
+    Wrong("no predicate on the load", {_LOADED: "if True:"}, "whose element does not exist"),
     Wrong(
         "strided reads instead",
         {

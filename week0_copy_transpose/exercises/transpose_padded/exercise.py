@@ -1,4 +1,4 @@
-"""Exercise week0/transpose_padded: a tile that is not square, in three types, without conflicts."""
+"""Exercise week0/transpose_padded: a tile that is not square, in two types, without conflicts."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def _a_request(profile: Any) -> float:
 EXERCISE = Exercise(
     title="a padded tile that is not square",
     task="""
-Write the second half of a transpose whose tile has 32 rows and 64 columns of X; the threads are
-32 × 8, as before. Fill in the rest of the kernel, and choose the layout of `sX` so that there is
-no bank conflict, neither with 4-byte nor with 2-byte elements. `mX.element_type.width` is the
-number of bits of an element, known when the kernel is compiled.
+Write the second half of a transpose whose tile has 32 rows and 64 columns of X. A block has 32 × 8
+threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a
+bank conflict. `mX.element_type.width` is the number of bits of an element, known when the kernel is
+compiled.
 """,
     hints=(
-        "The tile of mY has 64 rows and 32 columns. Eight rows of threads: how many rounds are "
-        "that? And `tx` is which index of `sX` now?",
-        "Conflict-free means: one row further is one *bank* further, and a bank is a word of 32 "
-        "bits. How many elements of 16 bits are a word?",
-        "The pitch in `layout_s` is 64 elements plus one word, counted in elements of the type "
-        "that mX has. Below the load: a barrier, then the second loop of exercise 1, with as many "
-        "rounds as a tile of mY has rows, eight at a time.",
+        "The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? "
+        "And which index of `sX` is `tx` now?",
+        "Without conflicts, the next row of the tile is one *bank* further, and a bank is a word of "
+        "32 bits. How many 16-bit elements are a word?",
+        "The pitch in `layout_s` is 64 elements plus one word, counted in elements of mX's type. "
+        "After the load come a barrier and the second loop of exercise 1, with one round per eight "
+        "rows of a tile of mY.",
     ),
     analysis="""
-Padding is measured in words, not in elements. With 65 elements of 16 bits, 32 words and a half, two
-rows further is 65 words further: 32 rows move through 16 banks only, and two lanes meet in each.
-With 66 elements, 33 words, each row has a bank of its own.
+Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32 and a half words,
+so rows two apart are 65 words apart: the 32 rows use only 16 banks, and two lanes share each bank.
+A pitch of 66 elements is 33 words, and each row has its own bank.
 
-The padding costs 32 words a block, and it costs alignment: rows of 33 words do not begin at
-multiples of 16 bytes. That is why the next exercise does without.
+The padding costs 31 words per block. It also costs alignment: neither rows 65 words apart nor rows
+33 words apart all begin at multiples of 16 bytes. The next exercise needs no padding.
 """,
     entry="transpose_padded",
     groups=(
@@ -71,14 +71,15 @@ multiples of 16 bytes. That is why the next exercise does without.
             [
                 counted(
                     lambda p: _a_request(p) > 31,
-                    "all 32 lanes are in one bank: a row further is still a multiple of 32 words "
-                    "further. Padding belongs to the *stride* of the rows; another shape, or room "
-                    "after the last row, moves nothing.",
+                    "all 32 lanes are in one bank: rows are still a multiple of 32 words apart. "
+                    "Pad the *stride* of the rows; another shape, or room after the last row, "
+                    "moves no element.",
                 ),
                 counted(
                     lambda p: _a_request(p) > 1,
-                    "the distance of two rows in words and the 32 banks have a common factor: "
-                    "lanes meet again after a few rows. An odd number of words has none.",
+                    "the distance between two rows, in words, and the 32 banks have a common "
+                    "factor, so lanes meet again after a few rows. An odd number of words has "
+                    "none.",
                 ),
             ],
             "Bank conflicts, float32",
@@ -89,13 +90,13 @@ multiples of 16 bytes. That is why the next exercise does without.
             [
                 counted(
                     lambda p: 1 < _a_request(p) <= 2,
-                    "padded by one element: of a 16-bit type that is half a word, and two "
-                    "rows meet in each bank. Pad by one *word*, however many elements that is.",
+                    "the padding is one element: in a 16-bit type that is half a word, and two "
+                    "rows share each bank. Pad by one *word*, however many elements that is.",
                 ),
                 counted(
                     lambda p: True,
-                    "the distance of two rows has to be an odd number of *words*; with two "
-                    "elements in a word, count again.",
+                    "the distance between two rows must be an odd number of *words*; here a word "
+                    "is two elements.",
                 ),
             ],
             "Bank conflicts, float16",

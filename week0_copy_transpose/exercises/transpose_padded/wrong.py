@@ -15,9 +15,9 @@ WRONG = (
         {"64 + elements_a_word": "64 + 2 * elements_a_word"},
         "a common factor",
     ),
-    Wrong("padded by one element", {"64 + elements_a_word": "65"}, "of a 16-bit type that is half"),
+    Wrong("padded by one element", {"64 + elements_a_word": "65"}, "in a 16-bit type that is half"),
     Wrong("rows of the tile read", {"= sX[tx, ty + k]": "= sX[ty + k, tx]"},
-          "reads outside of the tile"),
+          "reads outside the tile"),
     Wrong(
         "a layout chosen at run time",
         {
@@ -28,10 +28,10 @@ WRONG = (
                 "        layout_s = cute.make_layout((32, 64), stride=(66, 1))"
             )
         },
-        "the width is known at compile time",
+        "the compiler knows the width",
     ),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
-    Wrong("half of the rows", {_ROUNDS: _ROUNDS.replace("64", "32")}, "only 32 of the 64 rows"),
+    Wrong("half of the rows", {_ROUNDS: _ROUNDS.replace("64", "32")}, "writes only 32 of the 64 rows"),
     Wrong(
         "strided writes, no conflict",
         {
@@ -40,7 +40,7 @@ WRONG = (
             _PREDICATE: "if row0 + r < M and col0 + c < N:",
             _STORE: "mY[col0 + c, row0 + r] = sX[r, c]",
         },
-        "in exchange the store is strided",
+        "now the store is strided",
     ),
     Wrong(
         "no shared memory",
@@ -48,7 +48,7 @@ WRONG = (
             _LOADED: "if row0 + ty + k < M and col0 + tx + c < N and row0 < 0:",
             _STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]",
         },
-        "because no shared memory",
+        "uses no shared memory",
     ),
     Wrong(
         "half a warp after the other",
@@ -63,5 +63,5 @@ WRONG = (
         "the lanes of a warp take turns",
     ),
     Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
-    Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "more than one store of shared memory"),
+    Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "needs only one store of shared memory"),
 )  # fmt: skip

@@ -23,7 +23,7 @@ _case = functools.partial(case, multiple=8)
 
 
 def _local_accesses(profile: Any) -> float:
-    """Instructions that went to local memory."""
+    """Return how many instructions went to local memory."""
     return float(
         sum(
             instruction["warp_instructions"]
@@ -35,7 +35,7 @@ def _local_accesses(profile: Any) -> float:
 
 
 def _own_rows(p: Places) -> Iterator[np.ndarray]:
-    """The first element of each row of a thread's square, eight squares side by side a block."""
+    """Yield the first element of each row of a thread's square, eight squares side by side."""
     for r in range(8):
         yield (p.row0 + p.tx // 8 * 8 + r) * p.N + p.col0 + p.tx % 8 * 8
 
@@ -47,13 +47,13 @@ def _sizes_exchanged(x: Any, y: Any) -> Any:
 
 
 def _squares_in_place(x: Any, y: Any) -> Any:
-    """Each square where it belongs, and not turned."""
+    """Return x with each square in its new place, but not transposed."""
     m, n = x.shape
     return x.reshape(m // 8, 8, n // 8, 8).permute(2, 1, 0, 3).reshape(n, m)
 
 
 def _mirrored(x: Any, y: Any, upper: bool) -> Any:
-    """Each square turned within one tensor: one half of it is lost, and the other there twice."""
+    """Return each square transposed within one tensor: one half is lost, the other is there twice."""
     m, n = x.shape
     z = x.reshape(m // 8, 8, n // 8, 8).permute(2, 0, 1, 3)
     half, rest = (z.triu(), z.triu(1)) if upper else (z.tril(), z.tril(-1))
@@ -64,13 +64,13 @@ _SEE = "fk.coalescing(*{{failed}}, kind='{}')"
 _HALF = [
     counted(
         lambda p: p.global_load_requests == p.global_store_requests == _FEWEST,
-        "every access is 16 bytes wide, and some sectors are used by half: 16 bytes of a row, with "
-        "no lane beside it. Two squares side by side, in X and in Y, fill a sector.",
+        "every access is 16 bytes wide, but some sectors are only half used: no lane accesses the "
+        "other 16 bytes of the sector. Two squares side by side, in X and in Y, fill a sector.",
     )
 ]
 _OVERWRITTEN = (
-    "elements are overwritten before they are read: the square is turned within one tensor. It "
-    "takes a second tensor `rY`."
+    "the kernel overwrites elements before it reads them, because it transposes the square within "
+    "one tensor. Use a second tensor `rY`."
 )
 
 
@@ -85,9 +85,9 @@ def _requests(kind: str) -> Counter:
         misconceptions=[
             counted(
                 lambda p: p[f"global_{kind}_requests"] == 8 * _FEWEST,
-                f"each lane {verb} 2 bytes at a time. Eight elements side by side are one access "
-                f"of 16 bytes if cute.autovec_copy is given all of a row, `[r, None]`, and the row "
-                f"lies side by side in registers, too (stride 1).",
+                f"each lane {verb} 2 bytes at a time. Eight neighbouring elements are one access of 16 "
+                "bytes if cute.autovec_copy copies a whole row, `[r, None]`, and the row is also "
+                "contiguous in registers (stride 1).",
             ),
         ],
         look_at=f"fk.coalescing(*{{failed}}, kind='{kind}')",
@@ -98,31 +98,30 @@ EXERCISE = Exercise(
     title="transpose 8 × 8 elements in registers",
     task="""
 Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
-barrier. The launch is given: a block is one warp and takes 32 × 64 elements of X, so each thread has
-a square of 8 × 8. It loads the rows of its square with 16 bytes at once, turns the square, and
-stores the rows of what has become of it, 16 bytes at once. The body of the kernel is empty. Which
-lane takes which square decides whether a request moves whole sectors.
+barrier. The launch is given: a block is one warp and covers 32 × 64 elements of X, so each thread
+has a square of 8 × 8 elements. A thread loads each row of its square with one access of 16 bytes,
+transposes the square, and stores each row of the result with one access of 16 bytes. The warp's 32
+squares cover the same sectors in any order, so choose the order that you find easiest.
 """,
     hints=(
-        "A row of X's part is eight squares long, and four of them stand below one another: which "
-        "square is lane `tidx`'s? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does "
-        "it belong?",
-        "Two tensors of registers, rX and rY, from `cute.make_rmem_tensor` with a layout of 8 × 8 "
-        "whose rows are side by side. Registers have no addresses, so an index into them has to be "
-        "known when the kernel is compiled: `cutlass.range_constexpr(8)`.",
-        "Three loops inside the predicate: `cute.autovec_copy` takes a whole row of gX, `[r, None]`, "
-        "into the same row of rX; then element by element, row and column change places between rX "
-        "and rY; then rows of rY go to gY.",
+        "A block's part of X is eight squares wide and four squares high. Which square belongs to "
+        "lane `tidx`? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does it belong?",
+        "Make two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a "
+        "row-major layout. Registers have no addresses, so the compiler must know each index into "
+        "them: loop with `cutlass.range_constexpr(8)`.",
+        "Put three loops inside the predicate. The first copies each row of gX, `[r, None]`, to the "
+        "same row of rX with `cute.autovec_copy`. The second copies element by element from rX to "
+        "rY, with row and column exchanged. The third copies each row of rY to gY.",
     ),
     analysis="""
-The lanes of a warp lie 8 side by side and 4 below one another. One load of the warp reads four
-pieces of 8 × 16 = 128 bytes, one store writes eight pieces of 4 × 16 = 64 bytes: whole sectors in
-both directions, 16 a request, which is all that 512 bytes need. No element changes its thread, so
-nobody has to wait for anybody. The price is registers: 64 elements in, 64 out, 32 registers each.
+With eight lanes side by side and four below one another, one load of the warp reads four pieces of
+8 × 16 = 128 bytes, and one store writes eight pieces of 4 × 16 = 64 bytes. Both use whole sectors,
+16 per request, the fewest that 512 bytes need. No element changes its thread, so no thread waits
+for another. The price is registers: 64 elements in and 64 out take 32 registers each.
 
-It works because 16 bytes are *eight* elements: a square has whole pieces on both sides. With
-32-bit elements it is 4 × 4. With 64-bit elements 2 × 2 would do; and for sizes that are no multiple
-of eight, the shared tile is still the answer.
+It works because 16 bytes are *eight* elements, so a square has whole pieces on both sides. For
+32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are no multiple of eight
+still need the shared tile.
 """,
     entry="transpose_registers",
     groups=(
@@ -136,8 +135,9 @@ of eight, the shared tile is still the answer.
                 left_by(
                     "mX",
                     _own_rows,
-                    "the index is right, and the predicate lets threads through whose square does "
-                    "not exist: its first row has to be below M, and its first column below N.",
+                    "the index is right, but the predicate lets threads through whose square does "
+                    "not exist: its first row must be less than M, and its first column less "
+                    "than N.",
                     tile=(32, 64),
                     block=(32, 1),
                 ),
@@ -147,13 +147,14 @@ of eight, the shared tile is still the answer.
                     "X, j along its N columns.",
                     unstored=True,
                 ),
-                looks_like(lambda x, y: x, "the kernel copies: nothing is turned."),
+                looks_like(lambda x, y: x, "the kernel copies and transposes nothing."),
                 looks_like(functools.partial(_mirrored, upper=True), _OVERWRITTEN),
                 looks_like(functools.partial(_mirrored, upper=False), _OVERWRITTEN),
                 looks_like(
                     _squares_in_place,
-                    "the squares have changed places, but inside each square nothing is turned: "
-                    "between the loads and the stores, row and column change places.",
+                    "the squares have changed places, but inside each square the kernel "
+                    "transposes nothing: exchange row and column between the loads and the "
+                    "stores.",
                 ),
             ],
             drawn=2, legal=_multiples,
@@ -169,7 +170,7 @@ of eight, the shared tile is still the answer.
                 sectors("global_store", *_SIZE, 16, misconceptions=_HALF, look_at=_SEE.format("store")),
             ],
             "float16",
-            name="16 bytes an access",
+            name="16 bytes per access",
         ),
         counters(
             _case,
@@ -178,15 +179,15 @@ of eight, the shared tile is still the answer.
                 Counter(
                     lambda p: p.shared_load_requests + p.shared_store_requests,
                     "requests to shared memory", at_most=0, ideal=0,
-                    look_at="Here the square is to be turned in registers, by the thread itself.",
+                    look_at="Each thread transposes its own square in registers.",
                 ),
                 Counter(
                     FACTS["barriers"].measure, "arrivals of warps at a barrier", at_most=0, ideal=0,
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "no thread here reads what another one has stored, so there is nothing "
-                            "to wait for.",
+                            "no thread here reads an element that another has stored, so there is "
+                            "nothing to wait for.",
                         )
                     ],
                     look_at="fk.profile(*{failed})",
@@ -196,9 +197,9 @@ of eight, the shared tile is still the answer.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "an index into rX or rY is known only at run time, and registers have "
-                            "no addresses: the compiler has put the square into local memory. "
-                            "Loop with cutlass.range_constexpr.",
+                            "the kernel computes an index into rX or rY at run time. Registers "
+                            "have no addresses, so the compiler has put the square into local "
+                            "memory. Loop with cutlass.range_constexpr.",
                         )
                     ],
                 ),
@@ -208,5 +209,5 @@ of eight, the shared tile is still the answer.
         ),
         economical(_case, [_SIZE], "float16", waste={"threads": 1}),
     ),
-    praise="512 bytes a request, and nobody waits.",
+    praise="512 bytes per request, and no thread waits for another.",
 )  # fmt: skip

@@ -21,11 +21,11 @@ _SHARED = """        smem = cutlass.memory.SmemAllocator()
 """
 
 WRONG = (
-    Wrong("not turned", {_TURN: "rY[r, c] = rX[r, c]"}, "inside each square nothing is turned"),
+    Wrong("not turned", {_TURN: "rY[r, c] = rX[r, c]"}, "inside each square the kernel transposes nothing"),
     Wrong(
         "turned in place",
         {_TURN: "rX[c, r] = rX[r, c]", _STORE: _STORE.replace("rY", "rX")},
-        "overwritten before they are read",
+        "overwrites elements before it reads them",
     ),
     Wrong(
         "a view that is turned",
@@ -33,7 +33,7 @@ WRONG = (
             "rY = cute.make_rmem_tensor(square, ": "turned = cute.make_layout((8, 8), "
             "stride=(1, 8))\n        rY = cute.make_rmem_tensor(turned, "
         },
-        "lies side by side in registers, too",
+        "contiguous in registers",
     ),
     Wrong(
         "loads column by column",
@@ -46,7 +46,7 @@ WRONG = (
         "the compiler has put the square into local memory",
     ),
     Wrong("through shared memory", {_LOOPS + "                " + _TURN + "\n": _SHARED},
-          "is to be turned in registers, by the thread itself"),
+          "transposes its own square in registers"),
     Wrong("no predicate", {_PREDICATE: "if True:"}, "whose square does not exist"),
     Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "M and N are exchanged"),
     Wrong(
@@ -61,7 +61,7 @@ WRONG = (
             "mX.shape[1], 64), cute.ceil_div(mX.shape[0], 32)": "mX.shape[1], 256), "
             "cute.ceil_div(mX.shape[0], 8)",
         },
-        "some sectors are used by half",
+        "some sectors are only half used",
     ),
     Wrong(
         "a doubled grid",

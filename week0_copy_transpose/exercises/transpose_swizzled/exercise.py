@@ -23,7 +23,7 @@ _TILE_BYTES = 32 * 64 * 4
 
 
 def _one_sided(tile: Any, stored: bool) -> Any:
-    """A tile stored by an XOR of its columns with its rows and read plainly, or the reverse."""
+    """Return a tile stored by an XOR of its columns with its rows and read plainly, or the reverse."""
     import torch
 
     rows, cols = tile.shape
@@ -44,8 +44,8 @@ def _of_tiles(x: Any, stored: bool) -> Any:
 
 
 _ONE_SIDE = (
-    "the swizzle is applied on one side only: what is stored at the exchanged place has to be read "
-    "at the exchanged place. A swizzle in the layout of sX does both."
+    "only one side is swizzled: a thread must read an element at the place where the kernel "
+    "stored it. A swizzle in the layout of sX does both."
 )
 
 
@@ -56,27 +56,26 @@ def _a_request(profile: Any) -> float:
 EXERCISE = Exercise(
     title="the same tile, swizzled",
     task="""
-The tile of 32 × 64 once more, float32 this time, and not a byte more shared memory than its 8,192
-bytes. Make `layout_s` conflict-free. (You may also compute the exchange by hand, with `^`, and
-leave the layout alone.)
+Use the tile of 32 × 64 again, in float32, and with no more shared memory than its 8,192 bytes. Make
+`layout_s` conflict-free. (You may also compute the exchange yourself, with `^`, and leave the
+layout as it is.)
 """,
     hints=(
-        "Write the offset of element (row, column) as bits: 64 · row + column. Which bits are the "
-        "bank? Which bits change from lane to lane when a column is read?",
-        "The bank is bits 0 to 4. The column has bits 0 to 5 now, so the row begins at bit 6. "
-        "Each bit of the bank wants to be XORed with a bit of the row.",
-        "`cute.make_swizzle(bits, base, shift)` in a `cute.make_composed_layout` around the plain "
-        "layout, in the marked line: how many bits has a bank, at which bit do they begin, and how "
-        "many places higher begins the row?",
+        "Write the offset of element (row, column), 64 · row + column, as bits. Which bits select "
+        "the bank? Which bits change from lane to lane when a warp reads a column?",
+        "Bits 0 to 4 select the bank. The column now takes bits 0 to 5, so the row begins at bit 6. "
+        "XOR each bit of the bank with a bit of the row.",
+        "In the marked line, put a `cute.make_composed_layout` with `cute.make_swizzle(bits, base, "
+        "shift)` around the plain layout. How many bits select the bank, at which bit do they "
+        "begin, and how many places higher does the row begin?",
     ),
     analysis="""
-The bank is bits 0 to 4 of the offset, in a tile of 64 columns the row is bits 6 to 10, so the shift
-is 6. The square tile's shift of 5 would XOR with bits 5 to 9: bit 5 belongs to the column, and only
-four bits of the row take part. 32 rows then share 16 banks, two wavefronts a request.
+Bits 0 to 4 of the offset select the bank. In a tile of 64 columns the row is in bits 6 to 10, so the
+shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the column, so
+only four bits of the row take part: 32 rows share 16 banks, and a request takes two wavefronts.
 
-By hand it is `sX[r, c ^ r]` on both sides. And for a 16-bit type the words begin at bit 1, so there
-it would be `make_swizzle(5, 1, 6)` in a tile of this width: what a swizzle is good for depends on
-the tile *and* on the type.
+The same exchange in the index is `sX[r, c ^ r]` on both sides. In a 16-bit type the words begin at
+bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
 """,
     entry="transpose_swizzled",
     groups=(
@@ -105,14 +104,14 @@ the tile *and* on the type.
                         ),
                         counted(
                             lambda p: _a_request(p) == 2,
-                            "two lanes a bank: four bits of the row reach the bank, and five are "
-                            "needed. Count again at which bit the row begins: a row has 64 "
-                            "elements now.",
+                            "two lanes per bank: four bits of the row reach the bank, and it "
+                            "needs five. At which bit does the row begin, now that a row has 64 "
+                            "elements?",
                         ),
                         counted(
                             lambda p: _a_request(p) > 2,
-                            "too few bits of the row reach the bank: each bit that is missing "
-                            "doubles the lanes in a bank, and five bits are needed.",
+                            "too few bits of the row reach the bank, which needs five: each "
+                            "missing bit doubles the lanes per bank.",
                         ),
                     ],
             "Bank conflicts",
@@ -122,13 +121,13 @@ the tile *and* on the type.
             _SIZE,
             [
                 Counter(
-                    lambda p: p.shared_bytes, "bytes of shared memory a block", at_most=_TILE_BYTES,
+                    lambda p: p.shared_bytes, "bytes of shared memory per block", at_most=_TILE_BYTES,
                     ideal=_TILE_BYTES,
                     misconceptions=[
                         counted(
                             lambda p: p.shared_bytes <= 1.5 * _TILE_BYTES,
-                            "the tile has places between its rows: that is padding. A swizzle "
-                            "exchanges elements within the tile and needs no room.",
+                            "the tile has unused places between its rows: that is padding. A "
+                            "swizzle exchanges elements within the tile and needs no room.",
                         ),
                         counted(lambda p: True, "one tile is enough."),
                     ],
@@ -139,5 +138,5 @@ the tile *and* on the type.
         still_coalesced(*_SIZE),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="Same tile, same bytes, no waiting.",
+    praise="Same tile, same bytes, no conflict.",
 )  # fmt: skip

@@ -15,13 +15,13 @@ WRONG = (
     Wrong(
         "on the store side only",
         {_SWIZZLE: "layout_s", _WRITE: "sX[ty + k, (tx + c) ^ (ty + k)] ="},
-        "on one side only",
+        "only one side is swizzled",
     ),
     Wrong(
         "no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"
     ),
     Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
-          "the store needs a predicate"),
+          "the store needs its own predicate"),
     Wrong(
         "strided writes, no conflict",
         {
@@ -31,7 +31,7 @@ WRONG = (
             _PREDICATE: "if row0 + r < M and col0 + c < N:",
             _STORE: "mY[col0 + c, row0 + r] = sX[r, c]",
         },
-        "in exchange the store is strided",
+        "now the store is strided",
     ),
     Wrong(
         "two tiles",

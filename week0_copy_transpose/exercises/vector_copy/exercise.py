@@ -1,4 +1,4 @@
-"""Exercise week0/vector_copy: 16 bytes a thread at once, and the elements that are left over."""
+"""Exercise week0/vector_copy: 16 bytes per thread, and the elements that are left over."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _COLUMN = {"start of blocks": 0, "issue slots": 1, "shared memory": 2, "L2 cache
 
 
 def _us(kernel: str, bound: str) -> float:
-    """Microseconds of a bound by itself; device memory moves each of its sectors once."""
+    """Return the microseconds of a bound alone; device memory moves each of its sectors once."""
     if bound == "device memory":
         return 2_097 / RATES[bound]
     return COUNTS[kernel][_COLUMN[bound]] / RATES[bound]
@@ -48,39 +48,43 @@ Four kernels move 4,096 × 4,096 float16 from X to Y: **A** copies one element p
 of 128. **B** transposes through a tile of 64 × 64 without padding. **C** transposes without a tile
 and stores down the columns. **D** is `vectorised`. Counts are in thousands:
 
-| | blocks | instructions of warps | wavefronts of shared memory | sectors |
+| | blocks | warp instructions | wavefronts of shared memory | sectors |
 |---|---|---|---|---|
 | A | 131.1 | 7,864 | 0 | 2,097 |
 | B | 4.1 | 14,746 | 17,301 | 2,097 |
 | C | 65.5 | 14,680 | 0 | 17,826 |
 | D | 4.1 | 4,391 | 524 | 2,097 |
 
-In a microsecond an H200 starts 1.7 thousand blocks and issues 1,003 thousand instructions of warps;
-its shared memory takes 251 thousand wavefronts, its L2 cache 206 thousand sectors; its device
-memory moves 159 thousand sectors, each of X and Y once, 2,097 thousand in all. (The rates are
-those that the predicted times of this course use.) What bounds each kernel: `"start of blocks"`,
-`"issue slots"`, `"shared memory"`, `"L2 cache"` or `"device memory"`?
+These are the rates of an H200, in thousands per microsecond; the course's predicted times use them:
+
+| `"start of blocks"` | `"issue slots"` | `"shared memory"` | `"L2 cache"` | `"device memory"` |
+|---|---|---|---|---|
+| 1.7 blocks | 1,003 warp instructions | 251 wavefronts | 206 sectors | 159 sectors |
+
+The sectors of the first table pass through the L2 cache. Device memory moves each sector of X and Y
+once, 2,097 thousand in all. What bounds each kernel?
 """,
     hints=(
-        "A bound is a quotient: the amount of work, divided by the rate. For each kernel compute "
-        "how long each of the five would take by itself.",
-        "The longest of the five is the bound. Device memory takes the same time for all four: "
-        "2,097 / 159 µs.",
-        "Go through the table by rows: in each row one count is large for its rate. Compare blocks "
-        "with 1.7, and not with the other counts.",
+        "A bound is a quotient: the amount of work divided by the rate. For each kernel compute "
+        "the time that each of the five would take alone.",
+        "The longest of the five times is the bound. Device memory takes the same time for all "
+        "four kernels: 2,097 / 159 µs.",
+        "Go through the first table row by row. In each row one count is large for its rate. "
+        "Compare blocks with 1.7, not with the other counts.",
     ),
     analysis="""
-**A**: 131.1 / 1.7 = 77 µs to start its blocks, while memory needs 13. **B**: 17,301 / 251 = 69 µs
-of wavefronts. **C**: 17,826 / 206 = 87 µs of sectors, most of them stored in part, which costs even
-more. **D**: 13 µs, and no other quotient is longer: it takes as long as its bytes. No kernel here
-is bound by issue slots, although B and C execute over three times as many instructions as D.
+**A**: it takes 131.1 / 1.7 = 77 µs to start its blocks, while device memory needs 13. **B**: its
+wavefronts take 17,301 / 251 = 69 µs. **C**: its sectors take 17,826 / 206 = 87 µs, and the real cost
+is higher, because the kernel stores most of them in part. **D**: 13 µs; no other quotient is
+longer, so device memory is the bound. Issue slots bound none of the four, although B and C execute
+over three times as many instructions as D.
 
-A predicted time takes all quotients together, and adds what a launch costs. `p.time("H200")` of a
-profile shows them as bars.
+A predicted time combines all quotients and adds the cost of a launch. `p.time("H200")` of a profile
+shows them as bars.
 """,
     entry="bounds",
     groups=(
         choices(RIGHT, _WORDS, _SLIPS, name="Bounds", look_at="Divide each count by its rate."),
     ),
-    praise="A count alone says nothing: it has to be divided by a rate.",
+    praise="A count says nothing until you divide it by a rate.",
 )
