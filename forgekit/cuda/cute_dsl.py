@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forgekit.cuda.patches import Patches
-from forgekit.vgpu.errors import LaunchError, usage_error
+from forgekit.vgpu.errors import KernelError, usage_error
 
 KDL_CPU, KDL_CUDA = 1, 2  # of DLPack's DLDeviceType
 
@@ -30,21 +30,35 @@ def patch_cute_dsl(patches: Patches) -> None:
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
 
 
-def launch_error() -> type[LaunchError]:
-    """A `LaunchError` that is CuTe DSL's too, with CUDA's code where that is known."""
+# Slugs of mistakes that stop a kernel -> CUDA's name for what a GPU does then.
+_CODES = {
+    "out-of-bounds": "IllegalAddress", "misaligned": "MisalignedAddress", "trap": "Assert",
+    "deadlock": "LaunchTimeout", "divergent-barrier": "LaunchTimeout", "endless": "LaunchTimeout",
+    "launch-limits": "InvalidConfiguration",
+}  # fmt: skip
+
+
+def stopped(error: KernelError) -> KernelError:
+    """Make an error CuTe DSL's and torch's too, with CUDA's code; the message stays."""
     from cuda.bindings.runtime import cudaError_t
+
+    name = _CODES.get(error.kind, "LaunchFailure")
+    if str(error).startswith("cooperative"):
+        name = "CooperativeLaunchTooLarge"
+    error.__class__ = _as_cuda(type(error))
+    vars(error).update(message=str(error), error_code=getattr(cudaError_t, f"cudaError{name}"))
+    return error
+
+
+@functools.cache
+def _as_cuda(kind: type[KernelError]) -> Any:
+    import torch
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
-    class CudaLaunchError(LaunchError, DSLCudaRuntimeError):
-        __str__ = Exception.__str__
-
-        def __init__(self, message: str) -> None:
-            Exception.__init__(self, message)
-            too_many = message.startswith("cooperative")
-            code = cudaError_t.cudaErrorCooperativeLaunchTooLarge if too_many else None
-            self.message, self.error_code = message, code
-
-    return CudaLaunchError
+    if issubclass(kind, DSLCudaRuntimeError):
+        return kind
+    bases = (kind, DSLCudaRuntimeError, getattr(torch, "AcceleratorError", RuntimeError))
+    return type(kind.__name__, bases, {"__str__": Exception.__str__, "__module__": __name__})
 
 
 def _once(measure: Callable) -> Callable:

@@ -23,6 +23,7 @@ import forgekit.vgpu
 from forgekit.devices import current_target
 from forgekit.errors import (
     ArgumentMismatchError,
+    DeadlockError,
     LaunchError,
     MemoryAccessError,
     PlatformError,
@@ -188,16 +189,37 @@ def test_data_parallel_has_one_device(cuda, device):
     assert torch.equal(x.grad.cpu(), net.weight.sum(0).expand(2, 4).cpu())
 
 
-def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
-    """A script may expect CUDA's code for it; forgekit's words stay."""
+@cute.kernel
+def _reach_kernel(mX: cute.Tensor, shift: cutlass.Constexpr):
+    if cutlass.const_expr(shift < 0):
+        cute.arch.barrier(barrier_id=1, number_of_threads=64)
+    wide = cute.make_ptr(cutlass.Float32, mX.iterator.toint() + 4 * shift, assumed_align=16)
+    vector = cute.make_tensor(wide, cute.make_layout(4))
+    vector.store(vector.load() + 1.0)
+
+
+@cute.jit
+def _reach(mX: cute.Tensor, shift: cutlass.Constexpr, blocks: cutlass.Constexpr):
+    _reach_kernel(mX, shift).launch(grid=(blocks, 1, 1), block=(32, 1, 1), cooperative=blocks > 1)
+
+
+@pytest.mark.parametrize(
+    ("shift", "blocks", "kind", "code", "said"),
+    [
+        (8, 1, MemoryAccessError, "IllegalAddress", "Out of bounds"),
+        (1, 1, MemoryAccessError, "MisalignedAddress", "Misaligned access"),
+        (-1, 1, DeadlockError, "LaunchTimeout", "Deadlock"),
+        (0, 9000, LaunchError, "CooperativeLaunchTooLarge", "cooperative launch: got 9,000 blocks"),
+    ],
+)
+def test_a_launch_that_cannot_go_on_raises_cudas_error(cuda, shift, blocks, kind, code, said):
+    """A script may expect CUDA's code for it, from CuTe DSL or from torch; forgekit's words stay."""
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
-    with pytest.raises(DSLCudaRuntimeError, match="cooperative launch: got 9 blocks") as raised:
-        raise limits._refused("9 blocks", "fewer", "less", what="cooperative launch")
-    assert isinstance(raised.value, LaunchError)
-    assert raised.value.error_code == runtime.cudaError_t.cudaErrorCooperativeLaunchTooLarge
-    with pytest.raises(DSLCudaRuntimeError, match="got 2,000 threads"):
-        raise limits._refused("2,000 threads", "1024", "less")
+    for expected in (DSLCudaRuntimeError, torch.AcceleratorError, kind):
+        with pytest.raises(expected, match=said) as raised:
+            _reach(from_dlpack(torch.ones(8, device="cuda")), shift, blocks)
+    assert raised.value.error_code == getattr(runtime.cudaError_t, f"cudaError{code}")
 
 
 @pytest.mark.parametrize(

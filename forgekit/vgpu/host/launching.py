@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from forgekit.vgpu import environment, sampling
+from forgekit.vgpu import environment, plugins, sampling
 from forgekit.vgpu.adversary import Adversary
 from forgekit.vgpu.errors import KernelError, SanitizerError
 from forgekit.vgpu.host.limits import blocks_at_once, check_limits
@@ -46,7 +46,16 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
         KernelError: the kernel did something wrong; see `forgekit.errors`.
         SanitizerError: so it did, and ran to its end.
     """
-    check_limits(program, record)
+    try:
+        check_limits(program, record)
+        _launch(program, record, memory)
+    except SanitizerError:
+        raise
+    except KernelError as error:
+        raise plugins.active.stopped(error) from error.__cause__
+
+
+def _launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None:
     chosen = current()
     record = _place_symbols(program, record, memory)
     if chosen.launched is not None:

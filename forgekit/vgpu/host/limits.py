@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from forgekit.vgpu import plugins
 from forgekit.vgpu.code import Code
 from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
@@ -124,4 +123,4 @@ def _exceeds(sizes: Dim3, limits: Dim3) -> bool:
 
 
 def _refused(got: str, needed: str, remedy: str, what: str = "launch") -> LaunchError:
-    return plugins.active.launch_error(got_needed(what, got, needed, remedy))
+    return LaunchError(got_needed(what, got, needed, remedy))
