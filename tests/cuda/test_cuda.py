@@ -213,7 +213,7 @@ def _reach(mX: cute.Tensor, shift: cutlass.Constexpr, blocks: cutlass.Constexpr)
     ],
 )
 def test_a_launch_that_cannot_go_on_raises_cudas_error(cuda, shift, blocks, kind, code, said):
-    """A script may expect CUDA's code for it, from CuTe DSL or from torch; forgekit's words stay."""
+    """A script may expect CUDA's code, from CuTe DSL or torch; forgekit's words stay."""
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
     for expected in (DSLCudaRuntimeError, torch.AcceleratorError, kind):
