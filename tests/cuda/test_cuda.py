@@ -232,6 +232,13 @@ def test_a_launch_that_cannot_go_on_raises_cudas_error(cuda, shift, blocks, kind
         lambda: torch.ones(2, device=0).is_cuda and torch.empty(4, pin_memory=True).is_pinned(),
         lambda: torch.from_dlpack(_ones()).is_cuda and torch.from_dlpack(_ones("cpu")).is_cpu,
         lambda: torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(_ones())).is_cuda,
+        lambda: (
+            torch.cuda.HalfTensor([1, 2]).is_cuda and _ones().type() == "torch.cuda.FloatTensor"
+        ),
+        lambda: _ones().type("torch.cuda.HalfTensor").dtype == torch.float16,
+        lambda: isinstance(_ones().cpu().type(torch.cuda.IntTensor), torch.cuda.IntTensor),
+        lambda: torch.cuda.nvtx.range_push("a") == torch.cuda.nvtx.range_pop(),
+        lambda: torch.cuda.memory_summary() and torch.cuda.memory_stats()["x"] == 0,
         # A profile of "cuda" would warn of each operation.
         lambda: torch.autograd.profiler.profile(use_device="cuda").use_device is None,
     ],
