@@ -107,7 +107,7 @@ def _run(path: Path, asked: argparse.Namespace) -> dict:
 
 def _ended(status: int, output: str) -> tuple[str, str]:
     lines = [line.strip() for line in output.splitlines() if line.strip()] or [""]
-    notices = "no GPU here", "sanitizer: "
+    notices = "no GPU here", "sanitizer: ", "this launch takes"
     said = [x for x in lines if x.startswith("forgekit: ") and not any(n in x for n in notices)]
     if said:
         return "stopped", said[-1][10:300]
