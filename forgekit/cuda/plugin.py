@@ -49,6 +49,7 @@ class Cuda(Plugin):
         if self._mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
             self._mode.__exit__(None, None, None)
         self._patches.close()
+        marks.KEPT.clear()
 
     def on_gpu(self, tensor: Any) -> bool:
         return marks.on_gpu(tensor)
@@ -60,7 +61,7 @@ class Cuda(Plugin):
         return cute_dsl.GlobalTensor(tensor) if marks.on_gpu(tensor) else tensor
 
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
-        return bindings.allocation_at(address)
+        return bindings.allocation_at(address) or marks.kept_at(address)
 
     def stopped(self, error: KernelError) -> KernelError:
         return cute_dsl.stopped(error)

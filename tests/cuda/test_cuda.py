@@ -20,6 +20,7 @@ from torch.nn import functional
 import forgekit
 import forgekit.ops as ops
 import forgekit.vgpu
+from forgekit.cuda import marks
 from forgekit.devices import current_target
 from forgekit.errors import (
     ArgumentMismatchError,
@@ -312,6 +313,31 @@ def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
         run(_ones(), y)
         assert (y == 1).all()
     run(_ones("cpu"), y.cpu())
+
+
+@cute.kernel
+def _table_kernel(mTable: cute.Tensor, mY: cute.Tensor):
+    source = cute.make_ptr(cutlass.Float32, mTable[0], cute.AddressSpace.gmem, assumed_align=4)
+    tidx, _, _ = cute.arch.thread_idx()
+    mY[tidx] = cute.make_tensor(source, cute.make_layout(8))[tidx]
+
+
+@cute.jit
+def _table(mTable: cute.Tensor, mY: cute.Tensor):
+    _table_kernel(mTable, mY).launch(grid=(1, 1, 1), block=(8, 1, 1))
+
+
+def test_a_pointer_reaches_memory_that_its_tensor_has_left(cuda):
+    """As on a GPU, where torch's allocator keeps it; of the latest 64 MiB."""
+    table = torch.tensor([torch.full((8,), 3.0, device="cuda").data_ptr()], device="cuda")
+    y = torch.zeros(8, device="cuda")
+    _table(from_dlpack(table), from_dlpack(y))
+    assert y.tolist() == [3.0] * 8
+    for _ in range(100):
+        torch.ones(1 << 20, device="cuda")
+    assert sum(kept.nbytes() for kept in marks.KEPT) <= 64 << 20
+    with pytest.raises(MemoryAccessError, match="belongs to no tensor"):
+        _table(from_dlpack(table), from_dlpack(y))
 
 
 def test_tvm_ffi_takes_no_tensor_of_the_cpu(cuda):
