@@ -52,6 +52,24 @@ def test_notes_do_not_raise():
     run(*args)
 
 
+@pytest.mark.parametrize("name", ["bulk_store_leaves", "tensor_store_leaves"])
+def test_a_store_that_a_leaving_block_does_not_wait_for_is_a_note(name):
+    """An H200 keeps the shared memory until it has been read; PTX does not promise it."""
+    run, args = mutant(name)
+    run(*args)
+    assert fk.check(args[-1], MUTANTS[name].family.want(*args))
+    report = fk.sanitize(run, *args)
+    (note,) = report.findings
+    assert (note.kind, note.severity) == ("block-lifetime", "note") and report
+    assert "cp_async_bulk_wait_group(0, read=True)" in note.message
+
+
+def test_a_load_that_a_leaving_block_does_not_wait_for_is_an_error():
+    run, args = mutant("bulk_pipeline_not_awaited")
+    found = [f for f in fk.sanitize(run, *args).findings if f.kind == "block-lifetime"]
+    assert found and all(f.severity == "error" for f in found)
+
+
 # -- the report ---------------------------------------------------------------------------------
 def correct_transpose():
     args = FAMILIES["transpose"].args()

@@ -242,7 +242,7 @@ class Dataflow:
         for instruction in self.instructions:
             place = roots.get(instruction.opcode[0])
             if instruction.opcode[0] == "cp":
-                place = _copied(instruction, writes=roots is _WRITING)
+                place = copied(instruction, writes=roots is _WRITING)
             if place is None or not {"param", "local"}.isdisjoint(instruction.opcode):
                 continue
             operand = instruction.operands[place]
@@ -295,7 +295,7 @@ def _acts(instruction: ptx.Instruction) -> bool:
     return clock or instruction.opcode[0] == "mbarrier" or not _has_result(instruction)
 
 
-def _copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
+def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
     """Which operand of a `cp` is the address in global memory that it writes, or reads."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]

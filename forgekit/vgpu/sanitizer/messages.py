@@ -43,12 +43,13 @@ class Message(NamedTuple):
     """The words of a finding.
 
     kind: a key of `KINDS`; text: what happened, a line each, with fields that `Report.add`
-    fills in; advice: what to look at.
+    fills in; advice: what to look at; note: True for what may be meant, whatever its kind.
     """
 
     kind: str
     text: str
     advice: str
+    note: bool = False
 
 
 # -- races ----------------------------------------------------------------------------------------
@@ -234,6 +235,15 @@ HAS_LEFT = Message(
 HAS_LEFT_ITSELF = HAS_LEFT._replace(
     text="An asynchronous operation of {who} may still use its block's shared memory when the "
     "block has left the kernel."
+)
+# An H200 keeps the memory until then: book/virtual_gpu.md has the experiment.
+STORES_STILL = HAS_LEFT._replace(
+    text="A copy from shared to global memory, which {who} has started, may still read when its "
+    "block has left the kernel.",
+    advice="PTX does not promise that the shared memory stays until then; an H200 starts no other "
+    "block there before. To rely on no GPU's way, let the thread wait: "
+    "cute.arch.cp_async_bulk_wait_group(0, read=True).",
+    note=True,
 )
 
 # -- warps ----------------------------------------------------------------------------------------
