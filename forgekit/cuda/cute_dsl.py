@@ -17,6 +17,7 @@ def patch_cute_dsl(patches: Patches) -> None:
     """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused."""
     from cutlass import testing
     from cutlass.base_dsl.jit_executor import JitCompiledFunction
+    from cutlass.cute import runtime
     from cutlass.cute import testing as older
     from cutlass.utils import HardwareInfo
 
@@ -28,6 +29,7 @@ def patch_cute_dsl(patches: Patches) -> None:
     # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
+    patches.put(runtime, "load_module", _refuse_load)
 
 
 # Slugs of mistakes that stop a kernel -> CUDA's name for what a GPU does then.
@@ -77,6 +79,12 @@ def _refuse_export(*_: Any, **__: Any) -> Any:
     remedy = "export it on a machine with a GPU; here call the compiled function itself"
     needed = "one compiled for a real GPU"
     raise usage_error("export_to_c", "a function of the virtual GPU", needed, remedy)
+
+
+def _refuse_load(file: object, *_: Any, **__: Any) -> Any:
+    needed = "the script that compiles it: a file holds code for a real GPU alone"
+    remedy = "compile and call it in this script, or load it on a machine with a GPU"
+    raise usage_error("load_module", repr(file), needed, remedy)
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:

@@ -373,6 +373,7 @@ def test_a_real_gpu_is_left_alone(monkeypatch):
     [
         (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "without record()"),
         (lambda: driver.cuModuleLoadData(b""), "a call of cuModuleLoadData"),
+        (lambda: cute.runtime.load_module("a.o"), "load_module: got 'a.o', needed the script"),
         (lambda: runtime.cudaMemcpyPeer(), "a call of cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),
         (lambda: driver.cuMemFree(64), "free: got 0x40"),
