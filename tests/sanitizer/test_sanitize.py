@@ -7,6 +7,10 @@ import torch
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+import cutlass
+from cutlass import Float32, cute
+from cutlass.cute.nvgpu import cpasync
+
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.errors import CheckError, SanitizerError, UsageError
@@ -14,6 +18,7 @@ from forgekit.vgpu.memory import fresh
 from tests.kernels import simple
 from tests.sanitizer import bank, order_kernels
 from tests.sanitizer.bank import compile_correct
+from tests.sanitizer.kernel_parts import smem
 
 pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 
@@ -62,6 +67,37 @@ def test_a_store_that_a_leaving_block_does_not_wait_for_is_a_note(name):
     (note,) = report.findings
     assert (note.kind, note.severity) == ("block-lifetime", "note") and report
     assert "cp_async_bulk_wait_group(0, read=True)" in note.message
+
+
+@cute.kernel
+def _prefetching_kernel(mX: cute.Tensor, mY: cute.Tensor, waits: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(128)
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+    four = cute.make_layout(4)
+    cute.copy(
+        atom,
+        cute.make_tensor((mX.iterator + 4 * tidx).align(16), four),
+        cute.make_tensor((sX.iterator + 4 * tidx).align(16), four),
+    )
+    cute.arch.cp_async_commit_group()
+    if cutlass.const_expr(waits):
+        cute.arch.cp_async_wait_group(0)
+    mY[tidx] = 1.0
+
+
+@cute.jit
+def _prefetching(mX: cute.Tensor, mY: cute.Tensor, waits: cutlass.Constexpr):
+    _prefetching_kernel(mX, mY, waits).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+def test_a_cp_async_in_flight_when_its_block_leaves_is_a_note():
+    x, y = fk.randn(128), fk.empty(32)
+    report = fk.sanitize(fk.compile(_prefetching, x, y, False), x, y)
+    (note,) = report.findings
+    assert (note.kind, note.severity, note.count) == ("async-copy", "note", 32)
+    assert "is still in flight when its block leaves" in note.message
+    assert not fk.sanitize(fk.compile(_prefetching, x, y, True), x, y).findings
 
 
 def test_a_load_that_a_leaving_block_does_not_wait_for_is_an_error():

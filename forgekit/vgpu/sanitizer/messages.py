@@ -218,6 +218,15 @@ UNWRITTEN = Message(
     "Does the grid cover the tensor, and does each thread that has an element store it?",
 )
 
+COPIES_STILL = Message(
+    "async-copy",
+    "A cp.async that {who} has started is still in flight when its block leaves the kernel.",
+    "The block never uses what the copy brings. Leave out the copy, or put "
+    "cute.arch.cp_async_wait_group(0) before the end: PTX does not say that the shared memory "
+    "stays the block's until then.",
+    note=True,
+)
+
 # -- clusters -------------------------------------------------------------------------------------
 NOT_STARTED = Message(
     "block-lifetime",
