@@ -47,7 +47,8 @@ def stopped(error: KernelError) -> KernelError:
     name = _CODES.get(error.kind, "LaunchFailure")
     if str(error).startswith("cooperative"):
         name = "CooperativeLaunchTooLarge"
-    error.__class__ = _as_cuda(type(error))
+    kind: Any = type(error)
+    error.__class__ = _as_cuda(kind)
     vars(error).update(message=str(error), error_code=getattr(cudaError_t, f"cudaError{name}"))
     return error
 
