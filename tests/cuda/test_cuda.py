@@ -316,6 +316,28 @@ def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
 
 
 @cute.kernel
+def _add_one_kernel(mX: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    mX[tidx] += 1.0
+
+
+@cute.jit
+def _add_one(mX: cute.Tensor):
+    _add_one_kernel(mX).launch(grid=(1, 1, 1), block=(8, 1, 1))
+
+
+@pytest.mark.parametrize("align", [128, 256])
+def test_a_tensor_has_the_alignment_that_a_gpus_allocator_gives(cuda, align):
+    for _ in range(4):  # the CPU's gives 64 bytes: some of these lie between
+        x = torch.ones(8, device="cuda")
+        add = cute.compile(_add_one, from_dlpack(x, assumed_align=align))
+        add(from_dlpack(x, assumed_align=align))
+        assert x.tolist() == [2.0] * 8
+    with pytest.raises(ArgumentMismatchError, match=f"a multiple of {align} bytes"):
+        add(from_dlpack(torch.ones(80, device="cuda")[16:24], assumed_align=align))
+
+
+@cute.kernel
 def _table_kernel(mTable: cute.Tensor, mY: cute.Tensor):
     source = cute.make_ptr(cutlass.Float32, mTable[0], cute.AddressSpace.gmem, assumed_align=4)
     tidx, _, _ = cute.arch.thread_idx()
