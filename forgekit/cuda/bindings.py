@@ -81,6 +81,9 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
         "DeviceGet": lambda index: _device(module, index),
         "CtxGetDevice": lambda *_: _device(module, 0),
         "DeviceGetName": lambda size, which: device.name().encode()[:size],
+        "DeviceComputeCapability": lambda which: device.capability(),
+        "DeviceGetPCIBusId": lambda size, which: b"0000:00:00.0"[:size],
+        "DeviceGetUuid": lambda which: module.CUuuid(),
         "DeviceTotalMem": lambda which: device.memory_bytes()[1],
         "DeviceGetAttribute": lambda which, index=0: _attribute(which),
         "GetDeviceProperties": lambda index=0: _properties(),
@@ -107,11 +110,7 @@ def _device(module: Any, index: int) -> Any:
 
 def _attribute(which: Any) -> int:
     name = which.name.removeprefix("CU_DEVICE_ATTRIBUTE_").removeprefix("cudaDevAttr")
-    value = device.attribute(name.replace("_", "").upper())
-    if value is None:
-        needed = "one that the virtual GPU knows"
-        raise usage_error("device attribute", which.name, needed, "leave it out")
-    return value
+    return device.attribute(name.replace("_", "").upper())
 
 
 def _properties() -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forgekit.cuda.patches import Patches
-from forgekit.vgpu.errors import LaunchError, usage_error
+from forgekit.vgpu.errors import KernelError, usage_error
 
 KDL_CPU, KDL_CUDA = 1, 2  # of DLPack's DLDeviceType
 
@@ -17,6 +17,7 @@ def patch_cute_dsl(patches: Patches) -> None:
     """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused."""
     from cutlass import testing
     from cutlass.base_dsl.jit_executor import JitCompiledFunction
+    from cutlass.cute import runtime
     from cutlass.cute import testing as older
     from cutlass.utils import HardwareInfo
 
@@ -28,23 +29,39 @@ def patch_cute_dsl(patches: Patches) -> None:
     # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
+    patches.put(runtime, "load_module", _refuse_load)
 
 
-def launch_error() -> type[LaunchError]:
-    """A `LaunchError` that is CuTe DSL's too, with CUDA's code where that is known."""
+# Slugs of mistakes that stop a kernel -> CUDA's name for what a GPU does then.
+_CODES = {
+    "out-of-bounds": "IllegalAddress", "misaligned": "MisalignedAddress", "trap": "Assert",
+    "deadlock": "LaunchTimeout", "divergent-barrier": "LaunchTimeout", "endless": "LaunchTimeout",
+    "launch-limits": "InvalidConfiguration",
+}  # fmt: skip
+
+
+def stopped(error: KernelError) -> KernelError:
+    """Make an error CuTe DSL's and torch's too, with CUDA's code; the message stays."""
     from cuda.bindings.runtime import cudaError_t
+
+    name = _CODES.get(error.kind, "LaunchFailure")
+    if str(error).startswith("cooperative"):
+        name = "CooperativeLaunchTooLarge"
+    kind: Any = type(error)
+    error.__class__ = _as_cuda(kind)
+    vars(error).update(message=str(error), error_code=getattr(cudaError_t, f"cudaError{name}"))
+    return error
+
+
+@functools.cache
+def _as_cuda(kind: type[KernelError]) -> Any:
+    import torch
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
-    class CudaLaunchError(LaunchError, DSLCudaRuntimeError):
-        __str__ = Exception.__str__
-
-        def __init__(self, message: str) -> None:
-            Exception.__init__(self, message)
-            too_many = message.startswith("cooperative")
-            code = cudaError_t.cudaErrorCooperativeLaunchTooLarge if too_many else None
-            self.message, self.error_code = message, code
-
-    return CudaLaunchError
+    if issubclass(kind, DSLCudaRuntimeError):
+        return kind
+    bases = (kind, DSLCudaRuntimeError, getattr(torch, "AcceleratorError", RuntimeError))
+    return type(kind.__name__, bases, {"__str__": Exception.__str__, "__module__": __name__})
 
 
 def _once(measure: Callable) -> Callable:
@@ -63,6 +80,12 @@ def _refuse_export(*_: Any, **__: Any) -> Any:
     remedy = "export it on a machine with a GPU; here call the compiled function itself"
     needed = "one compiled for a real GPU"
     raise usage_error("export_to_c", "a function of the virtual GPU", needed, remedy)
+
+
+def _refuse_load(file: object, *_: Any, **__: Any) -> Any:
+    needed = "the script that compiles it: a file holds code for a real GPU alone"
+    remedy = "compile and call it in this script, or load it on a machine with a GPU"
+    raise usage_error("load_module", repr(file), needed, remedy)
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:

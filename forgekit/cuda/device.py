@@ -62,9 +62,9 @@ def properties() -> SimpleNamespace:
     )  # fmt: skip
 
 
-def attribute(which: str) -> int | None:
-    """A device attribute by the last part of its name, in capitals and without underscores; None
-    for one that is not known."""
+def attribute(which: str) -> int:
+    """A device attribute by the last part of its name, in capitals and without underscores: 0, as
+    of what a GPU does not have, for one that the virtual GPU does not know."""
     p = properties()
     known = {name.replace("_", "").upper(): value for name, value in vars(p).items()}
     known |= {f"MAX{name}": value for name, value in known.items() if "SHAREDMEMORY" in name}
@@ -77,6 +77,8 @@ def attribute(which: str) -> int | None:
         "MAXREGISTERSPERBLOCK": 65536, "MAXREGISTERSPERMULTIPROCESSOR": 65536,
         "UNIFIEDADDRESSING": 1, "COOPERATIVELAUNCH": 1, "CLUSTERLAUNCH": int(p.major >= 9),
         "MEMORYPOOLSSUPPORTED": 1, "CONCURRENTKERNELS": 1, "ASYNCENGINECOUNT": 3,
-        "MULTICASTSUPPORTED": 0,
+        "TOTALCONSTANTMEMORY": 65536, "MAXPITCH": 2**31 - 1, "STREAMPRIORITIESSUPPORTED": 1,
+        "GLOBALL1CACHESUPPORTED": 1, "LOCALL1CACHESUPPORTED": 1, "GPUOVERLAP": 1,
+        "SINGLETODOUBLEPRECISIONPERFRATIO": 2,
     }  # fmt: skip
-    return known.get(which)
+    return int(known.get(which, 0))

@@ -9,6 +9,8 @@ mark, as torch makes within its own operations, goes with the others.
 
 from __future__ import annotations
 
+import collections
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,10 +51,37 @@ def on_host(tensor: Any) -> bool:
 
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     """Say of a tensor's storage where it counts as lying; returns the tensor."""
+    marked = marked_of(tensor)
     if cuda:
         gpu.say_once()
-    setattr(marked_of(tensor), CUDA_ATTRIBUTE, cuda)
+        if marked is not tensor and not getattr(marked, CUDA_ATTRIBUTE, False):
+            _keep(marked)
+    setattr(marked, CUDA_ATTRIBUTE, cuda)
     return tensor
+
+
+# The latest storages on "cuda", the oldest first. On a GPU torch's allocator keeps what a script
+# drops, so that a pointer to it, in a table of a grouped product say, still reaches it.
+KEPT: collections.deque[Any] = collections.deque()
+_KEPT_BYTES = 64 << 20
+
+
+def _keep(storage: Any) -> None:
+    KEPT.append(storage)
+    if len(KEPT) % 64 == 0 or storage.nbytes() > _KEPT_BYTES >> 6:
+        sizes = itertools.accumulate(kept.nbytes() for kept in reversed(KEPT))
+        fit = sum(size <= _KEPT_BYTES for size in sizes)
+        for _ in range(len(KEPT) - fit):
+            KEPT.popleft()
+
+
+def kept_at(address: int) -> tuple[int, int, object] | None:
+    """(start, bytes, storage) of the memory kept that holds an address, or None."""
+    for storage in reversed(KEPT):
+        start = storage.data_ptr()
+        if start <= address < start + storage.nbytes():
+            return start, storage.nbytes(), storage
+    return None
 
 
 def _pinned(tensor: torch.Tensor) -> torch.Tensor:

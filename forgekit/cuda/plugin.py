@@ -10,7 +10,7 @@ import torch
 
 from forgekit.cuda import bindings, cute_dsl, graphs, marks, tensors, torch_cuda
 from forgekit.cuda.patches import Patches
-from forgekit.vgpu.errors import PlatformError
+from forgekit.vgpu.errors import KernelError, PlatformError
 from forgekit.vgpu.plugins import Plugin
 from forgekit.vgpu.wording import got_needed
 
@@ -29,7 +29,6 @@ class Cuda(Plugin):
                 got_needed("cuda", "True on a machine with a GPU", "one without",
                            "leave it out, or set CUDA_VISIBLE_DEVICES= to hide the GPU")
             )  # fmt: skip
-        self.launch_error = cute_dsl.launch_error()
         self._patches, self._mode = Patches(), marks.Marking()
         for patch in (tensors.patch_tensors, tensors.patch_files, torch_cuda.patch_torch,
                       bindings.patch_bindings, cute_dsl.patch_cute_dsl):  # fmt: skip
@@ -50,6 +49,7 @@ class Cuda(Plugin):
         if self._mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
             self._mode.__exit__(None, None, None)
         self._patches.close()
+        marks.KEPT.clear()
 
     def on_gpu(self, tensor: Any) -> bool:
         return marks.on_gpu(tensor)
@@ -61,7 +61,10 @@ class Cuda(Plugin):
         return cute_dsl.GlobalTensor(tensor) if marks.on_gpu(tensor) else tensor
 
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
-        return bindings.allocation_at(address)
+        return bindings.allocation_at(address) or marks.kept_at(address)
+
+    def stopped(self, error: KernelError) -> KernelError:
+        return cute_dsl.stopped(error)
 
     def current_stream(self) -> int:
         return graphs.current_stream()

@@ -34,6 +34,18 @@ def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:
     return x if on_gpu(x) == cuda else _Move.apply(x, cuda)
 
 
+class _Typed(type):
+    """`torch.cuda.FloatTensor` and the like: makes tensors, and is the type of those."""
+
+    of_cpu: Any
+
+    def __call__(cls, *args: Any) -> torch.Tensor:
+        return _moved(cls.of_cpu(*args), True)
+
+    def __instancecheck__(cls, x: object) -> bool:
+        return isinstance(x, torch.Tensor) and on_gpu(x) and x.dtype == cls.of_cpu.dtype
+
+
 def patch_tensors(patches: Patches) -> None:
     """Replace what asks a tensor where it is, and what moves it."""
     put, tensor = patches.put, torch.Tensor
@@ -78,6 +90,21 @@ def patch_tensors(patches: Patches) -> None:
     put(tensor, "cpu", lambda self, **kwargs: move(self, "cpu", **kwargs))
     put(tensor, "cuda", lambda self, device=None, non_blocking=False, **kwargs: move(
         self, "cuda" if device is None else device, **kwargs))  # fmt: skip
+    as_type = tensor.type
+
+    def typed(self: torch.Tensor, dtype: Any = None, **kwargs: Any) -> Any:
+        if dtype is None:
+            return as_type(self).replace("torch.", "torch.cuda.") if on_gpu(self) else as_type(self)
+        name = dtype if isinstance(dtype, str) else getattr(dtype, "__qualname__", "")
+        if not name.startswith("torch.cuda."):
+            return as_type(self, dtype, **kwargs)
+        return move(as_type(self, name.replace("torch.cuda.", "torch.")), CUDA)
+
+    put(tensor, "type", typed)
+    for kind in ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long",
+                 "Bool"):  # fmt: skip
+        name = f"{kind}Tensor"
+        put(torch.cuda, name, _Typed(f"torch.cuda.{name}", (), {"of_cpu": getattr(torch, name)}))
     for name in ("numpy", "__array__"):
         put(tensor, name, _on_the_cpu_alone(getattr(tensor, name)))
     deepcopy = tensor.__deepcopy__

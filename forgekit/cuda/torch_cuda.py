@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import sys
 from collections.abc import Iterator
@@ -225,6 +226,11 @@ def patch_torch(patches: Patches) -> None:
         "cudart": lambda: SimpleNamespace(
             **_answers(cudaProfilerStart=None, cudaProfilerStop=None)),
     })  # fmt: skip
+    patches.put(torch.cuda, "memory_stats", lambda device=None: collections.Counter())
+    patches.put(torch.cuda, "memory_summary", lambda *_, **__: (
+        'No allocator: tensors on "cuda" lie in this machine\'s memory.'))  # fmt: skip
+    patches.put(torch.cuda.nvtx, "_nvtx", SimpleNamespace(**_answers(
+        rangePushA=0, rangePop=0, rangeStartA=0, rangeEnd=None, markA=None)))  # fmt: skip
     torch.utils._device._device_constructors()  # looks them up, once
     for name in _MADE_FROM_DATA:
         patches.put(torch, name, made_by_a_script(made_from_data(getattr(torch, name))))

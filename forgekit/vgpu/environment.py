@@ -1,8 +1,10 @@
-"""Environment variables whose names begin with FORGEKIT_: read when needed, refused in words."""
+"""What surrounds the process: variables whose names begin with FORGEKIT_, IPython."""
 
 from __future__ import annotations
 
 import os
+import sys
+from typing import Any
 
 from forgekit.vgpu.errors import usage_error
 
@@ -40,3 +42,8 @@ def number(name: str, default: int) -> int:
         needed = "a whole number, 1 or more"
         raise usage_error(name, repr(said), needed, f"unset it for {default:,}")
     return found
+
+
+def ipython() -> Any:
+    """The IPython shell that runs this process's code, as in a notebook; None elsewhere."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from forgekit.vgpu.errors import LaunchError
+from forgekit.vgpu.errors import KernelError
 
 
 class Plugin:
     """What a plug-in may change; this one changes nothing."""
-
-    launch_error: type[LaunchError] = LaunchError  # raised for a launch that is too large
 
     def start(self) -> None:
         """Begin."""
@@ -38,6 +36,10 @@ class Plugin:
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
         """(start, bytes, owner) of memory that host code has allocated by a call, or None."""
         return None
+
+    def stopped(self, error: KernelError) -> KernelError:
+        """What host code sees of a launch that was refused, or stopped half-way."""
+        return error
 
     def current_stream(self) -> int:
         """The stream that TVM-FFI would pass: the default one."""

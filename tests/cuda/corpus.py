@@ -2,8 +2,10 @@
 
     python -m tests.cuda.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
 
-A script goes through `forgekit run`, a notebook gets `install(cuda=True)` as its first cell, of a
-test file `--tests` tests run, evenly chosen. What a checkout needs besides goes into PYTHONPATH.
+A script goes through `forgekit run`, in a fork of a process that has imported torch and CuTe DSL, a
+notebook gets `install(cuda=True)` as its first cell, of a test file `--tests` tests run, evenly
+chosen. Files that --out has already are left out. What a checkout needs besides goes into
+PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -11,12 +13,17 @@ from __future__ import annotations
 import argparse
 import ast
 import collections
+import functools
 import json
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
-import time
+import tempfile
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 # Sizes that a CPU can do, where a script's defaults are a GPU's: options of the scripts' own.
@@ -39,10 +46,16 @@ def main() -> None:
     if asked.inside:
         inside = {"notebook": _notebook, "tests": _tests}[asked.inside]
         sys.exit(inside(asked.checkout, asked.tests))
-    rows = []
+    rows = json.loads(asked.out.read_text()) if asked.out and asked.out.exists() else []
+    done = {row["file"] for row in rows}
+    import cutlass.cute.testing  # noqa: F401 - before the forks
+    import torch  # noqa: F401
+
     for path in sorted(_files(asked.checkout, asked.match, asked.skip)):
+        if _name(path, asked) in done:
+            continue
         rows.append(_run(path, asked))
-        print("{ended:8} {seconds:4} s  {file}  {why}".format(**rows[-1]), flush=True)
+        print("{ended:8} {seconds:6} s  {file}  {why}".format(**rows[-1]), flush=True)
         if asked.out:
             asked.out.write_text(json.dumps(rows, indent=1) + "\n")
     print(dict(collections.Counter(row["ended"] for row in rows)))
@@ -53,7 +66,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--match", action="append", help="only files whose path has this text")
     parser.add_argument("--skip", action="append", default=[], help="no file with this text in it")
-    parser.add_argument("--limit-s", type=float, default=300)
+    parser.add_argument("--limit-s", type=int, default=120, help="of CPU for a file (default 120)")
     parser.add_argument("--tests", type=int, default=3, help="of a test file (default 3)")
     parser.add_argument("--out", type=Path, help="a JSON file, written as they end")
     parser.add_argument("--inside", choices=("notebook", "tests"), help=argparse.SUPPRESS)
@@ -79,35 +92,64 @@ def _does_something(text: str) -> bool:
     return "__main__" in text or any(isinstance(n.value, ast.Call) for n in calls)
 
 
-def _run(path: Path, asked: argparse.Namespace) -> dict:
-    """How a file ended: right; stopped by forgekit; wrong or failed in its own words; time."""
-    arguments = next((a for part, a in ARGUMENTS.items() if part in str(path)), "")
-    forgekit = [sys.executable, "-m", "forgekit"]
-    inside = [str(path), "--tests", str(asked.tests), "--inside"]
-    command = [*forgekit, "run", path.name, *arguments.split()]
-    if path.suffix == ".ipynb":
-        command = [sys.executable, __file__, *inside, "notebook"]
-    elif path.name.startswith("test_") and "__main__" not in path.read_text():
-        command = [*forgekit, "run", __file__, *inside, "tests"]
-    arch = "sm_100a" if any(part in str(path) for part in _FOR_BLACKWELL) else "sm_90a"
-    start = time.monotonic()
-    try:
-        done = subprocess.run(
-            command, cwd=path.parent, env={"FORGEKIT_ARCH": arch, **os.environ}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=asked.limit_s,
-        )  # fmt: skip
-        ended, why = _ended(done.returncode, done.stdout)
-    except subprocess.TimeoutExpired:
-        ended, why = "time", f"not through after {asked.limit_s:.0f} s"
-    seconds = round(time.monotonic() - start)
+def _name(path: Path, asked: argparse.Namespace) -> str:
     root = asked.checkout if asked.checkout.is_dir() else path.parent
-    return {"file": str(path.relative_to(root)), "arguments": arguments, "arch": arch,
-            "ended": ended, "seconds": seconds, "why": why}  # fmt: skip
+    return str(path.relative_to(root))
+
+
+def _run(path: Path, asked: argparse.Namespace) -> dict:
+    """How a file ended: right; stopped by forgekit; wrong or failed in its own words; CPU time."""
+    arguments = next((a for part, a in ARGUMENTS.items() if part in str(path)), "")
+    arch = "sm_100a" if any(part in str(path) for part in _FOR_BLACKWELL) else "sm_90a"
+    inside = [str(path), "--tests", str(asked.tests), "--inside"]
+    command = ["run", path.name, *arguments.split()]
+    if path.name.startswith("test_") and "__main__" not in path.read_text():
+        command = ["run", __file__, *inside, "tests"]
+    work: Callable[[], int] = functools.partial(_forgekit, command)
+    if path.suffix == ".ipynb":
+        notebook = [sys.executable, __file__, *inside, "notebook"]
+        work = functools.partial(subprocess.call, notebook)
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        if not (process := os.fork()):
+            os.environ.setdefault("FORGEKIT_ARCH", arch)
+            os.chdir(path.parent)
+            _child(work, output.fileno(), asked.limit_s)
+        _, status, used = os.wait4(process, 0)
+        output.seek(0)
+        ended, why = _ended(os.waitstatus_to_exitcode(status), output.read())
+    seconds = round(used.ru_utime + used.ru_stime, 1)
+    return {"file": _name(path, asked), "arguments": arguments, "arch": arch, "ended": ended,
+            "seconds": seconds, "why": why}  # fmt: skip
+
+
+def _forgekit(command: list[str]) -> int:
+    from forgekit.commands import cli
+
+    return cli.main(command)
+
+
+def _child(work: Callable[[], int], output: int, limit_s: int) -> None:
+    """Do a file's work and end."""
+    status = 1
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        status = work()
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _ended(status: int, output: str) -> tuple[str, str]:
     lines = [line.strip() for line in output.splitlines() if line.strip()] or [""]
-    notices = "no GPU here", "sanitizer: "
+    notices = "no GPU here", "sanitizer: ", "this launch takes"
+    if -status in (signal.SIGXCPU, signal.SIGKILL):
+        return "time", "not through when its time was up"
     said = [x for x in lines if x.startswith("forgekit: ") and not any(n in x for n in notices)]
     if said:
         return "stopped", said[-1][10:300]

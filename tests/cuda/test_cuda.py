@@ -20,9 +20,11 @@ from torch.nn import functional
 import forgekit
 import forgekit.ops as ops
 import forgekit.vgpu
+from forgekit.cuda import marks
 from forgekit.devices import current_target
 from forgekit.errors import (
     ArgumentMismatchError,
+    DeadlockError,
     LaunchError,
     MemoryAccessError,
     PlatformError,
@@ -188,16 +190,37 @@ def test_data_parallel_has_one_device(cuda, device):
     assert torch.equal(x.grad.cpu(), net.weight.sum(0).expand(2, 4).cpu())
 
 
-def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
-    """A script may expect CUDA's code for it; forgekit's words stay."""
+@cute.kernel
+def _reach_kernel(mX: cute.Tensor, shift: cutlass.Constexpr):
+    if cutlass.const_expr(shift < 0):
+        cute.arch.barrier(barrier_id=1, number_of_threads=64)
+    wide = cute.make_ptr(cutlass.Float32, mX.iterator.toint() + 4 * shift, assumed_align=16)
+    vector = cute.make_tensor(wide, cute.make_layout(4))
+    vector.store(vector.load() + 1.0)
+
+
+@cute.jit
+def _reach(mX: cute.Tensor, shift: cutlass.Constexpr, blocks: cutlass.Constexpr):
+    _reach_kernel(mX, shift).launch(grid=(blocks, 1, 1), block=(32, 1, 1), cooperative=blocks > 1)
+
+
+@pytest.mark.parametrize(
+    ("shift", "blocks", "kind", "code", "said"),
+    [
+        (8, 1, MemoryAccessError, "IllegalAddress", "Out of bounds"),
+        (1, 1, MemoryAccessError, "MisalignedAddress", "Misaligned access"),
+        (-1, 1, DeadlockError, "LaunchTimeout", "Deadlock"),
+        (0, 9000, LaunchError, "CooperativeLaunchTooLarge", "cooperative launch: got 9,000 blocks"),
+    ],
+)
+def test_a_launch_that_cannot_go_on_raises_cudas_error(cuda, shift, blocks, kind, code, said):
+    """A script may expect CUDA's code, from CuTe DSL or torch; forgekit's words stay."""
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
-    with pytest.raises(DSLCudaRuntimeError, match="cooperative launch: got 9 blocks") as raised:
-        raise limits._refused("9 blocks", "fewer", "less", what="cooperative launch")
-    assert isinstance(raised.value, LaunchError)
-    assert raised.value.error_code == runtime.cudaError_t.cudaErrorCooperativeLaunchTooLarge
-    with pytest.raises(DSLCudaRuntimeError, match="got 2,000 threads"):
-        raise limits._refused("2,000 threads", "1024", "less")
+    for expected in (DSLCudaRuntimeError, torch.AcceleratorError, kind):
+        with pytest.raises(expected, match=said) as raised:
+            _reach(from_dlpack(torch.ones(8, device="cuda")), shift, blocks)
+    assert raised.value.error_code == getattr(runtime.cudaError_t, f"cudaError{code}")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +233,13 @@ def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
         lambda: torch.ones(2, device=0).is_cuda and torch.empty(4, pin_memory=True).is_pinned(),
         lambda: torch.from_dlpack(_ones()).is_cuda and torch.from_dlpack(_ones("cpu")).is_cpu,
         lambda: torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(_ones())).is_cuda,
+        lambda: (
+            torch.cuda.HalfTensor([1, 2]).is_cuda and _ones().type() == "torch.cuda.FloatTensor"
+        ),
+        lambda: _ones().type("torch.cuda.HalfTensor").dtype == torch.float16,
+        lambda: isinstance(_ones().cpu().type(torch.cuda.IntTensor), torch.cuda.IntTensor),
+        lambda: torch.cuda.nvtx.range_push("a") == torch.cuda.nvtx.range_pop(),
+        lambda: torch.cuda.memory_summary() and torch.cuda.memory_stats()["x"] == 0,
         # A profile of "cuda" would warn of each operation.
         lambda: torch.autograd.profiler.profile(use_device="cuda").use_device is None,
     ],
@@ -285,6 +315,53 @@ def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
     run(_ones("cpu"), y.cpu())
 
 
+@cute.kernel
+def _add_one_kernel(mX: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    mX[tidx] += 1.0
+
+
+@cute.jit
+def _add_one(mX: cute.Tensor):
+    _add_one_kernel(mX).launch(grid=(1, 1, 1), block=(8, 1, 1))
+
+
+@pytest.mark.parametrize("align", [128, 256])
+def test_a_tensor_has_the_alignment_that_a_gpus_allocator_gives(cuda, align):
+    for _ in range(4):  # the CPU's gives 64 bytes: some of these lie between
+        x = torch.ones(8, device="cuda")
+        add = cute.compile(_add_one, from_dlpack(x, assumed_align=align))
+        add(from_dlpack(x, assumed_align=align))
+        assert x.tolist() == [2.0] * 8
+    with pytest.raises(ArgumentMismatchError, match=f"a multiple of {align} bytes"):
+        add(from_dlpack(torch.ones(80, device="cuda")[16:24], assumed_align=align))
+
+
+@cute.kernel
+def _table_kernel(mTable: cute.Tensor, mY: cute.Tensor):
+    source = cute.make_ptr(cutlass.Float32, mTable[0], cute.AddressSpace.gmem, assumed_align=4)
+    tidx, _, _ = cute.arch.thread_idx()
+    mY[tidx] = cute.make_tensor(source, cute.make_layout(8))[tidx]
+
+
+@cute.jit
+def _table(mTable: cute.Tensor, mY: cute.Tensor):
+    _table_kernel(mTable, mY).launch(grid=(1, 1, 1), block=(8, 1, 1))
+
+
+def test_a_pointer_reaches_memory_that_its_tensor_has_left(cuda):
+    """As on a GPU, where torch's allocator keeps it; of the latest 64 MiB."""
+    table = torch.tensor([torch.full((8,), 3.0, device="cuda").data_ptr()], device="cuda")
+    y = torch.zeros(8, device="cuda")
+    _table(from_dlpack(table), from_dlpack(y))
+    assert y.tolist() == [3.0] * 8
+    for _ in range(100):
+        torch.ones(1 << 20, device="cuda")
+    assert sum(kept.nbytes() for kept in marks.KEPT) <= 64 << 20
+    with pytest.raises(MemoryAccessError, match="belongs to no tensor"):
+        _table(from_dlpack(table), from_dlpack(y))
+
+
 def test_tvm_ffi_takes_no_tensor_of_the_cpu(cuda):
     x = make_fake_compact_tensor(cutlass.Float32, (4,))
     run = cute.compile(add_to, x, x, options="--enable-tvm-ffi")
@@ -318,6 +395,7 @@ def test_a_real_gpu_is_left_alone(monkeypatch):
     [
         (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "without record()"),
         (lambda: driver.cuModuleLoadData(b""), "a call of cuModuleLoadData"),
+        (lambda: cute.runtime.load_module("a.o"), "load_module: got 'a.o', needed the script"),
         (lambda: runtime.cudaMemcpyPeer(), "a call of cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),
         (lambda: driver.cuMemFree(64), "free: got 0x40"),

@@ -7,6 +7,10 @@ import torch
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+import cutlass
+from cutlass import Float32, cute
+from cutlass.cute.nvgpu import cpasync
+
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.errors import CheckError, SanitizerError, UsageError
@@ -14,6 +18,7 @@ from forgekit.vgpu.memory import fresh
 from tests.kernels import simple
 from tests.sanitizer import bank, order_kernels
 from tests.sanitizer.bank import compile_correct
+from tests.sanitizer.kernel_parts import smem
 
 pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 
@@ -50,6 +55,55 @@ def test_a_run_without_it_leaves_the_result_of_the_usual_order():
 def test_notes_do_not_raise():
     run, args = mutant(next(n for n, p in MUTANTS.items() if p.bug.kinds[0] == "unwritten-output"))
     run(*args)
+
+
+@pytest.mark.parametrize("name", ["bulk_store_leaves", "tensor_store_leaves"])
+def test_a_store_that_a_leaving_block_does_not_wait_for_is_a_note(name):
+    """An H200 keeps the shared memory until it has been read; PTX does not promise it."""
+    run, args = mutant(name)
+    run(*args)
+    assert fk.check(args[-1], MUTANTS[name].family.want(*args))
+    report = fk.sanitize(run, *args)
+    (note,) = report.findings
+    assert (note.kind, note.severity) == ("block-lifetime", "note") and report
+    assert "cp_async_bulk_wait_group(0, read=True)" in note.message
+
+
+@cute.kernel
+def _prefetching_kernel(mX: cute.Tensor, mY: cute.Tensor, waits: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(128)
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+    four = cute.make_layout(4)
+    cute.copy(
+        atom,
+        cute.make_tensor((mX.iterator + 4 * tidx).align(16), four),
+        cute.make_tensor((sX.iterator + 4 * tidx).align(16), four),
+    )
+    cute.arch.cp_async_commit_group()
+    if cutlass.const_expr(waits):
+        cute.arch.cp_async_wait_group(0)
+    mY[tidx] = 1.0
+
+
+@cute.jit
+def _prefetching(mX: cute.Tensor, mY: cute.Tensor, waits: cutlass.Constexpr):
+    _prefetching_kernel(mX, mY, waits).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+def test_a_cp_async_in_flight_when_its_block_leaves_is_a_note():
+    x, y = fk.randn(128), fk.empty(32)
+    report = fk.sanitize(fk.compile(_prefetching, x, y, False), x, y)
+    (note,) = report.findings
+    assert (note.kind, note.severity, note.count) == ("async-copy", "note", 32)
+    assert "is still in flight when its block leaves" in note.message
+    assert not fk.sanitize(fk.compile(_prefetching, x, y, True), x, y).findings
+
+
+def test_a_load_that_a_leaving_block_does_not_wait_for_is_an_error():
+    run, args = mutant("bulk_pipeline_not_awaited")
+    found = [f for f in fk.sanitize(run, *args).findings if f.kind == "block-lifetime"]
+    assert found and all(f.severity == "error" for f in found)
 
 
 # -- the report ---------------------------------------------------------------------------------

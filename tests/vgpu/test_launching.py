@@ -167,6 +167,12 @@ def test_a_long_launch_names_the_sample_once(seconds, options, said, bars, monke
     assert len(bars) == 2
 
 
+def test_a_stderr_that_is_no_terminal_gets_no_bar(monkeypatch, capfd):
+    monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", 0)
+    counted(grid=10, batch_threads=32)
+    assert capfd.readouterr().err == ""
+
+
 # -- options and listeners -------------------------------------------------------------------------
 def test_options_are_put_back():
     with vgpu.options(budget=7) as inside:

@@ -13,7 +13,7 @@ import pytest
 from ptx_launch import kernel, launch
 from structured import IN_BASE, INPUTS, OUT_BASE, REGISTERS, Generator, interpret
 
-from forgekit.vgpu.errors import InstructionBudgetError
+from forgekit.vgpu.errors import DeadlockError, InstructionBudgetError
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
@@ -228,8 +228,33 @@ def test_blocks_of_one_batch_may_wait_for_later_ones():
     SET: mov.b32 %r7, 1; st.release.gpu.global.b32 [%rd0], %r7; ret;"""
     launch(body, np.zeros(1, np.uint32), grid=3)
     launch(body, np.zeros(1, np.uint32), grid=3, batch_threads=32, cooperative=True)
-    with pytest.raises(InstructionBudgetError, match="Blocks 0 to 0 of 3 run at the same time"):
-        launch(body, np.zeros(1, np.uint32), grid=3, batch_threads=32, budget=10_000)
+    with pytest.raises(DeadlockError) as error:
+        launch(body, np.zeros(1, np.uint32), grid=3, batch_threads=32, sanitize=True)
+    said = str(error.value)
+    assert "thread (0, 0, 0) of block (0, 0, 0) waits for x[0] (0x0 now), PTX line" in said
+    assert "Blocks 0 to 0 of 3 run at the same time: one that waits for a later block" in said
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "ld.acquire.gpu.global.b32 %r5, [%rd0]; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 9000;",
+        "atom.global.add.u32 %r6, [%rd0], 1; setp.lt.u32 %p2, %r6, 9000;",
+        "ld.volatile.global.b32 %r5, [%rd0]; mov.u32 %r6, %clock; setp.lt.u32 %p2, %r6, 19000;",
+    ],
+    ids=["counts", "adds", "looks at the clock"],
+)
+def test_a_loop_that_polls_and_ends_is_no_deadlock(loop):
+    x = np.zeros(1, np.uint32)
+    launch(f"mov.b32 %r6, 0; LOOP: {loop} @%p2 bra LOOP; st.global.b32 [%rd0], 7; ret;", x)
+    assert x[0] == 7
+
+
+def test_blocks_that_wait_for_a_lock_that_is_never_released_are_reported():
+    body = """L: atom.acquire.gpu.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0;
+    @%p2 bra L; ret;"""
+    with pytest.raises(DeadlockError, match=r"and threads of 1 more block wait there"):
+        launch(body, np.ones(1, np.uint32), grid=4)
 
 
 CHAIN = """{number} setp.eq.u32 %p1, %r1, 0; @%p1 bra SET;
@@ -240,14 +265,17 @@ CHAIN = """{number} setp.eq.u32 %p1, %r1, 0; @%p1 bra SET;
 
 
 def test_a_chain_of_blocks_counts_on_an_order_that_cuda_does_not_promise():
-    schedule = {"batch_threads": 32, "schedule": "adversarial", "seed": 1, "budget": 10_000}
+    schedule = {"batch_threads": 32, "schedule": "adversarial", "seed": 1}
     by_index, x = CHAIN.format(number="mov.u32 %r1, %ctaid.x;"), np.zeros(3, np.uint32)
     launch(by_index, x, grid=3, batch_threads=32)
     assert x.tolist() == [1, 1, 1]
-    with pytest.raises(InstructionBudgetError) as error:
-        launch(by_index, np.zeros(3, np.uint32), grid=3, **schedule)
+    launch(by_index, x := np.zeros(3, np.uint32), grid=3, **schedule)  # all run at once
+    assert x.tolist() == [1, 1, 1]
+    with pytest.raises(DeadlockError) as error:
+        launch(by_index, np.zeros(6, np.uint32), grid=6, **schedule)
     said = str(error.value)
-    assert "Blocks 2 to 2 of 3 run at the same time: one that waits for an earlier block" in said
+    assert "Blocks 4 to 5 of 6 run at the same time: one that waits for an earlier block" in said
+    assert "of block (4, 0, 0) waits for x[3] (0x0 now)" in said
     assert "CUDA does not promise" in said and "from an atomic counter" in said
     ticket, x = "mov.b32 %r7, 1; atom.add.global.u32 %r1, [%rd0+12], %r7;", np.zeros(4, np.uint32)
     launch(CHAIN.format(number=ticket), x, grid=3, block=1, **schedule)

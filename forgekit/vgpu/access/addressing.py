@@ -221,6 +221,10 @@ def _scattered(request: _Request) -> list[Target]:
     if left.any() and kind == "reads" and _used(m, count) < count:
         result += _overhanging(request, left)
     if left.any():
+        # A kernel may have read a real address from a table of pointers.
+        real = int(np.broadcast_to(address, shape)[left][0])
+        if m.memory.adopt(real, as_it_is=True) is not None:
+            return _scattered(request)
         raise faults.out_of_bounds(m, kind, np.broadcast_to(address, shape), left, width)
     return result
 

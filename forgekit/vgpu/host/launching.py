@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from forgekit.vgpu import sampling
+from forgekit.vgpu import environment, plugins, sampling
 from forgekit.vgpu.adversary import Adversary
 from forgekit.vgpu.errors import KernelError, SanitizerError
-from forgekit.vgpu.host.limits import check_limits
+from forgekit.vgpu.host.limits import blocks_at_once, check_limits
 from forgekit.vgpu.host.options import current, options
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
@@ -27,6 +27,8 @@ from forgekit.vgpu.sanitizer.findings import unwritten
 
 # Shared and local memory of a batch. It is filled before every batch, so less is also faster.
 BATCH_BYTES = 64 << 20
+
+_TOGETHER = 4  # batches that become one where blocks may wait for each other in any order
 
 _PROGRESS_AFTER_S = 2.0
 _LONG_S = 10.0  # of a launch; then a sample of its blocks is worth a word, once per process
@@ -44,7 +46,16 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
         KernelError: the kernel did something wrong; see `forgekit.errors`.
         SanitizerError: so it did, and ran to its end.
     """
-    check_limits(program, record)
+    try:
+        check_limits(program, record)
+        _launch(program, record, memory)
+    except SanitizerError:
+        raise
+    except KernelError as error:
+        raise plugins.active.stopped(error) from error.__cause__
+
+
+def _launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None:
     chosen = current()
     record = _place_symbols(program, record, memory)
     if chosen.launched is not None:
@@ -108,6 +119,11 @@ def _run_batches(
     parts = sampling.parts(record, chosen.blocks)
     n_blocks = sum(len(part.blocks) for part in parts)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
+    if chosen.schedule == "adversarial" and program.polls(0, len(program.instructions)):
+        # Blocks that wait for each other run together, as far as a GPU can and time allows.
+        threads = record.block_warps * WARP
+        most = min(blocks_at_once(threads), _TOGETHER * chosen.batch_threads // threads)
+        per_batch = max(per_batch, most // record.cluster_blocks * record.cluster_blocks)
     backwards = chosen.schedule == "adversarial" and Adversary(chosen.seed, 0).backwards
     batches = _batches(parts, per_batch, -1 if backwards else 1)
     printer = Printer(chosen.prints)
@@ -189,8 +205,14 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
                 from tqdm import tqdm
 
                 _advise(took * n_blocks / done)
+                # None: where stderr is no terminal, such as a file, there is no bar.
                 bar = tqdm(
-                    total=n_blocks, initial=done, desc="virtual GPU", unit="block", leave=False
+                    total=n_blocks,
+                    initial=done,
+                    desc="virtual GPU",
+                    unit="block",
+                    leave=False,
+                    disable=False if environment.ipython() else None,
                 )
     finally:
         if bar is not None:

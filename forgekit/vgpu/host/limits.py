@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from forgekit.vgpu import plugins
 from forgekit.vgpu.code import Code
 from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
@@ -41,6 +40,11 @@ def max_shared_bytes(arch: str) -> int:
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 
+def blocks_at_once(threads: int) -> int:
+    """Return how many blocks of so many threads a GPU runs at the same time, at most."""
+    return MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
+
+
 def check_limits(program: Code, record: LaunchRecord) -> None:
     """Refuse a launch that no GPU of the architecture can run.
 
@@ -58,8 +62,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
         )  # fmt: skip
     if record.cluster != (1, 1, 1):
         _check_cluster(program, record)
-    blocks = math.prod(record.grid)
-    fit = MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
+    blocks, fit = math.prod(record.grid), blocks_at_once(threads)
     if record.cooperative and blocks > fit:  # its blocks wait for each other
         raise _refused(
             f"{blocks:,} blocks of {threads} threads",
@@ -120,4 +123,4 @@ def _exceeds(sizes: Dim3, limits: Dim3) -> bool:
 
 
 def _refused(got: str, needed: str, remedy: str, what: str = "launch") -> LaunchError:
-    return plugins.active.launch_error(got_needed(what, got, needed, remedy))
+    return LaunchError(got_needed(what, got, needed, remedy))

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Any
 
+from forgekit.vgpu import environment
 from forgekit.vgpu.host import options
 from forgekit.vgpu.sanitizer import Finding
 
@@ -58,7 +59,7 @@ def _at_the_end() -> None:
     """Print at the end of the process, and of each cell of a notebook."""
     atexit.register(_exit)
     os.register_at_fork(after_in_child=_forked)
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = environment.ipython()
     if shell is not None:
         shell.events.register("post_run_cell", lambda *_: _print())
 

@@ -24,6 +24,7 @@ from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.groups import Groups
 from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.machine.printf import Printer
+from forgekit.vgpu.machine.spinning import Spinning
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.memory import GlobalMemory
 
@@ -57,6 +58,7 @@ class Machine(Groups):
         self.wait_queue = WaitQueue(self)
         self.mbarriers = Mbarriers(self, self.wait_queue)
         self.async_operations = AsyncOperations(self, self.wait_queue, self.mbarriers)
+        self.spinning = Spinning(self)
         self._patience = _PATIENCE
         self._round = 0
 
@@ -104,7 +106,9 @@ class Machine(Groups):
                     self.exit(self.mask)
                 else:
                     self.join(pc, self.mask)
-            self._patience -= _POLL_COST if self.program.polls(start, pc) else 1
+            polls = self.program.polls(start, pc)
+            self._patience -= _POLL_COST if polls else 1
+            self.spinning.ran(start, self._start, polls)
             if self.executed > self.budget:
                 raise stuck.over_budget(self, self.budget)
 
@@ -132,7 +136,8 @@ class Machine(Groups):
             self.held = []
         if self._patience > 0:
             return min(self.runnable)
-        self.async_operations.complete_one()  # those that spin may wait for what is in flight
+        if self.async_operations.complete_one():  # those that spin may wait for it
+            self.spinning.changed()
         self._round += 1
         if self._round % _PATIENCE == 0:
             self._patience = _PATIENCE

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from forgekit.vgpu.batch import Batch, Waiting
 from forgekit.vgpu.errors import DeadlockError, InstructionBudgetError
+from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.ptx import SourceLocation
+
+_BLOCKS = 3  # named of those that wait at a line
 
 
 def deadlock(
@@ -103,32 +106,69 @@ def _looping(m: Batch) -> int:
     return min(named, key=lambda pc: (pc not in around, abs(pc - at)), default=at)
 
 
+def _together(m: Batch) -> str:
+    """Which blocks of the launch run at the same time, and what that means for those that wait."""
+    first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
+    if len(m.blocks) == total:
+        return ""
+    together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time: "
+    if m.adversary is None or not m.adversary.backwards:
+        return together + "one that waits for a later block waits for ever.\n"
+    return together + (
+        "one that waits for an earlier block waits for ever, because this adversarial schedule "
+        "runs the last blocks first.\n"
+        "CUDA does not promise that blocks start in the order of their index. Let each block take "
+        "its number from an atomic counter: lower numbers then belong to blocks that have "
+        "started.\n"
+    )
+
+
+def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
+    """All threads left poll memory that none of them changes; reads: their latest accesses."""
+    lines = ["Deadlock: every thread left polls memory that no running thread changes any more."]
+    for pc, access in reads.items():
+        mask = m.expand(access.mask)
+        blocks = np.flatnonzero(mask.any(axis=1)).tolist()
+        for block in blocks[:_BLOCKS]:
+            thread = int(mask[block].argmax())
+            what = _polled(m, access, block, thread)
+            lines.append(f"  {m.thread_name(block, thread)} waits for {what}, {m.where(pc)}")
+        if more := len(blocks[_BLOCKS:]):
+            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} wait there")
+    lines += _together(m).splitlines()
+    lines.append(
+        "Look at who stores the awaited value: that thread has ended, waits here itself, or is in "
+        "a block that has not started."
+    )
+    error = DeadlockError("\n".join(lines))
+    error.lines = _sources(m, *reads)
+    return error
+
+
+def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
+    """`flags[6] (0 now)`: what a thread of the batch polls."""
+    value = int(np.broadcast_to(access.address, m.shape)[block, thread])
+    allocation = m.memory.find(value) if access.space in ("global", "generic") else None
+    if allocation is None or not 0 <= value - allocation.address < allocation.size_bytes:
+        return f"{access.space} memory at {value:#x}"
+    at = value - allocation.address
+    info, from_first = allocation.tensor_at(at)
+    now = int.from_bytes(allocation.data[at : at + access.width].tobytes(), "little")
+    return f"{info.coordinate(from_first)} ({now:#x} now)"
+
+
 def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     pc = _looping(m)
     source = m.program.instructions[pc].source
     # In column 0: the line after the function, that of a loop which the compiler left empty.
     empty = source is not None and not source.column
     where = f"a loop of {m.record.kernel} that does nothing" if empty else m.where(pc)
-    first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
-    together = ""
-    if len(m.blocks) < total:
-        together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time: "
-        if m.adversary is None or not m.adversary.backwards:
-            together += "one that waits for a later block waits for ever.\n"
-        else:
-            together += (
-                "one that waits for an earlier block waits for ever, because this adversarial "
-                "schedule runs the last blocks first.\n"
-                "CUDA does not promise that blocks start in the order of their index. Let each "
-                "block take its number from an atomic counter: lower numbers then belong to blocks "
-                "that have started.\n"
-            )
     error = InstructionBudgetError(
         f"The kernel was stopped after {budget:,} instructions: it loops for ever, or is far too "
         f"long for the virtual GPU.\n"
         f"  Last at {where}\n"
         f"  {m.who(m.mask)}\n"
-        f"{together}"
+        f"{_together(m)}"
         "Look at the condition of the loop around this line. For a kernel that really needs more, "
         "raise the limit: forgekit.vgpu.options(budget=…)."
     )

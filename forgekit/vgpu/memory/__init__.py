@@ -178,15 +178,19 @@ class GlobalMemory:
         """Give one piece of real memory an address."""
         return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
 
-    def adopt(self, real_address: int) -> Allocation | None:
-        """Give the tensor that holds a real address, which only memory names, an address, too."""
+    def adopt(self, real_address: int, *, as_it_is: bool = False) -> Allocation | None:
+        """Give the tensor that holds a real address, which only memory names, an address, too.
+
+        as_it_is: that same one, for a kernel that has read it from a table of pointers.
+        """
         found = self.live(real_address)
         if found is None:
             return None
         self.adopted = True
         start, size, owner = found
         info = TensorInfo(f"memory at {start:#x}", "bytes", 1, (size,), (1,))
-        return self.add(start, size, info, owner=owner)
+        region = Region(start, size, info, start, owner=owner)
+        return self._add([region], start if as_it_is else None)
 
     def add_tensors(self, regions: Sequence[Region]) -> None:
         """Give tensors their addresses, in order; those that overlap share one range."""
@@ -197,16 +201,18 @@ class GlobalMemory:
         """Register an array of the virtual GPU's own (a `.global` variable)."""
         return self.add(data.ctypes.data, data.nbytes, info, owner=data)
 
-    def _add(self, together: list[Region]) -> Allocation:
+    def _add(self, together: list[Region], address: int | None = None) -> Allocation:
         lowest = min(together, key=lambda r: r.start)
         size = max(r.start + r.size_bytes for r in together) - lowest.start
         data: Array = np.zeros(0, np.uint8)
         if size:
             data = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(lowest.start))
-        address = self._next + lowest.align_offset % STORAGE_ALIGN
+        if address is None:
+            address = self._next + lowest.align_offset % STORAGE_ALIGN
+            self._next = -(-(address + size + GUARD_BYTES) // GUARD_BYTES) * GUARD_BYTES
         allocation = Allocation(address, data, lowest.start, together)
         self.allocations.append(allocation)
-        self._next = -(-(address + size + GUARD_BYTES) // GUARD_BYTES) * GUARD_BYTES
+        self.allocations.sort(key=lambda a: a.address)
         self.starts = np.array([a.address for a in self.allocations], np.uint64)
         return allocation
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forgekit.vgpu.access import addressing
+from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import Machine
@@ -49,6 +50,13 @@ def _pending(m: Machine) -> _Pending:
     state = m.state.setdefault("cp.async", _Pending())
     assert isinstance(state, _Pending)
     return state
+
+
+def in_flight(m: Batch) -> list[tuple[int, Array]]:
+    """The copies that no thread has waited for: instruction, and whose they are, a full mask."""
+    pending = m.state.get("cp.async")
+    copies = pending.copies if isinstance(pending, _Pending) else []
+    return [(copy.pc, copy.left) for copy in copies if copy.left.any()]
 
 
 @opcode("cp.async")

@@ -113,6 +113,8 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
             values = [np.broadcast_to(f(m), m.shape)[part] for f in fetches]
             memory = t.rows.view(values[0].dtype)
             olds.append((part, serve(memory, rows, values, run)))
+            if m.spinning.looks:
+                m.spinning.acted |= bool((memory[rows] != olds[-1][1]).any())
         m.notify("atomic", space, where, mask, elem, found)
         if write is not None:
             result = np.zeros(m.shape, olds[0][1].dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 
 from forgekit.vgpu import ptx
@@ -166,6 +167,16 @@ class Dataflow:
         """Whether an instruction from `first` to `last` may ask in a loop for news from others."""
         return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
 
+    @functools.cached_property
+    def _acts(self) -> list[int]:
+        """For each instruction, how many before it change more than registers, or read a clock."""
+        return [0, *itertools.accumulate(_acts(i) for i in self.instructions)]
+
+    def acts(self, first: int, end: int) -> bool:
+        """True if an instruction from `first` to before `end` does more than load and compute. (An
+        `atom` that changes nothing does not.)"""
+        return self._acts[min(end, len(self.instructions))] > self._acts[first]
+
     # -- memory ---------------------------------------------------------------------------
     @functools.cached_property
     def is_asynchronous(self) -> bool:
@@ -231,7 +242,7 @@ class Dataflow:
         for instruction in self.instructions:
             place = roots.get(instruction.opcode[0])
             if instruction.opcode[0] == "cp":
-                place = _copied(instruction, writes=roots is _WRITING)
+                place = copied(instruction, writes=roots is _WRITING)
             if place is None or not {"param", "local"}.isdisjoint(instruction.opcode):
                 continue
             operand = instruction.operands[place]
@@ -277,7 +288,14 @@ def _asks(opcode: tuple[str, ...]) -> bool:
     return root == "nanosleep"
 
 
-def _copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
+def _acts(instruction: ptx.Instruction) -> bool:
+    if instruction.opcode[0] in ("bra", "fence", "membar", "nanosleep", "prefetch"):
+        return False
+    clock = any(name in instruction.text for name in ("%clock", "%globaltimer"))
+    return clock or instruction.opcode[0] == "mbarrier" or not _has_result(instruction)
+
+
+def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
     """Which operand of a `cp` is the address in global memory that it writes, or reads."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]

@@ -17,9 +17,16 @@ from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.ptx.dataflow import copied
 from forgekit.vgpu.sanitizer.clocks import AsyncToken, Snapshot, SyncClocks
 from forgekit.vgpu.sanitizer.findings import Report
-from forgekit.vgpu.sanitizer.messages import HAS_LEFT, HAS_LEFT_ITSELF, NOT_STARTED, Message
+from forgekit.vgpu.sanitizer.messages import (
+    HAS_LEFT,
+    HAS_LEFT_ITSELF,
+    NOT_STARTED,
+    STORES_STILL,
+    Message,
+)
 from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.proxies import UnfencedStores
 from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, reach
@@ -141,7 +148,8 @@ class ClusterSync(Listener):
         who = self._report.in_batch(m, int(visits.who[first]))
         block, _ = self._report.in_batch(m, int(visits.block[first]) * m.n_threads)
         if message is HAS_LEFT and who[0] == block:
-            message = HAS_LEFT_ITSELF
+            stores = copied(m.program.instructions[visits.pc], writes=True) is not None
+            message = STORES_STILL if stores else HAS_LEFT_ITSELF
         place = f"shared memory of block {block}"
         self._report.add(message, (visits.pc,), who, place, count=count)
 

@@ -45,11 +45,12 @@ class Finding:
     advice: str = ""
     kernel: str = ""
     whole: str = field(default="", repr=False)  # the message of a kernel that was stopped
+    note: bool = field(default=False, repr=False)
 
     @property
     def severity(self) -> str:
         """`error`, or `note` for what may be meant."""
-        return "note" if self.kind in messages.NOTES else "error"
+        return "note" if self.note or self.kind in messages.NOTES else "error"
 
     @property
     def title(self) -> str:
@@ -147,7 +148,7 @@ class Report:
             lines = tuple(line for pc in pcs if (line := self.line(pc)) is not None)
             self._found[key] = Finding(
                 message.kind, lines, *who, place, count, tuple(text.split("\n")), message.advice,
-                self._record.kernel,
+                self._record.kernel, note=message.note,
             )  # fmt: skip
 
     def line_name(self, pc: int) -> str:
@@ -199,7 +200,7 @@ def unwritten(memory: GlobalMemory) -> list[Finding]:
             continue
         info = allocation.regions[0].info
         first = info.coordinate(int(left[0]) * info.itemsize + blank.offset)
-        kind, text, advice = messages.UNWRITTEN
+        kind, text, advice, _ = messages.UNWRITTEN
         text = text.format(count=len(left), tensor=info, first=first)
         place = f"{first} of {info}"
         notes.append(Finding(kind, place=place, count=len(left), sentences=(text,), advice=advice))

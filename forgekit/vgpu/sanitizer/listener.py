@@ -11,12 +11,14 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import Allocation, GlobalMemory
+from forgekit.vgpu.opcodes import async_copy
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import warps
 from forgekit.vgpu.sanitizer.clocks import meeting
 from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
 from forgekit.vgpu.sanitizer.definedness import Definedness, Run
 from forgekit.vgpu.sanitizer.findings import Finding, Report
+from forgekit.vgpu.sanitizer.messages import COPIES_STILL
 from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import is_ordered
 from forgekit.vgpu.sanitizer.shared import SharedCheck
@@ -125,6 +127,9 @@ class Sanitizer(Listener):
 
     def on_batch_end(self, m: Batch) -> None:
         warps.check_never_opened(m, self._report)
+        for pc, left in async_copy.in_flight(m):
+            who = self._report.in_batch(m, int(left.argmax()))
+            self._report.add(COPIES_STILL, (pc,), who, count=int(np.count_nonzero(left)))
         self._shared.everyone_met(m)
 
     # -- accesses ---------------------------------------------------------------------------------

@@ -43,12 +43,13 @@ class Message(NamedTuple):
     """The words of a finding.
 
     kind: a key of `KINDS`; text: what happened, a line each, with fields that `Report.add`
-    fills in; advice: what to look at.
+    fills in; advice: what to look at; note: True for what may be meant, whatever its kind.
     """
 
     kind: str
     text: str
     advice: str
+    note: bool = False
 
 
 # -- races ----------------------------------------------------------------------------------------
@@ -217,6 +218,15 @@ UNWRITTEN = Message(
     "Does the grid cover the tensor, and does each thread that has an element store it?",
 )
 
+COPIES_STILL = Message(
+    "async-copy",
+    "A cp.async that {who} has started is still in flight when its block leaves the kernel.",
+    "The block never uses what the copy brings. Leave out the copy, or put "
+    "cute.arch.cp_async_wait_group(0) before the end: PTX does not say that the shared memory "
+    "stays the block's until then.",
+    note=True,
+)
+
 # -- clusters -------------------------------------------------------------------------------------
 NOT_STARTED = Message(
     "block-lifetime",
@@ -234,6 +244,15 @@ HAS_LEFT = Message(
 HAS_LEFT_ITSELF = HAS_LEFT._replace(
     text="An asynchronous operation of {who} may still use its block's shared memory when the "
     "block has left the kernel."
+)
+# An H200 keeps the memory until then: book/virtual_gpu.md has the experiment.
+STORES_STILL = HAS_LEFT._replace(
+    text="A copy from shared to global memory, which {who} has started, may still read when its "
+    "block has left the kernel.",
+    advice="PTX does not promise that the shared memory stays until then; an H200 starts no other "
+    "block there before. To rely on no GPU's way, let the thread wait: "
+    "cute.arch.cp_async_bulk_wait_group(0, read=True).",
+    note=True,
 )
 
 # -- warps ----------------------------------------------------------------------------------------

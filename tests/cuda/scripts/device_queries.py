@@ -43,6 +43,10 @@ for name in ("PCI_BUS_ID", "PCI_DEVICE_ID", "MULTICAST_SUPPORTED"):
     assert (
         driver.cuDeviceGetAttribute(getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}"), 0)[1] >= 0
     )
+for attribute in attributes:  # as a script that lists them all
+    assert driver.cuDeviceGetAttribute(attribute, 0)[1] >= 0
+assert driver.cuDeviceComputeCapability(0)[1:] == capability
+assert driver.cuDeviceGetPCIBusId(13, 0)[1].startswith(b"0000:") and driver.cuDeviceGetUuid(0)[1]
 assert properties.clock_rate > 0 and properties.pci_bus_id >= 0 and str(properties.uuid)
 peak_gb_s = 2 * properties.memory_clock_rate * properties.memory_bus_width / 8 / 1e6
 assert 4000 < peak_gb_s < 5000
