@@ -77,7 +77,7 @@ def test_a_traceback_has_no_frames_of_the_virtual_gpus_own_hooks(script, capsys)
 def test_names_of_older_versions_come_with_the_new_one(script, capsys, line, new):
     assert run(script, f"{KERNEL}{line}\n") == 1
     said = capsys.readouterr().err.partition("forgekit: ")[2]
-    assert "is gone from CuTe DSL; scripts for older versions still use it. " in said
+    assert "no longer exists in CuTe DSL; scripts for older versions still use it. " in said
     assert new in said
 
 

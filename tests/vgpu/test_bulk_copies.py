@@ -114,7 +114,7 @@ def test_stores_into_the_other_block(form, seed):
 def test_a_store_and_its_mbarrier_belong_together():
     body = """mapa.shared::cluster.u32 %r12, %r4, 1; mapa.shared::cluster.u32 %r13, %r2, 0;
     st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r12], %r0, [%r13]; ret;"""
-    with pytest.raises(KernelError, match="stores into one block's shared memory, and signals"):
+    with pytest.raises(KernelError, match="stores into one block's shared memory and signals"):
         run(body, 2, cluster=2)
 
 

@@ -247,7 +247,7 @@ def test_a_chain_of_blocks_counts_on_an_order_that_cuda_does_not_promise():
     with pytest.raises(InstructionBudgetError) as error:
         launch(by_index, np.zeros(3, np.uint32), grid=3, **schedule)
     said = str(error.value)
-    assert "Blocks 2 to 2 of 3 run at the same time: one that waits for an earlier block" in said
+    assert "Blocks 2 to 2 of 3 run at the same time: a block that waits for an earlier one" in said
     assert "CUDA does not promise" in said and "from an atomic counter" in said
     ticket, x = "mov.b32 %r7, 1; atom.add.global.u32 %r1, [%rd0+12], %r7;", np.zeros(4, np.uint32)
     launch(CHAIN.format(number=ticket), x, grid=3, block=1, **schedule)
