@@ -72,7 +72,7 @@ def test_ctrl_c_keeps_what_was_measured(suite, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(ops, "copy_transpose", interrupted)
     assert bench("--suite", suite, "--out", tmp_path / "r.json") == 130
-    assert "interrupted, 2 rows are kept" in capsys.readouterr().err
+    assert "interrupted, 2 rows are saved" in capsys.readouterr().err
     results = read_results(tmp_path / "r.json")
     assert results.interrupted and len(results.rows) == 2
 

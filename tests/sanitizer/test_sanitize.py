@@ -198,7 +198,7 @@ def test_check_of_a_correct_kernel_under_adversarial_schedules():
 
 
 def test_seeds_need_again():
-    with pytest.raises(UsageError, match="seeds: got 3, needed again= beside it"):
+    with pytest.raises(UsageError, match="seeds: got 3, needed again= as well"):
         fk.check([1.0], [1.0], seeds=3)
 
 

@@ -181,8 +181,7 @@ def unmapped(m: Batch, kind: str, address: Array, mask: Array | None, width: int
         if region.start <= value < region.start + region.size_bytes:
             return _error(
                 m, mask, "out-of-bounds", "Access to host memory",
-                f"{kind} {_bytes(width)} of {region.info}, which is on the CPU; other tensors are on "
-                '"cuda".',
+                f'{kind} {_bytes(width)} of {region.info}, which is on the CPU, not on "cuda".',
                 f'Move it: {region.info.name}.to("cuda").', str(region.info),
             )  # fmt: skip
     tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]

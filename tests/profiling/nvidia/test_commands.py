@@ -147,7 +147,7 @@ def test_sanitize(fakes, capfd):
         "                   kernels.py, line 220 in unset_global_0\n"
         "synccheck       0\n"
     ) in out
-    logs = Path(out.split("all that was said: ")[1].strip())
+    logs = Path(out.split("full logs: ")[1].strip())
     assert "ERROR SUMMARY: 28 errors" in (logs / "memcheck.txt").read_text()
     ran = [call["argv"][call["argv"].index("--tool") + 1] for call in fakes.calls]
     assert ran == ["memcheck", "racecheck", "initcheck", "synccheck"]
@@ -159,7 +159,7 @@ def test_sanitize(fakes, capfd):
 def test_sanitize_finds_nothing(fakes, capfd, tmp_path):
     assert main(["sanitize", "--tool", "synccheck,memcheck", "--", *SAYS]) == 0
     out = capfd.readouterr().out
-    assert "synccheck       0\nmemcheck        0\n" in out and "all that was said" not in out
+    assert "synccheck       0\nmemcheck        0\n" in out and "full logs" not in out
     assert not list(tmp_path.glob("forgekit-sanitizer-*"))
     assert len(fakes.calls) == 2
 
@@ -239,7 +239,7 @@ def test_a_failure_is_passed_on_with_what_was_measured(
         (["sanitize", "--tool", "memcheck"], "sanitize --tool memcheck -- python my_program.py`"),
         (["sanitize", "--seed", "3", "--", "x"], "got --seed, needed some of --tool, --json, "),
         (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
-        (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is no program"),
+        (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is not a program"),
     ],
 )
 def test_a_wrong_call_is_answered_with_the_right_one(fakes, capfd, words, remedy):
