@@ -47,7 +47,7 @@ def test_a_matrix() -> None:
         (PRINTED["registers"], ["a thread's own registers"]),
         (PRINTED["identity"], ["each element is a coordinate, the first one (0,0)"]),
         (PRINTED["nested identity"], ["adds 1 to entry 0 of entry 1 of the coordinate"]),
-        (PRINTED["layout of layout"], ["moved by (1,0) and passed on to (4,4):(4,1)"]),
+        (PRINTED["layout of layout"], ["moved by (1,0) and passed to (4,4):(4,1)"]),
         (PRINTED["empty"], ["1 element"]),
     ],
 )

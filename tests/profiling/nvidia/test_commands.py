@@ -104,7 +104,7 @@ def test_nsys(fakes, capfd, tmp_path):
     assert main(["profile", "nsys", "--out", str(out), "--", *SAYS]) == 0
     said = capfd.readouterr().out
     assert "naive_kernel                                            4  71.4 µs" in said
-    assert "cudaMalloc                 2   131 ms" in said and "Nothing was copied.\n" in said
+    assert "cudaMalloc                 2   131 ms" in said and "The program copied no data.\n" in said
     assert "cudaLaunchKernelExC       10  1.04 ms  4.44 µs   0.8" in said
     assert max(map(len, said.partition("report: ")[0].splitlines())) <= 100
     assert f"report: {out} (`nsys-ui` opens it" in said
@@ -203,7 +203,7 @@ NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "rep
         ({}, [*NSYS, "--", *FAILS], 7, "naive_kernel", "ended with exit status 7"),
         ({"report": False}, [*NSYS, "--", *SAYS], 1, "", "nsys made no report"),
         ({"memcheck": "memcheck.txt"}, [*MEMCHECK, "--", *FAILS], 7, "memcheck      28",
-         "exit status 7 below memcheck"),
+         "exit status 7 under memcheck"),
         ({"memcheck": "========= Error: Device not supported\n"}, [*MEMCHECK, "--", *SAYS], 1, "",
          "memcheck ended with exit status 0: Error: Device not supp"),
     ],
