@@ -127,9 +127,9 @@ def distinct_offsets(layout: Layout) -> int | None:
 
 
 def step(size: Any, stride: Any) -> str:
-    """What one step along an innermost mode does."""
+    """Describe one step along an innermost mode."""
     if not isinstance(size, Dynamic):
-        return "one element, nowhere to step" if size == 1 else _distance(stride)
+        return "one element, no step" if size == 1 else _distance(stride)
     if isinstance(stride, Dynamic):
         words = f"size{_multiple(size)} and distance of neighbours{_multiple(stride)}"
         return words + " known only at run time"
@@ -142,7 +142,7 @@ def _distance(stride: Any) -> str:
     if isinstance(stride, Dynamic):
         return f"distance of neighbours{_multiple(stride)} known only at run time"
     if stride == 0:
-        return "broadcast: every step finds the same element again"
+        return "broadcast: every step reaches the same element"
     if stride == 1:
         return "neighbours 1 element apart (contiguous)"
     backwards = ", backwards" * (stride < 0)
@@ -161,7 +161,8 @@ def _entry(mode: tuple[int, ...]) -> str:
 
 
 def swizzle_words(swizzle: Swizzle, *, unit: str) -> str:
-    """Which bits are XORed with which; `unit` is what offsets count (elements or bytes)."""
+    """Describe which bits are XORed with which; `unit` is the unit of offsets (elements or
+    bytes)."""
     if swizzle.bits == 0:
         return f"{swizzle} changes nothing"
     target = swizzle.base + max(-swizzle.shift, 0)
@@ -177,7 +178,7 @@ def _bits(first: int, count: int) -> str:
 
 
 def example(described: Described) -> str:
-    """A worked line: `Element (1,2) lies at 1·1 + 2·4 = 9`."""
+    """Return an example: `Element (1,2) lies at 1·1 + 2·4 = 9`."""
     layout, outer = described.layout, outer_of(described.layout)
     coord = _example_coordinate(outer)
     if coord is None:
@@ -209,7 +210,7 @@ def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -
 
 
 def _example_coordinate(layout: Layout) -> IntTuple | None:
-    """A small coordinate with a different number in each mode that has room for it."""
+    """Return a small coordinate with distinct numbers in the modes that are large enough."""
     numbers = itertools.count(1)
 
     def pick(size: Any) -> int:

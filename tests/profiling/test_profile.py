@@ -81,7 +81,7 @@ def test_the_worst_line_and_why(naive, tiled):
     assert profile_of("t_smem1").worst is None
     idle = profile_of("uneven_loops").worst
     assert idle.kind == "lanes"
-    assert "16.5 take part" in idle.reason
+    assert "16.5 of a warp's 32 lanes are active" in idle.reason
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_lines_without_pictures(tiled):
 
 
 def test_no_picture_where_nothing_stands_out():
-    with pytest.raises(UsageError, match="no line stands out; name one of"):
+    with pytest.raises(UsageError, match="because none stands out; name one of"):
         profile_of("t_smem1").show()
 
 

@@ -139,9 +139,8 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
         raise usage_error(f"variant {name!r}", "no result", needed, "return it")
     last = plan.tensors[-1:]
     wrote = not returns or _shares(result, last)
-    if (
-        wrote and len(plan.tensors) > 1 and not isinstance(call, CompiledKernel)
-    ):  # known after a run
+    # known only after a run
+    if wrote and len(plan.tensors) > 1 and not isinstance(call, CompiledKernel):
         last[0].fill_(poison(last[0].dtype))
         result = call(*plan.args)
     rtol, atol = plan.tolerances

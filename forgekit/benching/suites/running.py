@@ -32,9 +32,7 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import ceiling_gbps, host_us, package_versions
 from forgekit.devices import Target, gpu_report, use_target
 
-VIRTUAL_ELEMENTS = (
-    2**20
-)  # elements of the largest case that the virtual GPU counts in about a second
+VIRTUAL_ELEMENTS = 2**20  # of the largest case that the virtual GPU counts in about a second
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def test_recorded_times_stand_beside(pair: Any) -> None:
     assert b.recorded_row("torch") == run.row("torch", "float32")
     text = repr(b)
     assert f"recorded: H200, {run.date}" in text and "1,160 GB/s, 27 %" in text
-    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percent of a copy" in text
+    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percentages of a" in text
     other = fk.bench({"x": kernels(*pair)["tiled"]}, *pair, recorded=run)
     assert other.recorded_shape is None
     assert "none of these variants is among the steps '" in repr(other)

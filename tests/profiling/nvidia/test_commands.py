@@ -91,7 +91,7 @@ def test_ncu_without_such_a_kernel(fakes, capfd, tmp_path):
     (tmp_path / "r.ncu-rep").write_text("of yesterday")
     words = ["--kernel", "softmax", "--out", str(tmp_path / "r")]
     assert main(["profile", "ncu", *words, "--", *SAYS]) == 2
-    assert "launched: naive_kernel, tile_kernel, needed" in capfd.readouterr().err
+    assert "launched kernels: naive_kernel, tile_kernel, needed" in capfd.readouterr().err
     assert (tmp_path / "r.ncu-rep").read_text() == "of yesterday"
 
 

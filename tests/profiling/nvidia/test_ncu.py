@@ -132,7 +132,7 @@ def test_options():
         ),
         ("==WARNING== No kernels were profiled.", UsageError, ["(or none was launched on the GPU"]),
         ("==ERROR== Driver resource unavailable.", Exception, ["no report: Driver resource un"]),
-        ("", Exception, ["it said nothing"]),
+        ("", Exception, ["its log is empty"]),
     ],
 )
 def test_why_there_is_no_report(log, kind, words):

@@ -77,11 +77,8 @@ def square(n: int) -> tuple[torch.Tensor, ...]:
 def permuted(n: int) -> torch.Tensor:
     """Return the numbers below n, a power of two, in a fixed order without pattern."""
     x, half = torch.arange(n, dtype=torch.int64), (n.bit_length() - 1) // 2
-    for odd in (
-        2654435761,
-        2246822519,
-        3266489917,
-    ):  # from xxHash; odd, so that all products differ
+    # from xxHash; odd, so that all products differ
+    for odd in (2654435761, 2246822519, 3266489917):
         x = (x ^ (x >> half)) * odd % n
     return x
 
