@@ -159,7 +159,7 @@ def test_the_bytes_are_there_after_the_wait(read):
         ((f", {4 * WORDS},", ", 20,"), "misaligned", "20 bytes at once, not a multiple of 16"),
         (("[%r1]", "[%r1+128]"), "out-of-bounds", "256 bytes at shared-memory offset 128"),
         (("[%rd0]", "[%rd0+768]"), "out-of-bounds", "past its end"),
-        (("[%r2]", "[%r2+8]"), "mbarrier", "that nobody has made"),
+        (("[%r2]", "[%r2+8]"), "mbarrier", "has not initialised"),
     ],
 )  # fmt: skip
 def test_mistakes(change, kind, says):
