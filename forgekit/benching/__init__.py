@@ -1,7 +1,7 @@
-"""Measuring: on a GPU in time, on the virtual GPU in counts.
+"""Measuring: times on a GPU, counts on the virtual GPU.
 
-timing.py, measuring.py                 what all of them measure with
+timing.py, measuring.py                 the measurements
 notebook/      fk.bench and fk.sweep: variants of a kernel side by side
-suites/        `forgekit bench`: the operators beside their peers, and the suites' data
-recorded.py, steps.py                   times of a notebook's steps, for those without a GPU
+suites/        `forgekit bench`: the operators and their peers, and the suites' data
+recorded.py, steps.py                   times of a notebook's steps, for readers without a GPU
 """

@@ -1,4 +1,4 @@
-"""What a call costs where kernels run now: its time on a GPU, its counts on the virtual GPU."""
+"""The cost of a call in the current place: its time on a GPU, its counts on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
 @dataclass(frozen=True)
 class Counters:
-    """Counts of one call; those of memory are what Nsight Compute counts of the same kernels.
+    """Counts of one call; memory counts equal those of Nsight Compute for the same kernels.
 
-    kernels: launches. load, store: requests and 32-byte sectors of global memory (cp.async reads
-    among the loads); atomic: of atomic operations and reductions. bulk_bytes: of global memory, by
-    bulk copies, which make no requests. touched_bytes: distinct bytes read plus written, by launch.
+    kernels: launches. load, store: requests and 32-byte sectors of global memory (loads include
+    cp.async reads); atomic: those of atomic operations and reductions. bulk_bytes: bytes of global
+    memory moved by bulk copies, which make no requests. touched_bytes: distinct bytes read plus
+    written, summed over launches.
     bank_conflicts: wavefronts of shared memory beyond the ideal, of shared_wavefronts.
-    warp_instructions, thread_instructions: of PTX, once for each warp and for each active lane.
+    warp_instructions, thread_instructions: PTX instructions, counted per warp and per active lane.
     """
 
     kernels: int
@@ -44,31 +45,31 @@ class Counters:
 
     @property
     def global_bytes(self) -> int:
-        """All bytes moved between the multiprocessors and global memory: sectors × 32 of loads,
-        stores and atomic operations, and what bulk copies move."""
+        """Return all bytes moved between the multiprocessors and global memory: sectors × 32 of
+        loads, stores and atomic operations, and bytes of bulk copies."""
         sectors = self.load_sectors + self.store_sectors + self.atomic_sectors
         return SECTOR_BYTES * sectors + self.bulk_bytes
 
     @property
     def sectors_per_load(self) -> float:
-        """Sectors of a load's request on average; 0 if there is none."""
+        """Sectors per load request on average; 0 without loads."""
         return self.load_sectors / self.load_requests if self.load_requests else 0.0
 
     @property
     def sectors_per_store(self) -> float:
-        """Sectors of a store's request on average; 0 if there is none."""
+        """Sectors per store request on average; 0 without stores."""
         return self.store_sectors / self.store_requests if self.store_requests else 0.0
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one call costs.
+    """The cost of one call.
 
-    moved_bytes: what the call has to move: each input read once, each output written once.
-    timing: on a GPU, else None. counters: on the virtual GPU; None on a GPU, and where the call
-    launched nothing on the virtual GPU (torch on the CPU, an empty tensor): not counted here.
-    predicted: the time that follows from these counts, in microseconds with its interval, where it
-    was asked for; a prediction is no measurement, and two that are equal may differ in it.
+    moved_bytes: the bytes that the call must move: each input read once, each output written once.
+    timing: set on a GPU, else None. counters: set on the virtual GPU; None on a GPU, and if the
+    call launched no kernel on the virtual GPU (torch on the CPU, an empty tensor).
+    predicted: the time predicted from these counts, in microseconds with its interval, if
+    requested; it is not a measurement and does not count in comparisons.
     """
 
     moved_bytes: int
@@ -77,11 +78,12 @@ class Measured:
     predicted: PredictedTime | None = field(default=None, compare=False)
 
     def gbps(self) -> float | None:
-        """10^9 bytes a second at the median; None where there is no time."""
+        """10^9 bytes per second at the median; None without a time."""
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
     def percent(self, ceiling_gbps: float) -> float | None:
-        """Of a rate such as `forgekit.benching.timing.ceiling_gbps()`; None if there is no time."""
+        """Percentage of a rate such as `forgekit.benching.timing.ceiling_gbps()`; None without a
+        time."""
         rate = self.gbps()
         return None if rate is None else 100 * rate / ceiling_gbps
 
@@ -89,11 +91,11 @@ class Measured:
 def measure(
     call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50, predict: bool = False
 ) -> Measured:
-    """Time a call on the GPU, or count what it launches on the virtual GPU, whichever is in use.
+    """Time a call on the GPU, or count its launches on the virtual GPU, whichever is in use.
 
-    call: starts the work; the virtual GPU runs it once. moved_bytes: that it has to move, inputs
-    read plus outputs written. repeats: timed calls on a GPU. predict: on the virtual GPU, predict
-    the time too.
+    call: starts the work; the virtual GPU runs it once. moved_bytes: the bytes it must move, inputs
+    read plus outputs written. repeats: timed calls on a GPU. predict: on the virtual GPU, also
+    predict the time.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.
@@ -110,8 +112,8 @@ def measure(
 
 
 def count_call(call: Callable[[], Any]) -> Counters | None:
-    """Run a function without arguments once and count all that it launches on the virtual GPU; None
-    if it launches nothing there, as torch on the CPU does not.
+    """Run a function without arguments once and count all its launches on the virtual GPU; None if
+    it launches no kernel there, like torch on the CPU.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.

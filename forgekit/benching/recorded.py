@@ -1,4 +1,4 @@
-"""Times recorded on a GPU, for those who have none: small JSON files in the weeks' `recorded`.
+"""Times recorded on a GPU, for students without one: small JSON files in the weeks' `recorded`.
 
 A file holds `gpu`, `date`, `versions`, `method` (how it was timed), `ceiling_gbps` (a
 device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` of `step`,
@@ -39,10 +39,10 @@ class Recorded(Shown):
     rows: tuple[RecordedRow, ...]
 
     def row(self, step: str, dtype: str, shape: tuple[int, ...] | None = None) -> RecordedRow:
-        """The row of a step; the first of its shapes where none is given.
+        """Return the row of a step; by default its first shape.
 
         Raises:
-            UsageError: there is none.
+            UsageError: there is no such row.
         """
         for r in self.rows:
             if (r.step, r.dtype) == (step, dtype) and shape in (None, r.shape):
@@ -51,7 +51,7 @@ class Recorded(Shown):
         raise usage_error("step", f"{step!r}, {dtype}", f"one of {known}", "choose one")
 
     def percent(self, row: RecordedRow) -> float:
-        """Of the copy's bandwidth in the same run."""
+        """Percentage of the copy's bandwidth in the same run."""
         return 100 * row.gbps / self.ceiling_gbps
 
     @property
@@ -63,7 +63,7 @@ class Recorded(Shown):
 
     @property
     def table(self) -> Table:
-        """Steps down, sizes and types across."""
+        """Return the table: steps down, sizes and types across."""
         columns = list(dict.fromkeys((r.shape, r.dtype) for r in self.rows))
         cells = {(r.step, r.shape, r.dtype): r for r in self.rows}
         rows = []
@@ -76,20 +76,20 @@ class Recorded(Shown):
 
     @property
     def summary(self) -> str:
-        """The run and its table in plain text."""
+        """Return the run and its table in plain text."""
         return "\n".join([self.headline, "", *self.table.lines()])
 
 
 def recorded(name: str) -> Recorded:
-    """The run recorded under a notebook's name, such as "week0/07_transpose".
+    """Return the run recorded under a notebook's name, such as "week0/07_transpose".
 
     Raises:
-        UsageError: there is none in the weeks that are found from the current folder upwards, or
-            beside forgekit.
+        UsageError: there is none in the weeks of the current folder, of those above it, or next to
+            forgekit.
     """
     files = recorded_files()
     if name not in files:
-        known = ", ".join(files) or "none: no week's folder `recorded` is found from here"
+        known = ", ".join(files) or "none: there is no week with a folder `recorded` here"
         raise usage_error("recorded run", brief(name), f"one of {known}", "choose one")
     data = json.loads(files[name].read_text(encoding="utf-8"))
     rows = tuple(

@@ -1,13 +1,14 @@
-"""Time the kernels of a notebook on the GPU at hand, and record the times for those without one.
+"""Time the kernels of a notebook on this machine's GPU, and record the times for readers without
+one.
 
     python -m forgekit.benching.steps week0_copy_transpose/07_transpose.py --op transpose
 
-The notebook's cells run in order, as in Jupyter, up to the one that leaves a dict `steps`: name ->
+The notebook's cells run in order, as in Jupyter, up to the one that defines a dict `steps`: name ->
 a `@cute.jit` host function of x and y; or a pair of it and a function (x, y) -> specs to compile
-for; or a function that has an attribute `calls`, (x, y) -> what to call in their place, such as
-several kernels with memory of their own between them. An operation with two inputs has both in
-place of x: (dy, y, dx) for `softmax_backward`. Every step is checked before it is timed. Beside the
-steps stands what torch does for the same.
+for; or a function with an attribute `calls`, (x, y) -> a replacement to call, such as several
+kernels with their own memory between them. An operation with two inputs has both instead of x: (dy,
+y, dx) for `softmax_backward`. Every step is checked before it is timed. torch's time for the same
+operation is recorded as well.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from forgekit.devices import current_target
 from forgekit.errors import ForgekitError, PlatformError, UsageError, usage_error
 from forgekit.output_files import check_output, write_output
 
-# What the steps compute: a name for --op -> the suites' name for it, and the dimension.
+# Operations of the steps: a name for --op -> the suites' name for it, and the dimension.
 STEP_OPS = {
     "copy": ("copy", -1),
     "transpose": ("copy_transpose", -1),
@@ -47,11 +48,11 @@ STEP_OPS = {
 
 
 def _steps(notebook: Path) -> dict[str, Any]:
-    """The `steps` that a notebook leaves; its cells are run as Jupyter runs them."""
+    """Return the `steps` that a notebook defines; its cells run as in Jupyter."""
     from IPython.core.interactiveshell import InteractiveShell
 
     os.environ.setdefault("FORGEKIT_CHECK", "report")  # as in a notebook
-    sys.path.insert(0, str(notebook.parent.resolve()))  # where it imports its week's helpers from
+    sys.path.insert(0, str(notebook.parent.resolve()))  # its import path for the week's helpers
     shell = InteractiveShell.instance()
     _, *cells = re.split(r"^# %%", notebook.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for number, cell in enumerate(cells, start=1):
@@ -65,13 +66,13 @@ def _steps(notebook: Path) -> dict[str, Any]:
     found = shell.user_ns.get("steps")
     if not isinstance(found, dict) or not found:
         raise usage_error(
-            "steps", found, "a dict name -> host function", "leave it in the last cell"
+            "steps", found, "a dict name -> host function", "define it in the last cell"
         )
     return found
 
 
 def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
-    """Time every step, and torch beside them.
+    """Time every step, and torch.
 
     Raises:
         UsageError: the result of a step is wrong.
@@ -83,12 +84,14 @@ def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
         try:
             call = _call(step, (*inputs, y))
             call()
-        except Exception as error:  # a step may be for one type only
+        except Exception as error:  # a step may support only one type
             said = str(error).splitlines()[0]
             print(f"{name}, {case.dtype}: left out, {said}", file=sys.stderr)
             continue
         if wrong := why_wrong(case, inputs, y):
-            raise UsageError(f"{name}, {case}: the result is wrong, {wrong}; nothing was recorded")
+            raise UsageError(
+                f"{name}, {case}: the result is wrong, {wrong}; no times were recorded"
+            )
         calls[name] = call
     return [_timed(name, call, case) for name, call in calls.items()]
 

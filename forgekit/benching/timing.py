@@ -11,9 +11,9 @@ from typing import Any
 from forgekit.devices import package_version
 from forgekit.errors import PlatformError
 
-_FLUSH_BYTES = 512 * 2**20  # several times the largest L2 cache, and 120 us of an H200
+_FLUSH_BYTES = 512 * 2**20  # several times the largest L2 cache; reading takes 120 us on an H200
 _WARMUP, _HOST_CALLS = 5, 2000
-METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # to record
+METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # for records
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Timing:
 def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
     """Time a call that starts work on the current CUDA stream, with nothing of its data in L2.
 
-    Before each call 512 MB are read, so that L2 holds them. Were they written, as
-    `triton.testing.do_bench` does, the call would also wait for what L2 has yet to write back,
-    some 40 MB or 10 us on an H200: a sum over 134 MB seems a fifth slower than it is.
+    Each call is preceded by a read of 512 MB, which fills L2. Writing instead, as
+    `triton.testing.do_bench` does, would make the call wait until L2 has written back some 40 MB,
+    10 us on an H200: a sum over 134 MB would seem a fifth slower than it is.
 
-    All calls are queued before the first is waited for, so the host's own time is not in them as
-    long as it is shorter than that reading: some 120 us on an H200.
+    All calls are queued before the first wait, so they exclude the host's own time as long as it is
+    shorter than that read: some 120 us on an H200.
 
     Raises:
         PlatformError: there is no GPU.
@@ -72,8 +72,8 @@ def ceiling_gbps(size_bytes: int = 10**9) -> float:
 
 
 def host_us(call: Callable[[], object]) -> float:
-    """Microseconds a call takes when 2000 follow each other and one synchronisation ends them; the
-    best of five such series."""
+    """Return the microseconds per call for 2000 consecutive calls with one synchronisation at the
+    end; the best of five such series."""
     import torch
 
     def series() -> None:
@@ -85,13 +85,13 @@ def host_us(call: Callable[[], object]) -> float:
 
 
 def best_ms(call: Callable[[], object], repeats: int) -> float:
-    """Milliseconds of a call that has ended when it returns; the best of `repeats`."""
-    call()  # what it needs once, such as modules to import, is not counted
+    """Return the milliseconds of a call that is complete when it returns; the best of `repeats`."""
+    call()  # one-time work, such as importing modules, does not count
     return min(timeit.repeat(call, number=1, repeat=repeats)) * 1e3
 
 
 def versions() -> dict[str, str]:
-    """What a measurement depends on: GPU, driver, and versions of the software."""
+    """Return the environment of a measurement: GPU, driver, and versions of the software."""
     import torch
 
     found = {"gpu": torch.cuda.get_device_name(), "cuda": str(torch.version.cuda)}
@@ -99,6 +99,6 @@ def versions() -> dict[str, str]:
 
 
 def package_versions(*names: str) -> dict[str, str]:
-    """Versions of those packages that are installed, and of forgekit."""
+    """Return versions of installed packages among these, and of forgekit."""
     found = {name: package_version(name) for name in ("forgekit", *names)}
     return {name: version for name, version in found.items() if version}

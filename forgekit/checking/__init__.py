@@ -1,1 +1,2 @@
-"""check(): a result beside its reference, with where, by how much and the likely reason."""
+"""check(): compare a result with its reference and report place, size and likely cause of
+errors."""

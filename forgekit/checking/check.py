@@ -1,4 +1,5 @@
-"""check(): is what a kernel wrote what it should be, and if not, where, by how much and why."""
+"""check(): compare the result of a kernel with expected values; report where, how far and why they
+differ."""
 
 from __future__ import annotations
 
@@ -27,40 +28,41 @@ def check(
     again: Callable[[], object] | None = None,
     seeds: int | Iterable[int] | None = None,
 ) -> CheckReport:
-    """Compare a kernel's result with the expected values, and say what is wrong with it.
+    """Compare a kernel's result with the expected values, and report the differences.
 
-    In a notebook the report is shown, green or red with a picture, and returned; anywhere else
-    wrong values raise. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or "report")
-    decide otherwise.
+    In a notebook the report is shown, green or red with a picture, and returned; elsewhere wrong
+    values raise. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or "report")
+    overrides this.
 
     Args:
         actual, expected: torch tensors on any device, NumPy arrays, or nested lists; of equal
-            shape. `expected` may be of a wider type of the same sort (float32 for float16, int64
+            shape. `expected` may have a wider type of the same kind (float32 for float16, int64
             for int32).
-        rtol, atol: tolerances; None takes those of `actual`'s dtype, of which
-            `forgekit/checking/compare.py` says more.
-        name: what to call `actual` in the report.
-        max_shown: how many wrong elements to list.
-        tile: the kernel's tile, to tell and draw which tiles are wrong; an int, or one per last
-            dimensions.
+        rtol, atol: tolerances; None uses those of `actual`'s dtype (see
+        `forgekit/checking/compare.py`).
+        name: the name of `actual` in the report.
+        max_shown: the number of wrong elements to list.
+        tile: the kernel's tile, used to list and draw wrong tiles; an int, or one int per trailing
+            dimension.
         on_fail: "raise" or "report".
-        again: computes `actual` again, such as `lambda: run(x, y)`. On the virtual GPU it then runs
-            under adversarial schedules too, in which a race that looks harmless gives wrong values;
-            the first that does is reported. On a GPU it only runs again. It must not add to what
-            is there already.
-        seeds: of these schedules, a count or a list; 3 where it is left out.
+        again: computes `actual` again, such as `lambda: run(x, y)`. On the virtual GPU it then also
+            runs under adversarial schedules, in which a hidden race gives wrong values; the first
+            such schedule is reported. On a GPU it only runs again. It must not add to existing
+            values.
+        seeds: a count or a list of these schedules; default 3.
 
     Returns:
-        The report; true if all is right.
+        The report; true if all values are right.
 
     Raises:
-        CheckError: values are wrong and this is no notebook; its `report` holds the report.
-        UsageError: the two cannot be compared: other shapes, other sorts of dtype, complex numbers.
+        CheckError: values are wrong, outside a notebook; its `report` holds the report.
+        UsageError: the two cannot be compared: different shapes, different kinds of dtype, complex
+            numbers.
     """
     raises = _raises(on_fail)
     if again is None and seeds is not None:
         remedy = "add again=lambda: run(x, y)"
-        raise usage_error("seeds", seeds, "again= beside it", remedy)
+        raise usage_error("seeds", seeds, "again= as well", remedy)
 
     compared = partial(
         compare, actual, expected, rtol=rtol, atol=atol, max_shown=max_shown, tile=tile
@@ -82,7 +84,8 @@ def _adversarial(
     compared: Callable[..., CheckReport],
     name: str,
 ) -> CheckReport | None:
-    """The report of the first adversarial schedule with wrong values; None if there is none."""
+    """Return the report of the first adversarial schedule with wrong values; None if there is
+    none."""
     from forgekit import vgpu
     from forgekit.checking.sanitize import seed_numbers
 
@@ -96,10 +99,10 @@ def _adversarial(
 
 
 def _raises(on_fail: str | None) -> bool:
-    """Whether wrong values raise: as asked for, by default anywhere but in a notebook."""
+    """Return True if wrong values raise: as requested, by default anywhere but in a notebook."""
     said_by = "on_fail" if on_fail is not None else "FORGEKIT_CHECK"
     choice = os.environ.get("FORGEKIT_CHECK") or None if on_fail is None else on_fail
     if choice not in (None, "raise", "report"):
-        needed, remedy = '"raise" or "report"', "leave it out to decide by itself"
+        needed, remedy = '"raise" or "report"', "leave it out for the default"
         raise usage_error(said_by, brief(choice), needed, remedy)
     return not in_notebook() if choice is None else choice == "raise"

@@ -1,4 +1,4 @@
-"""What check() found, as data and as plain text."""
+"""The findings of check(), as data and as plain text."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-# Codes of elements. The larger one wins where several share a cell of a picture.
+# Codes of elements. The largest wins where several share a cell of a picture.
 EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One element: its index, and what stands there; `[3, 5]` is its place."""
+    """One element: its index and both values; `[3, 5]` is its place."""
 
     index: tuple[int, ...]
     got: float | int | bool
@@ -36,7 +36,7 @@ class Mismatch:
 
 
 def _numbers(m: Mismatch) -> tuple[str, str]:
-    """Both values in as many digits as tell them apart."""
+    """Return both values with as many digits as distinguish them."""
     if isinstance(m.got, float) and isinstance(m.expected, float):
         short = f"{m.got:.7g}", f"{m.expected:.7g}"
         return short if short[0] != short[1] else (repr(m.got), repr(m.expected))
@@ -54,17 +54,17 @@ class CheckReport(Shown):
 
     Attributes:
         name, shape, dtype: of `actual` (dtype as in `float32`).
-        total, wrong: numbers of elements.
+        total, wrong: element counts.
         rtol, atol: the tolerances used, both 0 for integers and booleans.
-        worst_absolute, worst_relative: the elements farthest off, right or wrong; None if all are
-            equal. NaN and infinities are left out of these.
+        worst_absolute, worst_relative: the elements with the largest error, right or wrong; None if
+        all are equal. NaN and infinities are excluded.
         first: the first wrong elements in row-major order.
-        nan_counts, inf_counts: how many NaN and infinities are in (actual, expected).
+        nan_counts, inf_counts: the numbers of NaN and infinities in (actual, expected).
         hints: facts about the pattern of the mismatches.
-        codes: uint8 array of `shape`: EQUAL, WRONG, MISSING (holds 0 or what fk.empty fills
-            integers with, so perhaps never written) or NAN (NaN where a number was expected).
-        tile: the kernel's tile, if one was given.
-        useless: why `expected` is nothing to compare with; empty where it is something.
+        codes: uint8 array of `shape`: EQUAL, WRONG, MISSING (0 or the fk.empty fill of integers, so
+            perhaps never written) or NAN (NaN instead of a number).
+        tile: the kernel's tile, if given.
+        useless: why `expected` is unusable; empty if it is usable.
     """
 
     name: str | None
@@ -94,7 +94,7 @@ class CheckReport(Shown):
 
     @property
     def headline(self) -> str:
-        """The report in one line."""
+        """Return the report in one line."""
         label = f"{self.name}: " if self.name else ""
         if self.total == 0:
             return f"OK  {label}0 elements, shape {self.shape} ({self.dtype})"
@@ -109,7 +109,7 @@ class CheckReport(Shown):
             return f"WRONG  {label}{counted} ({share}, {self.dtype})"
         met = "equal"
         if self.worst_absolute is not None:
-            # The bound, not the difference: what is left of it may depend on the CPU's PyTorch.
+            # The bound, not the difference, which may depend on the CPU's PyTorch.
             met = f"within rtol {self.rtol:.2g}, atol {self.atol:.2g}"
         exact = ", exact" * (self.worst_absolute is None)
         both_nan = f", {self.nan_counts[0]:,} NaN in both" if self.nan_counts[0] else ""
@@ -117,7 +117,7 @@ class CheckReport(Shown):
 
     @property
     def details(self) -> list[str]:
-        """The lines below the headline; none if all is right."""
+        """Return the lines below the headline; none if all values are right."""
         if self.ok or self.useless:
             return []
         lines = []
@@ -137,7 +137,7 @@ class CheckReport(Shown):
 
     @property
     def table(self) -> Table:
-        """The first wrong elements."""
+        """Return the first wrong elements."""
         rows = [(m.place, *_numbers(m)) for m in self.first]
         return Table(("first mismatches", "got", "expected"), rows)
 
@@ -151,7 +151,7 @@ class CheckReport(Shown):
         return "\n".join(lines)
 
     def show(self) -> None:
-        """Show the report in the notebook cell that runs now."""
+        """Show the report in the output of the current notebook cell."""
         from IPython.core.getipython import get_ipython
         from IPython.display import display
 
@@ -159,8 +159,7 @@ class CheckReport(Shown):
         display(self._repr_mimebundle_(), raw=True)
 
     def _ipython_display_(self) -> None:
-        # check() has shown the report already; as the last value of that same cell it is not shown
-        # twice.
+        # check() has already shown the report: do not show it again as the cell's last value.
         from IPython.core.getipython import get_ipython
 
         now = getattr(get_ipython(), "execution_count", None)

@@ -1,11 +1,11 @@
-"""Compare a result with its reference: which elements are wrong, by how much, in what pattern.
+"""Compare a result with its reference: which elements are wrong, how far, in which pattern.
 
-|actual - expected| <= atol + rtol * |expected|, computed in float64. Unless they are given, both
-come from the table in `dtypes.py`, by the dtype of `actual`. The table's atol is for values of a
-typical size of 1 or more; for smaller ones it shrinks with the root mean square of `expected` (a
-softmax over 1000 columns has values near 0.001: an atol of 1e-5 would hide mistakes of 1 %).
-Integers and booleans must be equal. NaN equals NaN only, infinity equals infinity of the same sign.
-Where all of `expected` is the poison of `empty`, nothing is right: nobody computed it.
+|actual - expected| <= atol + rtol * |expected|, computed in float64. By default both come from the
+table in `dtypes.py`, by the dtype of `actual`. The table's atol is for values of a typical size of
+1 or more; for smaller ones it shrinks with the root mean square of `expected` (a softmax over 1000
+columns has values near 0.001: an atol of 1e-5 would hide mistakes of 1 %). Integers and booleans
+must be equal. NaN equals NaN only, infinity equals infinity of the same sign.
+If all of `expected` is the poison of `empty`, no element is right: no kernel computed it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from forgekit.tensors import poison
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_CHUNK = 1 << 17  # elements compared at once: their float64 copies stay in the L2 cache
+_CHUNK = 1 << 17  # elements per chunk: their float64 copies stay in the L2 cache
 
 
 def compare(
@@ -37,7 +37,8 @@ def compare(
     max_shown: int = 5,
     tile: int | tuple[int, ...] | None = None,
 ) -> CheckReport:
-    """The report of `forgekit.check`, which has the arguments; neither shown nor raised.
+    """Return the report of `forgekit.check`, which documents the arguments; neither show nor raise
+    it.
 
     Raises:
         UsageError: the two cannot be compared.
@@ -49,7 +50,7 @@ def compare(
     atol = _scaled_atol(dtype, want) if atol is None else float(atol)
     scan = _Scan(got, want, dtype, rtol, atol)
     useless = _nothing_to_compare(want, want_dtype)
-    if useless and not scan.codes.any():  # both are poison: equal, and yet nothing was computed
+    if useless and not scan.codes.any():  # both are poison: equal, but not computed
         scan.codes[:] = NAN if dtype.is_float else MISSING
     codes = scan.codes.reshape(got.shape)
     wrong = int(np.count_nonzero(codes))
@@ -75,22 +76,23 @@ def compare(
 
 
 def tile_sizes(tile: object) -> tuple[int, ...] | None:
-    """What `tile=` says, as a tuple. Raises UsageError for what is no tile."""
+    """Return `tile=` as a tuple. Raise UsageError if it is no tile."""
     sizes = tile if isinstance(tile, tuple) else (tile,)
     if tile is None:
         return None
     if not sizes or any(type(size) is not int or size < 1 for size in sizes):
-        needed = "an int of 1 or more, or one for each of the last dimensions"
-        raise usage_error("tile", brief(tile), needed, "write (16, 16), say")
+        needed = "an int of 1 or more, or one per trailing dimension"
+        raise usage_error("tile", brief(tile), needed, "write (16, 16), for example")
     return sizes
 
 
 def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]:
-    """The values as an array (bfloat16 and float8 widened to float32), and their true dtype."""
+    """Return the values as an array (bfloat16 and float8 widened to float32), and their true
+    dtype."""
     needed = "a torch tensor or an array of numbers"
     if values is None:
         remedy = (
-            "a compiled kernel returns nothing, it writes into its arguments: write `run(x, y)` "
+            "a compiled kernel writes into its arguments and returns nothing: write `run(x, y)` "
             "without `y =` before it, and check y"
         )
         raise usage_error(label, "None", needed, remedy)
@@ -104,14 +106,13 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
     try:
         array = np.asarray(values)
         if like is not None and not hasattr(values, "dtype"):
-            # Bare numbers and lists carry no dtype of their own, so they take that of the other
-            # side.
+            # Bare numbers and lists carry no dtype, so they get that of the other side.
             array = array.astype(np.float64 if like.is_float else like.numpy_view)
         return array, dtype_info(array.dtype)
     except (TypeError, ValueError) as exc:
         if isinstance(exc, UsageError):
             _refuse_dtype(label, getattr(values, "dtype", type(values).__name__))
-        remedy = "give check(actual, expected)"
+        remedy = "pass check(actual, expected)"
         raise usage_error(label, type(values).__name__, needed, remedy) from exc
 
 
@@ -125,7 +126,7 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
         hint = "compare tensors of equal shape"
         if got.ndim == 2 and got.shape == want.shape[::-1]:
             hint = "one of them is transposed: compare with expected.T"
-        needed = f"{tuple(want.shape)} as expected has"
+        needed = f"{tuple(want.shape)} like expected"
         raise usage_error("shape of actual", tuple(got.shape), needed, hint)
     both_float = dtype.is_float and want_dtype.is_float
     if dtype is want_dtype or (both_float and want_dtype.bits > dtype.bits):
@@ -134,12 +135,12 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
     if both_int and np.can_cast(got.dtype, want.dtype, "safe") and dtype.name != "bool":
         return
     remedy = f"convert the reference with expected.to(torch.{dtype.name})"
-    needed = f"{dtype.name} or a wider type of its sort"
+    needed = f"{dtype.name} or a wider type of the same kind"
     raise usage_error("dtype of expected", want_dtype.name, needed, remedy)
 
 
 def _scaled_atol(dtype: DType, want: Array) -> float:
-    """`scaled_atol` of the expected values that are finite."""
+    """Return `scaled_atol` of the finite expected values."""
     if not dtype.is_float:
         return dtype.atol
     square, count = 0.0, 0
@@ -152,8 +153,8 @@ def _scaled_atol(dtype: DType, want: Array) -> float:
 
 
 def _nothing_to_compare(want: Array, dtype: DType) -> str:
-    """Why no result can be checked against `want`, if all of it is what `empty` fills with."""
-    if want.size == 0 or dtype.name == "bool":  # True is poison, but a usual mask too
+    """Return why `want` is no reference, if all of it is the fill of `empty`."""
+    if want.size == 0 or dtype.name == "bool":  # True is poison, but also a usual mask
         return ""
     if dtype.is_float:
         if not np.isnan(want.flat[0]) or not np.isnan(want).all():
@@ -165,8 +166,8 @@ def _nothing_to_compare(want: Array, dtype: DType) -> str:
             return ""
         held = f"{value:,}"
     return (
-        f"expected is all {held}, as fk.empty leaves it: nothing to compare with; were the "
-        "arguments swapped?"
+        f"expected is all {held}, as fk.empty leaves it, so it is no reference; did you swap the "
+        "arguments?"
     )
 
 
@@ -175,15 +176,16 @@ def _chunks(size: int) -> list[slice]:
 
 
 def _added(counts: tuple[int, int], *masks: Array) -> tuple[int, int]:
-    """(in got, in want), and as many more as the masks have."""
+    """Return the counts (in got, in want), one pair per mask."""
     got, want = (count + np.count_nonzero(mask) for count, mask in zip(counts, masks, strict=True))
     return int(got), int(want)
 
 
 class _Scan:
-    """One pass over both arrays, chunk by chunk: every element's code, and which are worst.
+    """Compare both arrays in one pass, chunk by chunk: the code of every element, and the worst
+    ones.
 
-    worst_absolute, worst_relative: (how far off, position). nans, infs: how many in (got, want).
+    worst_absolute, worst_relative: (error, position). nans, infs: the counts in (got, want).
     """
 
     def __init__(self, got: Array, want: Array, dtype: DType, rtol: float, atol: float) -> None:
@@ -208,7 +210,7 @@ class _Scan:
                 right = (right & np.isfinite(e)) | (a == e) | (np.isnan(a) & np.isnan(e))
                 self.nans = _added(self.nans, np.isnan(a), np.isnan(e))
                 self.infs = _added(self.infs, np.isinf(a), np.isinf(e))
-                difference[~np.isfinite(difference)] = 0.0  # NaN and Inf have counts of their own
+                difference[~np.isfinite(difference)] = 0.0  # NaN and Inf are counted separately
                 magnitude[~np.isfinite(magnitude)] = 0.0
         else:
             right = got == want
@@ -236,7 +238,7 @@ class _Scan:
         return Mismatch(index, self.got[position].item(), self.want[position].item())
 
     def first(self, count: int) -> tuple[Mismatch, ...]:
-        """The first wrong elements."""
+        """Return the first wrong elements."""
         found: list[int] = []
         for chunk in _chunks(self.codes.size):
             wrong = np.flatnonzero(self.codes[chunk])[: count - len(found)]

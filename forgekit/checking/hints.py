@@ -1,7 +1,7 @@
-"""Patterns in wrong values that point at a mistake: which rows, columns, tiles; transposed,
-shifted, scaled.
+"""Patterns in wrong values that point at a mistake: rows, columns, tiles; transposed, shifted,
+scaled.
 
-Every hint is a fact about the arrays, never a guess. At most three are given, the most telling
+Every hint is a fact about the arrays, never a guess. At most three are reported, the most specific
 first.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-EITHER = ", never stored or computed"  # of NaN, which fk.empty fills floats with
+EITHER = ", never stored or computed"  # NaN, which is the fk.empty fill of floats
 _MAX_HINTS = 3
 _PIECE = 1 << 18
-_MAX_FOR_VALUES = 1 << 25  # above this many elements the whole-array comparisons are left out
+_MAX_FOR_VALUES = 1 << 25  # above this size, skip the whole-array comparisons
 
 
 def hints(
@@ -27,11 +27,11 @@ def hints(
     atol: float,
     tile: tuple[int, ...] | None = None,
 ) -> tuple[str, ...]:
-    """What is certainly true of the mismatches, as sentences.
+    """Return certain facts about the mismatches, as sentences.
 
     Args:
-        got, want: actual and expected values, of one shape.
-        codes: uint8 of that shape, not 0 where an element is wrong; at least one is.
+        got, want: actual and expected values, of the same shape.
+        codes: uint8 of that shape, nonzero where an element is wrong; at least one element is.
         rtol, atol: tolerances for comparing with a transposed or shifted `want`.
         tile: the kernel's tile over the last dimensions.
     """
@@ -43,10 +43,10 @@ def hints(
 
 
 def _close(got: Array, view: Array, rtol: float, atol: float, factor: float | None = None) -> bool:
-    """Whether `got`, flat, agrees with the elements of `view` in row-major order (times `factor`).
+    """Return True if `got`, flat, agrees with `view` in row-major order (times `factor`).
 
-    Some elements first, since most answers are no; then all of them in pieces, without a copy of
-    `view`.
+    Compares some elements first, because most answers are no; then all of them in pieces, without a
+    copy of `view`.
     """
     step = max(1, got.size // 4096)
     places = np.arange(0, got.size, step)
@@ -82,7 +82,7 @@ def _of_values(got: Array, want: Array, codes: Array, rtol: float, atol: float) 
 
 
 def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
-    """Whether actual holds expected's values in another order."""
+    """Yield a hint if actual holds expected's values in another order."""
     flat, expected = got.reshape(-1), want.reshape(-1)
     if got.ndim == 2 and min(got.shape) > 1:
         if _close(flat, want.T, rtol, atol):
@@ -95,12 +95,13 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
     if flat.size > 2 and not (expected == expected[0]).all():
         for way, a, e in (("later", flat[1:], expected[:-1]), ("earlier", flat[:-1], expected[1:])):
             if _close(a, e, rtol, atol):
-                return [f"actual is expected shifted: each value stands one place {way}"]
+                return [f"actual is expected shifted: each value is one place {way}"]
     return []
 
 
 def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
-    """Whether actual is expected times one number, such as a scale forgotten or applied twice."""
+    """Yield a hint if actual is expected times one number, such as a scale applied twice or
+    never."""
     at = int(np.argmax(np.abs(np.where(np.isfinite(expected), expected, 0))))
     a, e = float(flat[at]), float(expected[at])
     if flat.size < 3 or e == 0 or not np.isfinite(a) or a == 0:
@@ -117,7 +118,7 @@ def _formatted(value: np.generic) -> str:
 
 
 def _same_everywhere(wrong_values: Array) -> list[str]:
-    """Whether all wrong elements hold one value, as elements that were never written do."""
+    """Yield a hint if all wrong elements hold the same value, as unwritten elements do."""
     if wrong_values.size < 2:
         return []
     if wrong_values.dtype.kind == "f" and np.isnan(wrong_values).all():
@@ -128,7 +129,7 @@ def _same_everywhere(wrong_values: Array) -> list[str]:
 
 
 def of_places(wrong: Array) -> list[str]:
-    """Where in an array the elements are that `wrong` marks."""
+    """Yield hints on the place of the elements that `wrong` marks."""
     total = int(np.count_nonzero(wrong))
     if total == wrong.size:
         return []  # the report's headline says so
@@ -147,7 +148,7 @@ def of_places(wrong: Array) -> list[str]:
 
 
 def _along(what: str, hit: Array) -> list[str]:
-    """Where along one axis the mismatches lie; nothing if they lie all over it."""
+    """Describe where the mismatches lie along one axis; empty if they lie all over it."""
     places = np.flatnonzero(hit)
     first, last, size = int(places[0]), int(places[-1]), hit.size
     count = last - first + 1
@@ -169,7 +170,7 @@ def _along(what: str, hit: Array) -> list[str]:
 
 
 def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
-    """Whether exactly every n-th place from some first one on is hit, n > 1."""
+    """Describe mismatches at exactly every n-th place from some first one, n > 1; else empty."""
     places = np.flatnonzero(hit)
     if places.size < 3:
         return []
@@ -184,7 +185,8 @@ def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
 
 
 def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
-    """How many of the kernel's tiles hold mismatches, and whether those are wrong throughout."""
+    """Count the kernel's tiles with mismatches, and report whether these tiles are wrong
+    throughout."""
     sizes = tile[-wrong.ndim :]
     if not sizes or any(size < 1 for size in sizes):
         return []

@@ -1,8 +1,8 @@
-"""sanitize(): run a kernel for what a GPU does not promise to forgive, in several orders.
+"""sanitize(): run a kernel in several orders and find undefined behaviour.
 
 The sanitizer itself (`forgekit.vgpu.sanitizer`) watches every run on the virtual GPU. Here its
 findings are collected instead of raised, and a kernel runs again under adversarial schedules, in
-which mistakes that looked harmless become wrong numbers.
+which hidden mistakes become wrong numbers.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from forgekit.vgpu import HARDWARE, Finding
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
 
-MOST_SEEDS = 10_000  # each a run of the kernel
-SEEDS = 3  # of the adversarial schedule, where none are asked for
+MOST_SEEDS = 10_000  # runs of the kernel
+SEEDS = 3  # default number of adversarial schedules
 
 
 @dataclass(frozen=True)
 class Difference:
     """A result that depends on the order in which threads run.
 
-    seed: of the adversarial schedule; tensor: the argument's name; wrong: how many of its `total`
-    elements differ, beyond rounding, from those of the usual order.
+    seed: the seed of the adversarial schedule; tensor: the argument's name; wrong: the number of
+    its `total` elements that differ from the usual order by more than rounding.
     """
 
     seed: int
@@ -42,14 +42,14 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"{self.wrong:,} of {self.total:,} elements of {self.tensor} come out differently when "
-            f"threads run in another order (adversarial schedule, seed {self.seed})."
+            f"{self.wrong:,} of {self.total:,} elements of {self.tensor} differ when threads run "
+            f"in another order (adversarial schedule, seed {self.seed})."
         )
 
 
 @dataclass(frozen=True, repr=False)
 class SanitizerReport(Shown):
-    """What the sanitizer found; true if that is nothing but notes.
+    """The findings of the sanitizer; true if they are only notes.
 
     Attributes:
         name: the host function's name.
@@ -93,11 +93,11 @@ class SanitizerReport(Shown):
 
     @property
     def changes(self) -> list[str]:
-        """What is said of results that differ."""
+        """Describe results that differ."""
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
-            texts.append("No finding explains it. It may be meant, where places in the output come "
-                         "from an atomic counter.")  # fmt: skip
+            texts.append("No finding explains this. It is correct if an atomic counter assigns "
+            "places in the output.")  # fmt: skip
         return texts
 
 
@@ -108,20 +108,20 @@ def sanitize(
     schedule: str = "default",
     seeds: int | Iterable[int] | None = None,
 ) -> SanitizerReport:
-    """Run a kernel on the virtual GPU and report what it does wrong, without raising.
+    """Run a kernel on the virtual GPU and report its mistakes, without raising.
 
-    It runs on copies: the tensors passed stay as they are, and what it prints is not shown.
+    It runs on copies: your tensors do not change, and the kernel's prints are hidden.
 
     Args:
-        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
         args: its arguments, as in a call.
-        schedule: "adversarial" runs it in adversarial orders as well, with asynchronous copies that
-            arrive early or late and noise in memory nobody wrote, and compares the results.
-        seeds: how many such orders, or which; 3 where it is left out.
+        schedule: "adversarial" also runs it in adversarial orders, with asynchronous copies that
+            arrive early or late and noise in unwritten memory, and compares the results.
+        seeds: a count or a list of such orders; default 3.
 
     Raises:
-        UsageError: not a compiled kernel, arguments it was not compiled for, an unknown schedule.
-        UnsupportedPtxError: the kernel uses something the virtual GPU does not know.
+        UsageError: not a compiled kernel, arguments that do not fit it, an unknown schedule.
+        UnsupportedPtxError: the kernel uses PTX that the virtual GPU does not support.
     """
     require_one_of("schedule", schedule, HARDWARE.SCHEDULES)
     if schedule != "adversarial" and seeds is not None:
@@ -143,7 +143,7 @@ def sanitize(
 
 
 def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
-    """The seeds meant by a count, by a list, or by nothing."""
+    """Return the seeds for a count, a list, or None."""
     seeds = SEEDS if seeds is None else seeds
     if type(seeds) is int and 1 <= seeds <= MOST_SEEDS:
         return list(range(seeds))
@@ -158,8 +158,8 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
 def in_another_order(
     kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], seed: int
 ) -> tuple[tuple[Any, ...], KernelError | None]:
-    """One adversarial run on fresh copies; adds what is found. Returns the arguments after it, and
-    what stopped the kernel."""
+    """Do an adversarial run on fresh copies and add its findings. Return the arguments after it,
+    and the error that stopped the kernel."""
     copies: tuple[Any, ...] = ()
     error = None
     try:
@@ -173,7 +173,7 @@ def in_another_order(
 
 
 def _of_error(error: KernelError | None) -> list[Finding]:
-    """What stopped the kernel, as a finding."""
+    """Return the error that stopped the kernel, as a finding."""
     if error is None:
         return []
     if isinstance(error, UnsupportedPtxError | PtxSyntaxError):
@@ -184,15 +184,15 @@ def _of_error(error: KernelError | None) -> list[Finding]:
 
 
 def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
-    """Notes on what the machine code spills, where there is machine code."""
+    """Return notes on spills of the machine code, if there is any."""
     notes = []
     for name, used in kernel.resources.items():
         if used.spill_bytes:
             sentences = (
-                f"{used.registers} registers a thread do not suffice: {used.spill_bytes:,} bytes a "
-                "thread go to local memory and back.",
+                f"Each thread spills {used.spill_bytes:,} bytes to local memory, because "
+                f"{used.registers} registers per thread are too few.",
             )
-            advice = "Let each thread hold fewer elements at a time, or use a smaller block."
+            advice = "Hold fewer elements per thread, or use a smaller block."
             notes.append(
                 Finding("register-pressure", sentences=sentences, advice=advice, kernel=name)
             )

@@ -1,1 +1,1 @@
-"""The command line: a module for each command of `forgekit --help`."""
+"""The command line: one module per command of `forgekit --help`."""

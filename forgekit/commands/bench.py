@@ -1,4 +1,4 @@
-"""`forgekit bench`: forgekit's operators, and what people use today, at the sizes of a suite."""
+"""`forgekit bench`: forgekit's operators and their common alternatives, at the sizes of a suite."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OF_REPORTS = ("read", "markdown", "plot", "compare", "fail_on_regression")
 
 
 def _percent(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """5 of "5%" or "5 %"."""
+    """Return 5 for "5%" or "5 %"."""
     if text is None:
         return None
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+) *%", text.strip(), re.ASCII)
@@ -48,9 +48,9 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 
 @click.command(
     cls=Command,
-    short_help="Measure the operators at the sizes of a suite, beside peers",
+    short_help="Measure the operators at the sizes of a suite, with peers",
 )
-@click.option("--suite", help=f"{', '.join(suite_names())}, or a TOML file of yours; default smoke")
+@click.option("--suite", help=f"{', '.join(suite_names())}, or your own TOML file; default smoke")
 @click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPERATORS)}; default all")
 @click.option("--dtype", type=Names(), default="", help=f"some of {', '.join(DTYPES)}; default all")
 @click.option("--backend", type=Names(), default="kernel",
@@ -59,27 +59,28 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
               help="such as best,naive,online: variants of the kernels")  # fmt: skip
 @click.option("--peers", type=Names(), default="torch",
               help="some of torch, torch.compile, quack, or none")  # fmt: skip
-@click.option("--repeats", type=AtLeast(1), default=50, help="timed calls of each; default 50")
-@click.option("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
+@click.option("--repeats", type=AtLeast(1), default=50, help="timed calls per case; default 50")
+@click.option(
+    "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, else the GPU if there is one"
+)
 @click.option("--host-times", is_flag=True,
-              help="microseconds of host time of a call on 64×64 elements; no suite unless it is "
-              "named")  # fmt: skip
+              help="measure only the host time per call, on 64×64 elements, in microseconds; a "
+              "suite runs only if named")  # fmt: skip
 @click.option("--read", type=Path,
-              help="measure nothing; report on (or compare) this file of --out")  # fmt: skip
+              help="do not measure; report (or compare) this file of --out")  # fmt: skip
 @click.option("--out", type=Path, help="write the results into this JSON file")
-@click.option("--markdown", help="write the report into this file; it is printed where this is "
-              "left out")  # fmt: skip
+@click.option("--markdown", help="write the report into this file, do not print it")  # fmt: skip
 @click.option("--plot", type=Path, help="draw the results into this .png or .svg file")
 @click.option("--compare", type=Path, help="a JSON file of --out to compare with")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
-              help="with --compare: exit with 1 where a row is slower by more, beyond the "
+              help="with --compare: exit with 1 if a row is slower by more than this and the "
               "noise")  # fmt: skip
-@click.option("--scheduler", help="spread the cases with Dask: local:2, or tcp://host:8786")
+@click.option("--scheduler", help="distribute the cases with Dask: local:2, or tcp://host:8786")
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
     """Check and measure forgekit's operators at the sizes of a suite. On a GPU: times with a cold
-    L2 cache, beside what peers take and beside a copy of 1 GB. Without a GPU: what the virtual GPU
-    counts.
+    L2 cache, compared with peers and with a copy of 1 GB. Without a GPU: the counts of the virtual
+    GPU.
     """
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown
@@ -107,12 +108,12 @@ def bench(context: click.Context, **options: Any) -> int:
         if chosen.markdown not in (None, "-"):
             write_output("--markdown", chosen.markdown, text)
         if chosen.plot and not save(results, chosen.plot):
-            print(f"forgekit: {chosen.plot} is not drawn, as nothing was measured", file=sys.stderr)
+            print(f"forgekit: {chosen.plot} is not drawn without measurements", file=sys.stderr)
     return status
 
 
 def _check_read(context: click.Context) -> None:
-    """Raise UsageError for options that a file, which is read as it stands, cannot follow."""
+    """Raise UsageError for options that --read cannot apply to a stored file."""
     given = [
         param.opts[0]
         for param in context.command.params
@@ -120,13 +121,13 @@ def _check_read(context: click.Context) -> None:
         and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
     ]
     if given:
-        got = f"{', '.join(given)} beside it"
+        got = f"{', '.join(given)} as well"
         remedy = "leave that out, or measure again without --read"
         raise usage_error("--read", got, "options of the report alone", remedy)
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
-    """What should not come out after half an hour."""
+    """Refuse option errors now, before half an hour of measuring."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.viz.timing.suite import check_plot_file
 
@@ -144,18 +145,18 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
     if chosen.scheduler:
         check_scheduler(chosen.scheduler)
         if chosen.host_times and local_workers(chosen.scheduler) is None:
-            got, remedy = f"--scheduler {chosen.scheduler}", "leave one of the two out"
-            raise usage_error("--host-times", got, "the host at hand", remedy)
+            got, remedy = f"--scheduler {chosen.scheduler}", "leave out one of the two"
+            raise usage_error("--host-times", got, "this host", remedy)
     if chosen.fail_on_regression is not None and not chosen.compare:
         remedy = "add --compare baseline.json"
         raise usage_error("--fail-on-regression", "no baseline", "one", remedy)
 
 
 def _is_slower(results: SuiteResults, baseline: SuiteResults, gate: float | None) -> bool:
-    """Print the comparison; returns whether the gate, if there is one, has to fail.
+    """Print the comparison; return True if the gate, if any, must fail.
 
     Raises:
-        UsageError: another GPU, or a gate that nothing goes through.
+        UsageError: another GPU, or a gate that compares no row.
     """
     from forgekit.benching.suites.compare import check_baseline, compare
 
@@ -201,7 +202,7 @@ def _measured(
     if cases:
         running.merge(results, outcomes, total=len(cases), out=chosen.out)
     if results.interrupted:
-        print(f"forgekit: interrupted, {len(results.rows)} rows are kept", file=sys.stderr)
+        print(f"forgekit: interrupted, {len(results.rows)} rows are saved", file=sys.stderr)
     elif chosen.host_times:
         ops = [op for op in OPERATORS if op in (chosen.op or OPERATORS)]
         running.measure_host(results, ops, settings)
@@ -218,7 +219,7 @@ def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
     if here and (not chosen.scheduler or local_workers(chosen.scheduler)):
         target = chosen_target(chosen.device)
         if chosen.host_times and target.kind != "gpu":
-            needed, remedy = "a GPU", "run it on such a machine"
+            needed, remedy = "a GPU", "run it on a machine that has one"
             raise PlatformError(got_needed("--host-times", target.name, needed, remedy))
         device = target.kind
         arch = target.arch if target.kind == "virtual" else None
@@ -230,5 +231,5 @@ def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
         device=device,
         arch=arch,
     )
-    settings.contenders()  # says what is unknown
+    settings.contenders()  # reports the unknown name
     return settings

@@ -1,4 +1,4 @@
-"""`forgekit book`: the course as a web site, from the notebooks and the outputs stored in them."""
+"""`forgekit book`: the course as a web site, from the notebooks and their stored outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"  # read by book/forgebook
 @click.option(
     "--repository", help="address of the sources: adds buttons that open a notebook elsewhere"
 )
-@click.option("--fresh", is_flag=True, help="read all pages again")
+@click.option("--fresh", is_flag=True, help="rebuild all pages")
 def book(output: str | None, repository: str | None, fresh: bool) -> int:
     """Build the course as a web site, in book/_build/html."""
     if importlib.util.find_spec("jupyter_book") is None:
@@ -36,7 +36,9 @@ def book(output: str | None, repository: str | None, fresh: bool) -> int:
         )
     course = find_course()
     if course is None or not (course / "book" / "_config.yml").is_file():
-        raise UsageError("no course folder with a book found from here upwards; go there first")
+        raise UsageError(
+            "no course folder with a book found here or in the folders above; change to it first"
+        )
     target = Path(output).resolve() if output else course / "book"
     environment = dict(os.environ)
     if repository:
@@ -62,7 +64,7 @@ def book(output: str | None, repository: str | None, fresh: bool) -> int:
 
 
 def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
-    """The command line of Jupyter Book 1: warnings are errors, all of them are shown."""
+    """Return the command line of Jupyter Book 1: warnings are errors, and all of them are shown."""
     book = course / "book"
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
     command += [str(course), "--config", str(book / "_config.yml"), "--toc", str(book / "_toc.yml")]
@@ -71,7 +73,8 @@ def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
 
 
 def _faults(text: str, course: Path) -> str:
-    """The warnings and errors of Jupyter Book's output, without colours and machine paths."""
+    """Return the warnings and errors of Jupyter Book's output, without colours and machine
+    paths."""
     lines = [line.rstrip() for line in without_colours(text).splitlines()]
     faults = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]rror:|Exception", line)]
     return "\n".join(faults or lines[-20:]).replace(f"{course}{os.sep}", "")

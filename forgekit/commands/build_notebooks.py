@@ -1,4 +1,4 @@
-"""`forgekit build-notebooks`: the .ipynb from the .py that a person edits, with its outputs."""
+"""`forgekit build-notebooks`: builds the .ipynb, with outputs, from the .py source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forgekit.commands.options import Command
 from forgekit.course import find_course, week_folders
 from forgekit.errors import ForgekitError, PlatformError, UsageError, as_typed
 
-HEADER = "# ---\n# jupyter:\n"  # how a percent-format .py that is a notebook begins
+HEADER = "# ---\n# jupyter:\n"  # the first lines of a percent-format .py that is a notebook
 METADATA = {
     "jupytext": {"formats": "ipynb,py:percent"},
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -27,11 +27,13 @@ METADATA = {
 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1)
-@click.option("--check", is_flag=True, help="run nothing; only compare each .py with its .ipynb")
+@click.option(
+    "--check", is_flag=True, help="only compare each .py with its .ipynb, without running them"
+)
 @click.option("--nbgrader", type=Path, metavar="FOLDER",
-              help="run nothing; write nbgrader's assignments into this folder")  # fmt: skip
+              help="only write nbgrader's assignments into this folder")  # fmt: skip
 def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) -> int:
-    """Build each .ipynb, with outputs, from the .py beside it.
+    """Build each .ipynb, with outputs, from the .py with the same name.
 
     PATHS are notebooks or folders; otherwise every week.
     """
@@ -57,7 +59,7 @@ def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) 
 
 
 def _tools() -> tuple[Any, Any]:
-    """jupytext and nbformat, which the course has and a bare forgekit has not."""
+    """Import jupytext and nbformat, which the course installs and a bare forgekit does not."""
     try:
         import jupytext
         import nbformat
@@ -74,7 +76,7 @@ def _is_notebook_source(path: Path) -> bool:
 
 
 def _notebooks_below(folder: Path) -> Iterator[Path]:
-    """Every .py that is a notebook, and where a .py would have to be for every .ipynb."""
+    """Return every notebook .py, and the expected .py of every .ipynb."""
     for path in folder.rglob("*"):
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
@@ -85,15 +87,17 @@ def _notebooks_below(folder: Path) -> Iterator[Path]:
 
 
 def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
-    """The .py halves of the pairs under `paths` (files of either kind, folders), sorted.
+    """Return the .py halves of the pairs under `paths` (files of either kind, folders), sorted.
 
-    Without paths: those of every week. Raises UsageError for a path that is no notebook.
+    Without paths: those of every week. Raises UsageError for a path that is not a notebook.
     """
     wanted = [Path(path) for path in paths]
     if not wanted:
         course = find_course()
         if course is None:
-            raise UsageError("no course folder found from here upwards; name notebooks or folders")
+            raise UsageError(
+                "no course folder found here or in the folders above; name notebooks or folders"
+            )
         wanted = list(week_folders(course))
     found: set[Path] = set()
     for path in wanted:
@@ -108,7 +112,7 @@ def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
                 f"got {path}; needed a folder, an .ipynb, or a .py in percent format that begins "
                 f"with the header {HEADER.splitlines()[1]!r}"
             )
-    return sorted(Path(os.path.relpath(path)) for path in found)  # as a person would type them
+    return sorted(Path(os.path.relpath(path)) for path in found)  # as a user would type them
 
 
 def _missing_source(source: Path) -> str | None:
@@ -116,13 +120,13 @@ def _missing_source(source: Path) -> str | None:
         return None
     built = source.with_suffix(".ipynb")
     return (
-        f"{built} has no {source.name} beside it, which is what is edited and reviewed; "
-        f"make it: `jupytext --set-formats ipynb,py:percent {built}`"
+        f"{built} lacks its source {source.name}; make it: `jupytext --set-formats "
+        f"ipynb,py:percent {built}`"
     )
 
 
 def _read_source(source: Path) -> Any:
-    """The notebook that the .py describes, without outputs."""
+    """Return the notebook that the .py describes, without outputs."""
     jupytext, nbformat = _tools()
     notebook = jupytext.read(source, fmt="py:percent")
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -133,7 +137,7 @@ def _read_source(source: Path) -> Any:
 
 
 def _new_id(cell: Any, taken: set[str]) -> str:
-    """An id from the cell's content, so that two machines choose the same one."""
+    """Return an id computed from the cell's content, equal on all machines."""
     salt = 0
     while True:
         text = f"{cell.cell_type}\n{cell.source}\n{salt}"
@@ -144,7 +148,7 @@ def _new_id(cell: Any, taken: set[str]) -> str:
 
 
 def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
-    """Unchanged and edited cells keep the ids that they have in the built notebook."""
+    """Give unchanged and edited cells the ids that they have in the built notebook."""
     old_keys = [(cell.cell_type, cell.source) for cell in old_cells]
     new_keys = [(cell.cell_type, cell.source) for cell in cells]
     ids: dict[int, str] = {}
@@ -160,10 +164,10 @@ def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
 
 
 def build(source: Path) -> bool:
-    """Execute the notebook in `source` and write its .ipynb; returns whether that file changed.
+    """Execute the notebook in `source` and write its .ipynb; return True if that file changed.
 
-    Outputs which differ from the ones already stored only in timings keep the stored text, so a
-    second build changes nothing. Raises ForgekitError where a cell fails; then nothing is written.
+    Outputs that differ from the stored ones only in timings keep the stored text, so a second build
+    changes nothing. Raises ForgekitError if a cell fails; then no file is written.
     """
     from forgekit.lessons.notebook_cells import filled
 
@@ -171,7 +175,7 @@ def build(source: Path) -> bool:
     if problem := _missing_source(source):
         raise ForgekitError(problem)
     text = source.read_text(encoding="utf-8")
-    if (new := filled(text)) != text:  # the cells that are generated from exercises
+    if (new := filled(text)) != text:  # cells generated from exercises
         source.write_text(new, encoding="utf-8")
     notebook = _read_source(source)
     built = source.with_suffix(".ipynb")
@@ -198,8 +202,8 @@ def build(source: Path) -> bool:
 
 
 def first_difference(source: Path) -> str | None:
-    """How the .py and the .ipynb of a pair differ, or None: cells' kind, text and tags, and that
-    the .ipynb was run from top to bottom. Executes nothing."""
+    """Return how the .py and the .ipynb of a pair differ, or None: cells' kind, text and tags, and
+    whether the .ipynb ran from top to bottom. Executes nothing."""
     from forgekit.lessons.notebook_cells import first_stale
 
     _, nbformat = _tools()
@@ -213,8 +217,8 @@ def first_difference(source: Path) -> str | None:
     wanted = _read_source(source).cells
     stored = nbformat.read(built, as_version=4).cells
     remedy = (
-        f"rebuild it: `forgekit build-notebooks {source}` (or, if the .ipynb has the newer text, "
-        f"take that over first: `jupytext --sync {built}`)"
+        f"rebuild it: `forgekit build-notebooks {source}` (if the .ipynb has the newer text, first "
+        f"run `jupytext --sync {built}`)"
     )
     runs = 0
     for number, (want, have) in enumerate(zip(wanted, stored, strict=False), start=1):
@@ -235,7 +239,8 @@ def first_difference(source: Path) -> str | None:
 
 
 def _both(left: Any, right: Any) -> str:
-    """The first line in which the .py's text and the .ipynb's differ, one under the other."""
+    """Return the first line in which the texts of the .py and the .ipynb differ, one below the
+    other."""
     lefts, rights = str(left).splitlines(), str(right).splitlines()
     pairs = zip([*lefts, "(nothing)"], [*rights, "(nothing)"], strict=False)
     here, there = next(((a, b) for a, b in pairs if a != b), (left, right))

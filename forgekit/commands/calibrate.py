@@ -1,4 +1,4 @@
-"""`forgekit calibrate`: measure kernels on this machine's GPU; fit predicted times to them."""
+"""`forgekit calibrate`: measure kernels on this machine's GPU and fit predicted times to them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ _REPEATS = 12
 @click.command(cls=Command, short_help="Fit predicted times to this machine's GPU")
 @click.option("--out", default="calibration.toml", show_default=True,
               help="the constants, for `Profile.time(FILE)`")  # fmt: skip
-@click.option("--data", help="also keep what was measured and counted, as JSON")
-@click.option("--read", "read_", help="measure nothing: fit to what --data has kept")
-@click.option("--count", is_flag=True, help="with --read: count the kernels anew, keep their times")
+@click.option("--data", help="also save the measurements and counts, as JSON")
+@click.option("--read", "read_", help="do not measure: fit to the file of --data")
+@click.option(
+    "--count", is_flag=True, help="with --read: count the kernels again, but keep their times"
+)
 def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int:
     """Measure some 150 kernels at three sizes each on this machine's GPU, count them on the virtual
-    one, and fit the constants of predicted times to two of three kernels. Prints how far the times
-    of the others are from those predicted. Takes a few minutes.
+    one, and fit the constants of predicted times to two thirds of the kernels. Prints the errors of
+    the predictions for the other third. Takes a few minutes.
     """
     from forgekit.profiling.gpus import gpu_here, gpu_named
     from forgekit.profiling.predicting import constants, fitting
@@ -47,7 +49,7 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
             raise PlatformError(
                 "`forgekit calibrate` measures kernels on an NVIDIA GPU that "
                 "forgekit/profiling/gpus.py knows, and finds none here. Without one, "
-                "`Profile.time` takes the constants of an H200 or scales them by a data sheet."
+                "`Profile.time` uses the constants of an H200, or scales them by a data sheet."
             )
         found = _measured(here.name)
     if data is not None:
@@ -63,7 +65,7 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
     made = constants.Calibration(found["gpu"], fitted, measured, factors)
     write_output("--out", out, constants.as_toml(made))
     print(
-        f"{held_out.count} times of kernels that chose nothing: half are predicted within "
+        f"{held_out.count} times of held-out kernels: half are predicted within "
         f"{100 * held_out.median:.1f} %, nine of ten within {100 * held_out.p90:.1f} %; "
         f"{100 * held_out.within:.1f} % lie within 35 %; {100 * held_out.order:.1f} % of pairs "
         "that differ by 25 % are in order"
@@ -73,7 +75,7 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
 
 
 def samples_of(found: dict[str, Any]) -> list[Any]:
-    """What `--data` has kept, for `forgekit.profiling.predicting.fitting`."""
+    """Return the data that `--data` saved, for `forgekit.profiling.predicting.fitting`."""
     from forgekit.profiling.predicting.facts import Facts
     from forgekit.profiling.predicting.fitting import Sample
 
@@ -85,7 +87,7 @@ def samples_of(found: dict[str, Any]) -> list[Any]:
 
 
 def _measured(gpu: str) -> dict[str, Any]:
-    """Times and facts of all kernels."""
+    """Return times and facts of all kernels."""
     import torch
     from tqdm import tqdm
 
@@ -111,7 +113,7 @@ def _microseconds(kernel: Any, args: tuple[Any, ...]) -> float:
 
 
 def _count(cases: list[dict[str, Any]]) -> None:
-    """Put the facts of each kernel beside its times."""
+    """Add the facts of each kernel to its times."""
     from tqdm import tqdm
 
     workers = max(min((os.cpu_count() or 2) - 1, 16), 1)
@@ -122,7 +124,7 @@ def _count(cases: list[dict[str, Any]]) -> None:
 
 
 def count_case(number: int, sizes: int = 3) -> list[list[dict[str, Any]]]:
-    """The facts of one kernel at each of its sizes, or at the first so many."""
+    """Return the facts of one kernel at each of its sizes, or at the first few."""
     import torch
 
     from forgekit.compiling.compiled import compile
@@ -140,7 +142,7 @@ def count_case(number: int, sizes: int = 3) -> list[list[dict[str, Any]]]:
 
 
 def _as_json(found: dict[str, Any]) -> str:
-    """A kernel per line."""
+    """Write one kernel per line."""
     head = {k: v for k, v in found.items() if k != "cases"}
     cases = ",\n".join(json.dumps(case, separators=(",", ":")) for case in found["cases"])
     return f'{json.dumps(head)[:-1]}, "cases": [\n{cases}\n]}}\n'

@@ -1,4 +1,4 @@
-"""The `forgekit` command: finds the command that is called, and says what went wrong."""
+"""The `forgekit` command: finds the requested command, and reports errors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from forgekit.commands.options import Shortened
 from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 
 # In the order of the help. `build-notebooks` is the function `build_notebooks` in the module of
-# that name beside this one, imported when it is called for: none imports torch or the compiler
-# before it runs, so that `forgekit --help` is quick.
+# that name. A module is imported when its command is called, and no module imports torch or the
+# compiler at its top, so `forgekit --help` is quick.
 COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "calibrate", "grade",
             "build-notebooks", "book")  # fmt: skip
 
 
 class Forgekit(Shortened, click.Group):
-    """All commands, each found when it is called for."""
+    """All commands, each imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -54,18 +54,18 @@ def forgekit(context: click.Context) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns 0, 1 (it failed), 2 (it was called wrongly), 130 (ctrl-C) or
-    141 (whoever read what it prints has gone).
+    """Run the command line; return 0, 1 (failure), 2 (wrong usage), 130 (Ctrl-C) or 141 (the reader
+    of its output has exited).
 
-    What forgekit itself refuses is one message on stderr, never a traceback.
+    Each error of forgekit is one message on stderr, never a traceback.
     """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # some terminals know no ×
+            sys.stdout.reconfigure(errors="replace")  # some terminals cannot print ×
         try:
             return _status(list(sys.argv[1:] if argv is None else argv))
         finally:
-            # What fails must not fail at Python's end. A script may have closed or replaced it.
+            # Prevent failures at Python's exit. A script may have closed or replaced the stream.
             with contextlib.suppress(ValueError, AttributeError):
                 sys.stdout.flush()
     except OSError as error:
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(arguments: list[str]) -> int:
-    # Not `forgekit.main`, which has exit codes of its own for Ctrl-C and a closed pipe.
+    # Not `forgekit.main`, which has its own exit codes for Ctrl-C and a closed pipe.
     try:
         with forgekit.make_context("forgekit", arguments) as context:
             return int(forgekit.invoke(context) or 0)
@@ -92,6 +92,6 @@ def _status(arguments: list[str]) -> int:
 
 
 def _drop_stdout() -> None:
-    """What is not printed yet goes nowhere: Python would try again at its end."""
+    """Discard unprinted output: Python would try again at its exit."""
     with contextlib.suppress(OSError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

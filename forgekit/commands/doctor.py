@@ -1,4 +1,4 @@
-"""`forgekit doctor`: what this machine has, what will run where, what to do about what lacks."""
+"""`forgekit doctor`: this machine's equipment, where code will run, and remedies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forgekit.errors import as_typed
 if TYPE_CHECKING:
     from forgekit.devices import GpuReport
 
-PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: no file of the current folder is imported
+PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: import no file of the current folder
 PROBE_TIMEOUT_S = 120
 NAME_WIDTH = len("disassembler")  # the longest name of a finding
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
@@ -30,9 +30,9 @@ INSTALL_LAB = "in the course folder run `uv sync`, elsewhere `pip install jupyte
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: what was looked at, what was found, what to do if something lacks.
+    """One line of the report: the subject, the result, and a remedy if something is missing.
 
-    `fatal` means that without it no kernel can run at all.
+    `fatal` means that no kernel can run without it.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Finding:
 @click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="print the findings as JSON")
 def doctor(as_json: bool) -> int:
-    """Say what this machine has and what will run where."""
+    """Report this machine's equipment and where kernels will run."""
     findings = []
     for found in examine():
         finding = replace(found, remedy=as_typed(found.remedy))
@@ -63,9 +63,10 @@ def doctor(as_json: bool) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """All findings in the order of the report, each as soon as it is known, the slow check last.
+    """Yield the findings in the order of the report, each as soon as it is known, the slow check
+    last.
 
-    The check is left out where it cannot succeed.
+    The check is left out if it cannot succeed.
     """
     from forgekit.devices import gpu_report
 
@@ -105,20 +106,23 @@ def _found(
 
 
 def _gpu(machine: GpuReport) -> Finding:
-    """The GPU as PyTorch sees it."""
+    """Describe the GPU as PyTorch reports it."""
     if machine.gpu:
         return Finding("GPU", machine.gpu)
     if machine.driver is None:
-        return Finding("GPU", "none", "nothing to do, every lesson runs on the virtual GPU")
+        return Finding("GPU", "none", "nothing to do: every lesson runs on the virtual GPU")
     if machine.torch and machine.torch_cuda is None:
-        remedy = "to use the GPU, install a CUDA build of PyTorch; until then it is the virtual GPU"
+        remedy = (
+            "to use the GPU, install a CUDA build of PyTorch; until then kernels run on the "
+            "virtual GPU"
+        )
         return Finding("GPU", "there is a driver, but this PyTorch is built for the CPU", remedy)
-    remedy = "see whether `nvidia-smi` lists your GPU; until then kernels run on the virtual GPU"
+    remedy = "check that `nvidia-smi` lists your GPU; until then kernels run on the virtual GPU"
     return Finding("GPU", "there is a driver, but PyTorch finds no GPU", remedy)
 
 
 def _jupyter() -> Finding:
-    """JupyterLab, and the course that it opens."""
+    """Describe JupyterLab, and the course that it opens."""
     from forgekit.devices import package_version
 
     version = package_version("jupyterlab")
@@ -128,7 +132,7 @@ def _jupyter() -> Finding:
 
 
 def _target(machine: GpuReport) -> Finding:
-    """Where kernels will run, for which architecture they are compiled, and who chose that."""
+    """Describe where kernels will run, their target architecture, and who chose it."""
     if machine.target is None:
         return Finding("kernels", "have nowhere to run", machine.target_problem or "", fatal=True)
     chosen = [f"{name}={os.environ[name]}" for name in CHOICES if os.environ.get(name)]
@@ -138,19 +142,20 @@ def _target(machine: GpuReport) -> Finding:
 
 
 def _check(device: str) -> Finding:
-    """One real kernel where kernels run; where a GPU fails it, whether the virtual GPU works."""
+    """Run one real kernel where kernels run; if a GPU fails it, check whether the virtual GPU
+    works."""
     ran, outcome = try_kernel(device)
     if ran:
         return Finding("check", outcome)
     if device == "gpu" and try_kernel("virtual")[0]:
         remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
         return Finding("check", f"failed on the GPU ({outcome})", remedy)
-    remedy = f"`python {' '.join(PROBE)}` shows the whole of it"
+    remedy = f"`python {' '.join(PROBE)}` shows the whole error"
     return Finding("check", f"failed ({outcome})", remedy, fatal=True)
 
 
 def try_kernel(device: str) -> tuple[bool, str]:
-    """Compile and run a tiny kernel in a process of its own: (whether it ran, what happened)."""
+    """Compile and run a tiny kernel in a separate process; return (success, description)."""
     try:
         result = subprocess.run(
             [sys.executable, *PROBE],
@@ -162,13 +167,13 @@ def try_kernel(device: str) -> tuple[bool, str]:
     except subprocess.TimeoutExpired:
         return False, f"no answer within {PROBE_TIMEOUT_S} s"
     if result.returncode == 0:
-        return True, f"a kernel compiled and ran in {result.stdout.split()[-1]} s, its result right"
+        return True, f"a kernel compiled and ran in {result.stdout.split()[-1]} s, result right"
     lines = result.stderr.strip().splitlines()
     return False, lines[-1].strip() if lines else f"exit status {result.returncode}"
 
 
 def run_probe() -> float:
-    """Compile, run and check a small kernel where kernels run; returns the seconds it took.
+    """Compile, run and check a small kernel where kernels run; return the seconds it took.
 
     Raises:
         ForgekitError: it cannot be compiled or run, or its result is wrong.

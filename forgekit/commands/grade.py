@@ -1,4 +1,4 @@
-"""`forgekit grade`: every notebook of a class, run in a sandbox and judged from outside of it."""
+"""`forgekit grade`: runs every notebook of a class in a sandbox, and judges it from outside."""
 
 from __future__ import annotations
 
@@ -28,28 +28,32 @@ _PAGE = "book/classroom.md"
 @click.argument("submissions", nargs=-1)
 @click.option("--out", type=Path, default=Path("grades"),
               help="the folder for the results; default grades")  # fmt: skip
-@click.option("--again", is_flag=True, help="also what has been graded and has not changed")
-@click.option("--cores", type=AtLeast(1), help="how many to grade at once; default all cores")
-@click.option("--scheduler", help="spread the notebooks with Dask: local:2, or tcp://host:8786")
-@click.option("--seconds", type=AtLeast(1), default=120, help="for a cell; default 120")
+@click.option("--again", is_flag=True, help="also grade unchanged notebooks again")
+@click.option(
+    "--cores", type=AtLeast(1), help="number of notebooks graded in parallel; default: all cores"
+)
+@click.option("--scheduler", help="distribute the notebooks with Dask: local:2, or tcp://host:8786")
+@click.option("--seconds", type=AtLeast(1), default=120, help="per cell; default 120")
 @click.option(
     "--seed",
     type=AtLeast(0),
-    help="decides the values that kernels get; default a new secret one, which results.json holds",
+    help="seed of the values that kernels get; default: a new secret one, stored in results.json",
 )
 @click.option("--best", is_flag=True, help="count the best result of each exercise, not the latest")
-@click.option("--roster", type=Path, help="a CSV file of all students; each of them gets a row")
+@click.option("--roster", type=Path, help="a CSV file of all students; each gets a row")
 @click.option("--exit-code", is_flag=True, help="exit with 1 unless every exercise is passed")
-@click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
+@click.option(
+    "--no-sandbox", is_flag=True, help="only for notebooks you would run with your full permissions"
+)
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
           scheduler: str | None, seconds: int, seed: int | None, best: bool,
           roster: Path | None, exit_code: bool, no_sandbox: bool) -> int:  # fmt: skip
-    """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
-    for each student and a picture of the class.
+    """Run each notebook in a sandbox, judge its exercises from outside, and write tables, one page
+    per student and a picture of the class.
 
-    SUBMISSIONS are notebooks, or folders with a folder for each student (nbgrader's `submitted`).
+    SUBMISSIONS are notebooks, or folders with one folder per student (nbgrader's `submitted`).
     """
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of it is the virtual GPU's
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # only the virtual GPU's text
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
@@ -66,7 +70,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
         check_scheduler(scheduler)
     if not no_sandbox and (why := available()):
         remedy = (
-            f"allow unprivileged user namespaces ({_PAGE} says how in a container), or, for "
+            f"allow unprivileged user namespaces ({_PAGE} explains this for containers), or, for "
             "notebooks that you trust, add --no-sandbox"
         )
         raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
@@ -95,7 +99,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             store(out, row)
             left.discard(k)
     except KeyboardInterrupt:
-        pass  # what is left may have an earlier row
+        pass  # the rest may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
     report = ClassReport(now, listed, marks, best)
@@ -107,7 +111,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
 def _graded(
     pieces: list[Piece], cores: int | None, scheduler: str | None
 ) -> Iterable[tuple[int, Verdicts]]:
-    """Yield the index and verdicts of each notebook as they come in, below a bar."""
+    """Yield the index and verdicts of each notebook as they arrive, with a progress bar."""
     from tqdm import tqdm
 
     from forgekit.lessons.classroom import running
@@ -124,7 +128,7 @@ def _graded(
 
 
 def _digest_of_graders() -> bytes:
-    """A digest of forgekit and the exercises: a row is kept until one of them changes."""
+    """Return a digest of forgekit and the exercises: a row is valid until one of them changes."""
     folders = {folder.parent for folder in course.exercise_folders().values()}
     folders.add(Path(__file__).resolve().parents[1])
     digest = hashlib.sha256()
@@ -136,9 +140,11 @@ def _digest_of_graders() -> bytes:
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:
     print("\n".join([report.headline, "", *report.lines(), "", *report.remarks]))
     if count := sum(v.verdict == "review" for s in report.students for v in s.verdicts.values()):
-        print(f"{count} to review: settle them in {out / 'review.toml'}, as {_PAGE} shows")
+        print(f"{count} to review: decide them in {out / 'review.toml'} (see {_PAGE})")
     if kept:
-        print(f"{kept} not graded again, as nothing has changed; --again grades all")
+        print(f"{kept} unchanged and not graded again; --again grades all")
     if left:
-        print(f"interrupted: {left} not graded; the same command goes on")
-    print(f"{out / 'index.html'} shows the class; results.csv, .json and .md stand beside it")
+        print(f"interrupted: {left} not graded; run the same command to continue")
+    print(
+        f"{out / 'index.html'} shows the class; results.csv, .json and .md are in the same folder"
+    )

@@ -15,23 +15,23 @@ from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
 _HERE = Path(__file__).parent
-# What the course asks of JupyterLab, wherever it is started.
+# Settings that the course needs in JupyterLab, however it is started.
 COURSE_OPTIONS = (
-    # A folded output would show its first line, and with it what is to be predicted; a notebook
-    # that was only opened would ask to be saved.
+    # A folded output would show its first line, and so the answer to a prediction; a notebook that
+    # was only opened would ask to be saved.
     f"--LabApp.extra_labextensions_path={_HERE / 'labextensions'}",
-    # Defaults only: what the user has set in JupyterLab goes before them.
+    # Defaults only: the user's own JupyterLab settings override them.
     f"--LabApp.app_settings_dir={_HERE / 'labsettings'}",
-    # A student's notebook stands alone. Paired with its .py, it does not open where the clock says
-    # that only one of the two has changed (after `git pull`, say, or work in another editor).
+    # Open a student's notebook unpaired. Paired with its .py, it does not open if only one of the
+    # two has changed (after `git pull`, for example, or in another editor).
     "--ServerApp.jpserver_extensions=jupyterlab_jupytext=False",
-    # So each lesson stands in the file browser once; behind it, what JupyterLab hides by default.
+    # So the file browser shows each lesson once; then come JupyterLab's own hidden files.
     *(
         f"--ContentsManager.hide_globs={name}"
         for name in ("[0-9][0-9]_*.py", "__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~")
     ),
 )
-# In the course's own folder, the weeks and the README are what a student looks for.
+# In the course's folder, a student needs only the weeks and the README.
 _NO_LESSONS = (
     *("exercises", "recorded", "forgekit", "tests", "book", "conftest.py", "pyproject.toml"),
     *("uv.lock", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"),
@@ -39,7 +39,7 @@ _NO_LESSONS = (
 
 
 class AllWords(Command):
-    """Every word behind the command's name is JupyterLab's, --help included."""
+    """Pass every word after the command's name to JupyterLab, including --help."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.params["options"] = args
@@ -48,7 +48,7 @@ class AllWords(Command):
 
 @click.command(cls=AllWords)
 def lab(options: list[str]) -> int:
-    """Open JupyterLab at the first notebook; options such as --no-browser go on to it."""
+    """Open JupyterLab at the first notebook; it receives options such as --no-browser."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise PlatformError(
             "JupyterLab is not installed in this environment; in the course folder run "
@@ -57,8 +57,7 @@ def lab(options: list[str]) -> int:
     course = find_course()
     if course is None:
         print(
-            "forgekit: this is forgekit without the course (no folder with its weeks here); "
-            "opening JupyterLab in the current folder",
+            "forgekit: no course folder found; opening JupyterLab in the current folder",
             file=sys.stderr,
         )
     folder = course or Path.cwd()
@@ -68,22 +67,22 @@ def lab(options: list[str]) -> int:
 
 
 def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str]) -> list[str]:
-    """The command line that opens JupyterLab in `folder`, at `notebook` if one is named.
+    """Return the command line that opens JupyterLab in `folder`, at `notebook` if given.
 
-    The user's `options` stand last: where two set the same thing, JupyterLab takes the last.
+    The user's `options` come last: JupyterLab uses the last of two equal options.
     """
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
     command += COURSE_OPTIONS
     if notebook:
         command += [f"--ContentsManager.hide_globs={name}" for name in _NO_LESSONS]
         command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
-    if os.geteuid() == 0:  # as in most containers; without it JupyterLab refuses to start
+    if os.geteuid() == 0:  # usual in containers; JupyterLab refuses root without it
         command.append("--ServerApp.allow_root=True")
     return [*command, *options]
 
 
 def _replace_process(command: list[str], folder: Path) -> None:
-    """Become JupyterLab, so that Ctrl-C and the exit status are its own."""
+    """Replace this process by JupyterLab, so that Ctrl-C and the exit status are JupyterLab's."""
     os.chdir(folder)
     sys.stdout.flush()
     os.execv(command[0], command)

@@ -1,11 +1,11 @@
-"""The suites on a GPU that Modal rents out; needs the extra `remote` and an account there.
+"""Run the suites on a GPU rented from Modal; needs the extra `remote` and a Modal account.
 
     modal run forgekit/commands/modal_app.py --suite smoke --out results.json
     FORGEKIT_MODAL_GPU=H200 modal run forgekit/commands/modal_app.py --suite short --peers torch
 
-Takes the options of `forgekit bench`, which `forgekit bench --help` lists. Only the measuring
-happens there; reports, files and comparisons are made here. A run costs money: the suite `smoke`
-takes a minute or two of a GPU.
+Accepts the options of `forgekit bench`, which `forgekit bench --help` lists. Only the measurement
+is remote; reports, files and comparisons are local. A run costs money: the suite `smoke` uses a GPU
+for a minute or two.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _HOUR_S = 3600
 
 
 def _image() -> modal.Image:
-    """Python as here, what forgekit needs, gcc for torch.compile, and forgekit's own sources."""
+    """Return an image with this Python version, forgekit's requirements, gcc for torch.compile, and
+    forgekit's sources."""
     image = modal.Image.debian_slim(f"{sys.version_info.major}.{sys.version_info.minor}")
     if not modal.is_local():
-        return image  # inside: it is built already
+        return image  # in the container: it is already built
     needed = [text for text in metadata.requires("forgekit") or [] if "extra ==" not in text]
     return image.apt_install("gcc").pip_install(*needed).add_local_python_source("forgekit")
 
@@ -40,7 +41,7 @@ app = modal.App("forgekit-bench")
 
 @app.function(image=_image(), gpu=GPU, timeout=_HOUR_S)
 def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
-    """(index, what it gave) for each case, in order: `run_cases`, there."""
+    """Return (index, result) for each case, in order, from a remote `run_cases`."""
     from forgekit.benching.suites.running import run_cases
 
     yield from run_cases(cases, settings)
@@ -48,7 +49,7 @@ def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, CaseOu
 
 @app.local_entrypoint()
 def main(*arguments: str) -> None:
-    """`forgekit bench` with these options, measured there."""
+    """Run `forgekit bench` with these options, measured remotely."""
     from forgekit.commands.bench import bench
     from forgekit.errors import ForgekitError
 

@@ -1,4 +1,4 @@
-"""How a notebook's cells are run, and which of their outputs are stored and compared."""
+"""Runs a notebook's cells, and decides which of their outputs are stored and compared."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from forgekit.errors import ForgekitError
 
 CELL_TIMEOUT_S = 300
 MAY_FAIL = "raises-exception"
-# The settings of forgekit under which a notebook prints the same on every machine.
+# forgekit's settings that make a notebook print the same on every machine.
 KERNEL_ENVIRONMENT = {
     "FORGEKIT_DEVICE": "virtual",
-    "FORGEKIT_PROGRESS": "off",  # each notebook begins with nothing passed, and leaves nothing
-    "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel shows whether it came from there
+    "FORGEKIT_PROGRESS": "off",  # each notebook begins with nothing passed, and stores nothing
+    "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel reports whether it came from there
 }
 
-# (regex, replacement), each leaving its own result as it is.
-# Rewritten when a notebook is built: places and numbers that only one process on one machine has.
+# (regex, replacement), applied when a notebook is built: places and numbers of one process on one
+# machine. Applying one again changes nothing.
 PLACES = (
     (r"(?:/[\w.+-]+)*/ipykernel_\d+/", "/tmp/ipykernel_0/"),  # the folder of a cell's source
     (r"\bat 0x[0-9a-fA-F]+", "at 0x0"),  # <function f at 0x7f...>
     (r"\b0x[0-9a-f]{12,16}@", "0x0@"),  # a host address in a CuTe tensor's text
 )
-# Left in the notebook, for a reader wants to see them, but never compared.
+# Kept in the notebook for readers, but never compared.
 TIMINGS = (
     (r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|min)\b", "TIME"),
     (r"\b\d+(?:\.\d+)? ?[kMGT]?(?:B|FLOP|it|elements)/s", "RATE"),
-    # Pictures within HTML: their bytes differ between versions of matplotlib and of fonts. What
-    # they show stands as text beside them.
+    # Pictures within HTML: their bytes differ between versions of matplotlib and of fonts. The text
+    # next to them states what they show.
     (r"data:image/png;base64,[A-Za-z0-9+/=]+", "PICTURE"),
     (r'"application/gzip">[A-Za-z0-9+/=]+', "SCRIPT"),  # bytes that differ between versions of zlib
     (r"root\.innerHTML=`(?:[^`\\]|\\.)*`", "PICTURE"),
@@ -47,12 +47,12 @@ def execute(notebook: Any, source: Path) -> None:
     """Run all cells in a fresh kernel, in the folder of the .py.
 
     Raises:
-        ForgekitError: a cell fails that may not, or does not fail though its tag promises it.
+        ForgekitError: a cell without the tag fails, or a cell with the tag does not.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    begun = [0]  # the cells, as their turn came
+    begun = [0]  # the cells, in the order they ran
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
@@ -64,13 +64,13 @@ def execute(notebook: Any, source: Path) -> None:
     )
     try:
         with TemporaryDirectory(prefix="forgekit-ipython-") as folder:
-            # What a cell prints reaches the notebook through the client, not through these two.
+            # Output of a cell reaches the notebook through the client, not through these two.
             client.execute(env=_environment(folder), stdout=DEVNULL, stderr=DEVNULL)
     except CellExecutionError as error:
         raise ForgekitError(
             f"{source}, cell {begun[-1] + 1}: {error.ename}: {error.evalue}\n"
             f"{textwrap.indent(notebook.cells[begun[-1]].source, '    ')}\n"
-            f"Nothing was written. Fix the cell, or tag it {MAY_FAIL} if its failure is the lesson"
+            f"No file was written. Fix the cell, or tag it {MAY_FAIL} if its failure is the lesson"
         ) from error
     except (CellTimeoutError, DeadKernelError) as error:
         raise ForgekitError(f"{source}, cell {begun[-1] + 1}: {error}") from error
@@ -78,32 +78,33 @@ def execute(notebook: Any, source: Path) -> None:
         promised = MAY_FAIL in cell.metadata.get("tags", [])
         if promised and not any(out.output_type == "error" for out in cell.outputs):
             raise ForgekitError(
-                f"{source}, cell {number}: tagged {MAY_FAIL}, and it ran without an exception; "
-                "remove the tag or make the cell show the failure it is about"
+                f"{source}, cell {number}: tagged {MAY_FAIL}, but it raised no exception; remove "
+                "the tag or make the cell fail"
             )
 
 
 def _environment(ipython_folder: str) -> dict[str, str]:
-    """The kernel's environment, without the user's own settings of forgekit and IPython."""
+    """Return the kernel's environment, without the user's own settings of forgekit and IPython."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("FORGEKIT_")}
-    # ipykernel does not pass on what C code prints (cute.printf on the host) under this variable.
+    # With this variable set, ipykernel drops output of C code (cute.printf on the host).
     kept.pop("PYTEST_CURRENT_TEST", None)
     return {**kept, **KERNEL_ENVIRONMENT, "IPYTHONDIR": ipython_folder}
 
 
 def _folders(course: Path) -> tuple[tuple[str, str], ...]:
-    """The folders of this machine that show in messages: packages first, they may lie inside."""
+    """Return this machine's folders that appear in messages: packages first, they may be nested."""
     packages = sysconfig.get_path("purelib")
     return ((re.escape(packages), "site-packages"), (re.escape(f"{course}/"), ""))
 
 
 def volatile_patterns(course: Path) -> dict[str, str]:
-    """Regex -> replacement for everything that two runs of one notebook may differ in."""
+    """Return regex -> replacement for everything that may differ between two runs of one
+    notebook."""
     return dict((*_folders(course), *PLACES, *TIMINGS))
 
 
 def _rewrite_output(output: Any, patterns: dict[str, str]) -> Any:
-    """`output` with every text in it rewritten; pictures stay as they are."""
+    """Return `output` with every text in it rewritten; pictures do not change."""
     if isinstance(output, str):
         for regex, replacement in patterns.items():
             output = re.sub(regex, replacement, output)
@@ -123,10 +124,10 @@ def _is_stream(output: Any) -> bool:
 
 
 def _in_order(outputs: list[Any]) -> list[Any]:
-    """Printed text before the cell's result or error, with neighbouring pieces joined.
+    """Put printed text before the cell's result or error, and join neighbouring pieces.
 
-    What C code prints reaches the notebook through a pipe, and may be read after the result that
-    Python sent later.
+    Output of C code reaches the notebook through a pipe, so it may arrive after a later Python
+    result.
     """
     ordered = sorted(outputs, key=lambda out: out["output_type"] in ("execute_result", "error"))
     joined: list[Any] = []
@@ -140,18 +141,18 @@ def _in_order(outputs: list[Any]) -> list[Any]:
 
 
 def normalise(outputs: list[Any], course: Path) -> list[Any]:
-    """A cell's outputs as they are stored: without this machine's paths, and without stderr.
+    """Return a cell's outputs in stored form: without this machine's paths, and without stderr.
 
-    stderr carries progress bars and libraries' warnings, which are of one machine and one moment.
+    stderr carries progress bars and libraries' warnings, which differ between runs and machines.
     """
     kept = [out for out in outputs if out.get("name") != "stderr"]
     return _rewrite_output(_in_order(kept), dict((*_folders(course), *PLACES)))
 
 
 def comparable(outputs: list[Any], course: Path) -> str:
-    """A text that is equal for two runs of a cell that a reader would call the same.
+    """Return a text that is equal for two equivalent runs of a cell.
 
-    Printed text and pictures are compared apart: where C code prints, their order is chance.
+    Printed text and pictures are compared separately, because their order varies if C code prints.
     """
     ordered = _in_order(sorted(outputs, key=_is_stream))
     return json.dumps(_rewrite_output(ordered, volatile_patterns(course)), sort_keys=True)

@@ -1,4 +1,4 @@
-"""What the commands share: how options are read, and refusals in the command line's words."""
+"""Shared by the commands: option parsing, and errors in terms of the command line."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 # -- commands -------------------------------------------------------------------------------------
 class Shortened(click.Command):
-    """A command whose options may be shortened while only one begins so: `--dev` for `--device`.
+    """A command with unambiguous short options: `--dev` for `--device`.
 
-    What click refuses is raised as a UsageError, in the library's order: got, needed, remedy.
+    Errors of click become a UsageError in the library's order: got, needed, remedy.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -36,7 +36,7 @@ class Shortened(click.Command):
 
 
 class Command(Shortened):
-    """A command of forgekit's. others: those that stand behind its name, as `profile ncu` does."""
+    """A forgekit command. others: those that follow its name, as in `profile ncu`."""
 
     def __init__(self, *args: Any, others: Sequence[click.Command] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -55,13 +55,13 @@ class Command(Shortened):
         return super().make_context(info_name, args, parent, **extra)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """All of it: click would cut it at the limit."""
+        """Return all of it: click would cut it at the limit."""
         text = self.short_help or (self.help or "").partition("\n\n")[0]
         return " ".join(text.split()).rstrip(".")
 
 
 class ScriptCommand(Command):
-    """A command that runs a script; what stands behind the script is the script's own."""
+    """A command that runs a script; words after the script belong to the script."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -73,7 +73,7 @@ class ScriptCommand(Command):
 
 
 class ToolCommand(Command):
-    """Options, then `--`, then a command that runs as it stands, below a tool of NVIDIA's."""
+    """Options, then `--`, then a command that runs unchanged under an NVIDIA tool."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, options_metavar="[OPTIONS] -- COMMAND ...", **settings)
@@ -93,31 +93,34 @@ class ToolCommand(Command):
 
 
 def _no_program(called: str, command: Sequence[str]) -> UsageError:
-    remedy = "look for a slip of the pen, or give its path"
+    remedy = "check the spelling, or give its path"
     if command[0].endswith(".py"):
         remedy = f"write `{called} -- python {' '.join(command)}`"
-    got, needed = f"{command[0]!r}, which is no program", "a program and its arguments behind `--`"
+    got, needed = (
+        f"{command[0]!r}, which is not a program",
+        "a program and its arguments after `--`",
+    )
     return usage_error("the command", got, needed, remedy)
 
 
 def _without_dashes(
     called: str, words: Sequence[str], own: Sequence[str], meant: Sequence[str]
 ) -> UsageError:
-    """The call as it was meant: its own options, `--`, the command."""
+    """Return the intended call: its own options, `--`, the command."""
     meant = meant or ["my_program.py"]
     example = ["python", *meant] if meant[0].endswith(".py") else meant
     got = f"`{' '.join([called, *words])}`" if words else "no command"
     remedy = (
-        f"write `{' '.join([called, *own, '--', *example])}`. `--` says where the command begins: "
-        "what is behind it runs as it stands, on the GPU, while "
-        f"`forgekit {called.split()[1]} SCRIPT` without it runs a script on the virtual GPU"
+        f"write `{' '.join([called, *own, '--', *example])}`. `--` marks the start of the command: "
+        f"the words after it run unchanged, on the GPU, while `forgekit {called.split()[1]} "
+        "SCRIPT` without it runs a script on the virtual GPU"
     )
     return usage_error("the call", got, "options, then `--`, then the command", remedy)
 
 
 no_cuda = click.option(
     "--no-cuda", "cuda", flag_value=False, default=True, type=bool,
-    help='leave torch\'s "cuda" as it is; otherwise it means the virtual GPU where there is no GPU',
+    help='keep torch\'s own "cuda"; by default it means the virtual GPU if there is no GPU',
 )  # fmt: skip
 
 
@@ -128,7 +131,7 @@ strict = click.option(
 
 # -- types of options -----------------------------------------------------------------------------
 class AtLeast(click.ParamType):
-    """An integer of `least` or more. remedy: what to do about another one."""
+    """An integer of `least` or more. remedy: the advice for other values."""
 
     name = "integer"
 
@@ -150,7 +153,7 @@ class AtLeast(click.ParamType):
 
 
 class Names(click.ParamType):
-    """Words with commas between them."""
+    """A list of words separated by commas."""
 
     name = "name,..."
 
@@ -169,7 +172,7 @@ def _options(command: click.Command, ctx: click.Context) -> list[click.Option]:
 def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
     what = ctx.command_path.partition(" ")[2] or "the command"
     if isinstance(error, click.NoSuchOption):
-        # A short one that is none was taken for the beginning of a long one.
+        # click took an unknown short option for the beginning of a long one.
         got = error.option_name if error.option_name[:2] == "--" else error.option_name[:2]
         names = (max(option.opts, key=len) for option in _options(ctx.command, ctx))
         needed = f"some of {', '.join(names)}"
@@ -186,8 +189,8 @@ def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
 
 
 def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError:
-    """An error about an argument of the library, said of the option of that name; any other as it
-    is. (A message is `argument: got …, needed …; remedy`.)"""
+    """Raise an argument error of the library in terms of the option of that name; pass on any other
+    error. (A message is `argument: got …, needed …; remedy`.)"""
     said, _, _ = str(error).rpartition("; ")
     if not said.startswith(f"{argument}: "):
         return error
@@ -195,11 +198,11 @@ def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError
 
 
 def chosen_target(device: str | None) -> Target:
-    """Where kernels run by --device; None leaves the usual choice.
+    """Return where kernels run by --device; None leaves the usual choice.
 
     Raises:
-        UsageError: no such device, or another architecture than it has.
-        PlatformError: a GPU is asked for and there is none that can be used.
+        UsageError: no such device, or an architecture that it does not have.
+        PlatformError: a GPU is requested and none is usable.
     """
     from forgekit.devices import current_target
 

@@ -1,4 +1,4 @@
-"""`forgekit profile`: a script on the virtual GPU, or a command below ncu or nsys."""
+"""`forgekit profile`: a script on the virtual GPU, or a command under ncu or nsys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forgekit.profiling.predicting.predicted import PredictedTime
     from forgekit.profiling.profile import Profile
 
-_out = click.option("--out", help="keep the report here; otherwise in a temporary folder")
+_out = click.option("--out", help="save the report here; default: a temporary folder")
 _json = click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 
 
@@ -38,14 +38,19 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--kernel",
     default=ncu.CUTE_KERNELS,
     metavar="REGEX",
-    help=f"which kernels; otherwise those of CuTe DSL, whose names begin with {ncu.CUTE_KERNELS}",
+    help=f"the kernels; default: those of CuTe DSL, whose names begin with {ncu.CUTE_KERNELS}",
 )
-@click.option("--metrics", type=Names(), default="", help="of ncu, with commas: shown instead")
+@click.option(
+    "--metrics",
+    type=Names(),
+    default="",
+    help="metrics of ncu, with commas, instead of the default ones",
+)
 @click.option("--skip", type=AtLeast(0, "leave it out for 0"), default=0,
-              help="pass over so many launches of them")  # fmt: skip
+              help="skip this many launches of them")  # fmt: skip
 @click.option("--count", type=AtLeast(1, "leave it out for all"),
-              help="then measure so many; otherwise all")  # fmt: skip
-@click.option("--full", is_flag=True, help="all that ncu has, for ncu-ui; slow")
+              help="then measure this many; default: all")  # fmt: skip
+@click.option("--full", is_flag=True, help="all sections of ncu, for ncu-ui; slow")
 def with_ncu(
     command: list[str],
     out: str | None,
@@ -56,7 +61,7 @@ def with_ncu(
     count: int | None,
     full: bool,
 ) -> int:
-    """Run a command below Nsight Compute: a table of its kernels."""
+    """Run a command under Nsight Compute; print a table of its kernels."""
     try:
         re.compile(kernel)
     except re.error as error:
@@ -86,7 +91,7 @@ def with_ncu(
 @_out
 @_json
 def with_nsys(command: list[str], out: str | None, as_json: bool) -> int:
-    """Run a command below Nsight Systems: tables of its kernels, CUDA calls and copies."""
+    """Run a command under Nsight Systems; print tables of its kernels, CUDA calls and copies."""
     place = _report_path(out, ".nsys-rep")
     report, status, tables = nsys.run(tools.require(tools.NSYS), command, quiet=as_json)
     data = {"tool": "nsys", "command": command, **tables}
@@ -95,14 +100,14 @@ def with_nsys(command: list[str], out: str | None, as_json: bool) -> int:
 
 
 def _report_path(out: str | None, suffix: str) -> Path | None:
-    """Where a report is to go, with the ending that the tool wants; None for None.
+    """Return the report's path, with the ending that the tool needs; None for None.
 
     Raises:
-        UsageError: it cannot be written there, or a folder of that name is there.
+        UsageError: it cannot be written there, or the path is a folder.
     """
     if out is None:
         return None
-    if not Path(out).is_dir():  # a folder is refused by the name that was given
+    if not Path(out).is_dir():  # the message for a folder uses the given name
         out = out if out.endswith(suffix) else out + suffix
     check_output("--out", out)
     return Path(out).resolve()
@@ -111,15 +116,15 @@ def _report_path(out: str | None, suffix: str) -> Path | None:
 def _print_measured(
     data: dict[str, Any], table: str, report: Path, out: Path | None, *, as_json: bool
 ) -> None:
-    """Move the report to `out`, if that is given, and print the data or the table.
+    """Move the report to `out`, if given, and print the data or the table.
 
     Raises:
-        UsageError: the report could not be moved; it is where it was.
+        UsageError: the report could not be moved, and stays in its old place.
     """
     place = out or report
     if out is not None:
         try:
-            shutil.move(report, out)  # what stood there is replaced now, not before
+            shutil.move(report, out)  # replace an existing file now, not before the run
         except OSError as error:
             got, remedy = f"{out} ({error.strerror or error})", f"the report is {report}"
             raise usage_error("--out", got, "a file that can be written", remedy) from None
@@ -127,7 +132,7 @@ def _print_measured(
     if as_json:
         print(json.dumps(data | {"report": str(place)}, indent=1))
         return
-    opens = f"`{data['tool']}-ui` opens it; --out keeps it elsewhere"
+    opens = f"`{data['tool']}-ui` opens it; --out saves it elsewhere"
     print(f"\n{table}\n\nreport: {place} ({opens})", flush=True)
 
 
@@ -141,14 +146,14 @@ def _passed_on(status: int, who: str) -> int:
 @click.command(
     cls=ScriptCommand,
     others=(with_ncu, with_nsys),
-    epilog="`forgekit profile ncu|nsys [options] -- command ...` runs a command on the GPU "
-    "below NVIDIA's tool; its options: `forgekit profile ncu --help`",
+    epilog="`forgekit profile ncu|nsys [options] -- command ...` runs a command on the GPU under "
+    "NVIDIA's tool; for its options see `forgekit profile ncu --help`",
 )
 @click.option("--gpu", help="predict the time of each kernel on this GPU, such as H200 or L4, or "
-              "on that of a file of `forgekit calibrate`; its bandwidth is the bound")  # fmt: skip
+"on the GPU of a `forgekit calibrate` file; its bandwidth is the bound")  # fmt: skip
 @click.option("--blocks", type=AtLeast(8, "leave it out to run all"), metavar="N",
-              help="run a sample of N blocks of each launch, at least 8: counts are estimates, and "
-              "the script's own results are incomplete")  # fmt: skip
+              help="run a sample of N blocks per launch, at least 8: counts are estimates, and the "
+              "script's own results are incomplete")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="print the profiles as JSON")
 @no_cuda
 def profile(
@@ -159,26 +164,26 @@ def profile(
     as_json: bool,
     cuda: bool,
 ) -> int:
-    """Run a CuTe DSL script on the virtual GPU and print what each line costs.
+    """Run a CuTe DSL script on the virtual GPU and print the cost of each line.
 
-    SCRIPT is the Python file; ARGUMENTS are handed to it.
+    SCRIPT is the Python file; it receives ARGUMENTS.
     """
     from forgekit.profiling.profile import of_recording
     from forgekit.vgpu import Recording
 
     if script in ("ncu", "nsys") and not Path(script).is_file():
-        needed = f"`forgekit profile {script}` first, its options behind it"
+        needed = f"`forgekit profile {script}` first, its options after it"
         remedy = f"see `forgekit profile {script} --help`"
         raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
-    # What the script prints must not stand before the JSON.
+    # The script's output must not come before the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
     paced = gpu is not None
     options: dict[str, Any] = {"all_threads": True, "launched": launched, "blocks": blocks}
     with aside, Recording(keep=False, shares=paced, **options) as recording:
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    paced = paced and not ended.stopped  # a launch that was stopped has no time
+    paced = paced and not ended.stopped  # a stopped launch has no time
     whole = of_recording(Path(script).name, recording, chosen, pace=paced)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}
@@ -192,7 +197,7 @@ def profile(
         print(json.dumps(found, indent=1))
         return ended.status
     if launched and not profiles:
-        inside = "inside of fk.profile, fk.bench and the like, which count for themselves"
+        inside = "inside fk.profile, fk.bench and similar functions, which count separately"
         print(f"{whole.name} launched kernels only {inside}.")
     elif not profiles:
         print(launched_nothing(script, ended))
@@ -211,23 +216,23 @@ def profile(
 
 
 def _time(kernel: str, p: Profile, gpu: str | None) -> PredictedTime:
-    """The predicted time of all launches of a kernel."""
+    """Return the predicted time of all launches of a kernel."""
     n = len(p.launches)
     return replace(p.time(gpu), name=kernel if n == 1 else f"{kernel}, {plural(n, 'launch')}")
 
 
 def _incomplete(whole: Profile, blocks: int) -> str:
-    """What --blocks has left out, and what follows for the script."""
+    """Describe what --blocks has left out, and its effect on the script."""
     from forgekit.profiling.table import WIDTH
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]
     if not parts:
-        return f"--blocks {blocks}: every launch ran whole, since none has many more blocks."
+        return f"--blocks {blocks}: every launch ran whole, because none has many more blocks."
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and the last block, one drawn from each equal part between them, and 16 "
-        f"neighbours. What {whole.name} computed is therefore incomplete: believe neither its "
-        "results nor a comparison in it."
+        f"neighbours. So the results of {whole.name} are incomplete: do not trust them or any "
+        "comparison of them."
     )
     return textwrap.fill(text, WIDTH)
 

@@ -1,4 +1,4 @@
-"""`forgekit run`: an unmodified CuTe DSL script, on the virtual GPU where there is no GPU."""
+"""`forgekit run`: an unmodified CuTe DSL script, on the virtual GPU if there is no GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda, str
 from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
-# What torch says where a script puts tensors on a GPU that is not there.
+# torch's errors if a script puts tensors on a missing GPU.
 _NO_CUDA = (
     "Torch not compiled with CUDA enabled",
     "No CUDA GPUs are available",
@@ -31,23 +31,26 @@ _NO_CUDA_REMEDY = (
 
 @dataclass(frozen=True)
 class Ended:
-    """How a script ended. status: its exit status; stopped: the virtual GPU stopped a kernel."""
+    """The end of a script. status: its exit status; stopped: True if the virtual GPU stopped a
+    kernel."""
 
     status: int
     stopped: bool = False
 
 
 @click.command(cls=ScriptCommand)
-@click.option("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
+@click.option(
+    "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, else the GPU if there is one"
+)
 @no_cuda
 @strict
 def run(
     script: str, arguments: tuple[str, ...], device: str | None, cuda: bool, strict: bool
 ) -> int:
-    """Run a CuTe DSL script as it stands, on the virtual GPU where there is no GPU.
+    """Run an unmodified CuTe DSL script, on the virtual GPU if there is no GPU.
 
-    SCRIPT is the Python file; ARGUMENTS are handed to it. The exit status is the script's own, or
-    120 if that is 0 and the sanitizer has findings.
+    SCRIPT is the Python file; it receives ARGUMENTS. The exit status is the script's own, or 120 if
+    that is 0 and the sanitizer has findings.
     """
     return run_script(script, arguments, device=device, cuda=cuda, strict=strict).status
 
@@ -60,20 +63,20 @@ def run_script(
     cuda: bool = True,
     strict: bool = True,
 ) -> Ended:
-    """Run `script` as `python script arguments...` would; says how it ended.
+    """Run `script` like `python script arguments...`; return how it ended.
 
-    device: "gpu" or "virtual", which wins over FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's
-    "cuda" means that one, unless torch has a real GPU. strict: a finding of the sanitizer stops the
-    script; otherwise it goes on, and they are printed at its end. An exception of the script itself
-    is shown from the script's own line downwards.
+    device: "gpu" or "virtual", overrides FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's "cuda"
+    means the virtual GPU, unless torch has a real GPU. strict: a finding of the sanitizer stops the
+    script; otherwise it continues, and the findings are printed at its end. An exception of the
+    script itself is shown from the script's own line downwards.
 
     Raises:
         UsageError: no such file or device.
-        PlatformError: a GPU is asked for and there is none that can be used.
+        PlatformError: a GPU is requested and none is usable.
     """
     path = Path(script).resolve()
     if not path.is_file():
-        raise UsageError(f"got {script}, which is no file; needed the path of a Python script")
+        raise UsageError(f"got {script}, which is not a file; needed the path of a Python script")
     target = chosen_target(device)
     if device is not None:
         os.environ["FORGEKIT_DEVICE"] = device
@@ -96,13 +99,14 @@ def run_script(
 
 
 def launched_nothing(script: str, ended: Ended) -> str:
-    """The words for a script that launched no kernel."""
+    """Return the message for a script that launched no kernel."""
     early = f" before it ended with status {ended.status}" if ended.status else ""
     return f"{Path(script).name} launched no kernel{early}."
 
 
 def _ended(path: Path) -> Ended:
-    """How the script ends; its exception, or what stopped a kernel, is printed."""
+    """Run the script and return how it ended; print its exception, or the error that stopped a
+    kernel."""
     try:
         _run_as_main(path)
     except SystemExit as leaving:
@@ -110,7 +114,7 @@ def _ended(path: Path) -> Ended:
     except ForgekitError as error:
         _refuse(error, error._where())
         return Ended(1, stopped=isinstance(error, KernelError))
-    except BrokenPipeError:  # whoever read what it prints has gone
+    except BrokenPipeError:  # the reader of its output has exited
         raise
     except Exception as error:
         if _wants_a_gpu(error):
@@ -126,13 +130,13 @@ def _run_as_main(path: Path) -> None:
     module = ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
-    # Not with this module's `annotations`, which would make texts of the script's own.
+    # Not with this module's `annotations`, which would turn the script's annotations into text.
     exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
 
 
 def _show(error: Exception, script: Path) -> None:
-    """Print an exception of the script as Python does, without the frames above the script, and
-    without those of modules that hide as pytest knows it."""
+    """Print an exception of the script as Python does, without the frames above the script or those
+    that modules hide in pytest's way."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
         trace = trace.tb_next
@@ -141,7 +145,7 @@ def _show(error: Exception, script: Path) -> None:
     for step in reversed(frames):
         if not step.tb_frame.f_globals.get("__tracebackhide__"):
             trace = TracebackType(trace, step.tb_frame, step.tb_lasti, step.tb_lineno)
-    # The DSL replaces this hook by one that says a compile error in a few lines.
+    # The DSL replaces this hook by one that shortens compile errors.
     sys.excepthook(type(error), error.with_traceback(trace), trace)
     if hint := older_name(error):
         _refuse(hint, None)
@@ -154,7 +158,7 @@ def _chain(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _wants_a_gpu(error: Exception) -> bool:
-    """Whether torch refused device="cuda" because this machine has none."""
+    """True if torch refused device="cuda" because this machine has no GPU."""
     return isinstance(error, AssertionError | RuntimeError) and any(
         text in str(error) for text in _NO_CUDA
     )
@@ -165,7 +169,8 @@ def _refuse(why: object, where: SourceLine | None) -> None:
 
 
 def _status(code: object) -> int:
-    """The exit status of a `sys.exit(code)`; what is no status is printed, as Python does."""
+    """Return the exit status of a `sys.exit(code)`; print a code that is no status, as Python
+    does."""
     if code is None or isinstance(code, int):
         return int(code or 0)
     print(code, file=sys.stderr)

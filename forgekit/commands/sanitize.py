@@ -1,4 +1,4 @@
-"""`forgekit sanitize`: a script on the virtual GPU, or a command below compute-sanitizer."""
+"""`forgekit sanitize`: a script on the virtual GPU, or a command under compute-sanitizer."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from forgekit.text import plural
     "names",
     type=Names(),
     default=",".join(sanitizer.TOOLS),
-    help=f"one run for each; otherwise {','.join(sanitizer.TOOLS)}",
+    help=f"one run per tool; default: {','.join(sanitizer.TOOLS)}",
 )
 @click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: bool) -> int:
-    """Run a command below NVIDIA's compute-sanitizer, on the GPU."""
+    """Run a command under NVIDIA's compute-sanitizer, on the GPU."""
     unknown = [name for name in names if name not in sanitizer.TOOLS]
     if unknown or not names:
         needed = f"some of {', '.join(sanitizer.TOOLS)}"
@@ -46,7 +46,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
     _print_results(results, command, logs, as_json=as_json)
     failed = next((r for r in results if r.status), None)
     if failed is not None:
-        about = f"{command[0]} ended with exit status {failed.status} below {failed.tool}"
+        about = f"{command[0]} ended with exit status {failed.status} under {failed.tool}"
         print(f"forgekit: {about}", file=sys.stderr)
         return failed.status
     return int(any(r.errors for r in results))
@@ -55,7 +55,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
 def _print_results(
     results: list[sanitizer.Result], command: list[str], logs: Path, *, as_json: bool
 ) -> None:
-    """The logs are kept where they say anything."""
+    """Keep the logs if they are not empty."""
     wrong = any(r.errors or r.warnings for r in results)
     if not wrong:
         shutil.rmtree(logs)
@@ -63,12 +63,12 @@ def _print_results(
         data = {"command": command, "logs": str(logs) if wrong else None}
         print(json.dumps(data | {"results": [asdict(r) for r in results]}, indent=1))
     else:
-        print(f"\n{sanitizer.as_table(results)}" + f"\n\nall that was said: {logs}" * wrong)
+        print(f"\n{sanitizer.as_table(results)}" + f"\n\nfull logs: {logs}" * wrong)
 
 
 # -- a script -------------------------------------------------------------------------------------
 class ScriptOrCommand(ScriptCommand):
-    """A script, or a command behind `--`, for which compute-sanitizer's options are read."""
+    """A script, or a command after `--`, which takes compute-sanitizer's options."""
 
     def make_context(
         self,
@@ -83,7 +83,7 @@ class ScriptOrCommand(ScriptCommand):
 
 
 def _is_command(words: Sequence[str]) -> bool:
-    """Whether `--` comes before any script, or an option is there that only compute-sanitizer
+    """True if `--` comes before any script, or an option is present that only compute-sanitizer
     has."""
     for i, word in enumerate(words):
         if word == "--" or word.partition("=")[0] in ("--tool", "--json"):
@@ -97,19 +97,19 @@ def _is_command(words: Sequence[str]) -> bool:
 @click.command(
     cls=ScriptOrCommand,
     epilog=f"`forgekit sanitize [--tool {','.join(sanitizer.TOOLS)}] [--json] -- command ...` "
-    "runs a command on the GPU below NVIDIA's compute-sanitizer",
+    "runs a command on the GPU under NVIDIA's compute-sanitizer",
 )
 @click.option(
-    "--schedule", default="default", help="default, or adversarial: orders in which races show"
+    "--schedule", default="default", help="default, or adversarial: orders that expose races"
 )
 @click.option(
-    "--seed", type=AtLeast(0, "choose another"), default=0, help="of the adversarial schedule"
+    "--seed", type=AtLeast(0, "choose another"), default=0, help="seed of the adversarial schedule"
 )
 @no_cuda
 def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, cuda: bool) -> int:
-    """Run a CuTe DSL script on the virtual GPU and print what it does wrong.
+    """Run a CuTe DSL script on the virtual GPU and print its mistakes.
 
-    SCRIPT is the Python file; ARGUMENTS are handed to it.
+    SCRIPT is the Python file; it receives ARGUMENTS.
     """
     from forgekit.vgpu import HARDWARE, Finding
     from forgekit.vgpu import options as vgpu_options
@@ -135,9 +135,9 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
 
 
 def _summary(ended: Ended, counts: str) -> str:
-    """What was found, and what was not looked at."""
+    """Return the summary of the findings, and of unchecked parts."""
     if ended.stopped:
-        return f"sanitizer: stopped by the error above, {counts} before; the rest was not looked at"
+        return f"sanitizer: stopped by the error above, {counts} before; the rest was not checked"
     if ended.status:
         return f"sanitizer: {counts} before the script ended with status {ended.status}"
     return f"sanitizer: {counts}"

@@ -1,8 +1,8 @@
-"""How a function is compiled, kept on disk, loaded and called: on the GPU, on the virtual GPU.
+"""Compiles, stores, loads and calls a function, on the GPU or on the virtual GPU.
 
-On the GPU: TVM-FFI (arguments are checked in C++; a stream parameter is torch's current stream);
-what is kept is the exported object file. On the virtual GPU: the DSL's host code linked against
-the interceptor; what is kept is the compiled MLIR module and the PTX.
+On the GPU: TVM-FFI (C++ checks the arguments; a stream parameter is torch's current stream); the
+cache stores the exported object file. On the virtual GPU: the DSL's host code linked against the
+interceptor; the cache stores the compiled MLIR module and the PTX.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from forgekit.errors import PlatformError, UsageError, got_needed
 from forgekit.vgpu import HOST
 
 Launch = Callable[..., None]
-Parts = dict[str, bytes]  # what is kept of a compiled function, by name
+Parts = dict[str, bytes]  # stored parts of a compiled function, by name
 
 _EXPORTED = "forgekit_entry"
 
 
 @dataclass(frozen=True)
 class Artefacts:
-    """What the DSL makes of a function.
+    """The DSL's output for a function.
 
     ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler. executable: the
-    host function, as the backend that made it calls it.
+    host function, in the form of its backend.
     """
 
     ptx: str
@@ -45,13 +45,13 @@ class Artefacts:
 
 
 class Backend(ABC):
-    """What both kinds have in common: the DSL's compiler, and the artefacts it leaves."""
+    """The common part of both backends: the DSL's compiler, and its artefacts."""
 
     extra_options = ""
 
     @abstractmethod
     def stream(self) -> Any:
-        """What the DSL's compiler gets for a parameter that is a stream."""
+        """Return the compiler's argument for a stream parameter."""
 
     def compile(self, job: Job) -> Artefacts:
         """Run the DSL's compiler.
@@ -76,30 +76,30 @@ class Backend(ABC):
                 raise _explained(error, job.fn, job.options) from None
             ptxas = report.read_bytes() if report.exists() else b""
         cubin = raw.__cubin__ if isinstance(raw.__cubin__, bytes) else b""
-        ptx = raw.__ptx__ or ""  # without a kernel, the name of a file that was never written
+        ptx = raw.__ptx__ or ""  # without a kernel, the DSL names a file that it never wrote
         return Artefacts(ptx if "\n" in ptx else "", cubin, ptxas, raw)
 
     def parts(self, made: Artefacts) -> Parts:
-        """What `load` needs in another process."""
+        """Return the parts that `load` needs in another process."""
         ptx = portable_path(made.ptx).encode()
         return {"ptx": ptx, "cubin": made.cubin, "ptxas": made.ptxas}
 
     def load(self, job: Job, parts: Parts) -> Artefacts:
-        """The opposite of `parts`."""
+        """Restore an executable from `parts`."""
         ptx = this_process(parts["ptx"].decode())
         executable = self._revived(job, parts, ptx)
         return Artefacts(ptx, parts["cubin"], parts["ptxas"], executable)
 
     @abstractmethod
     def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
-        """The host function that `parts` keep."""
+        """Return the host function stored in `parts`."""
 
     @abstractmethod
     def launcher(self, job: Job, executable: Any) -> Launch:
-        """What launches the function for the run-time arguments, in order."""
+        """Return the function that launches with the run-time arguments, in order."""
 
     def _stand_ins(self, job: Job) -> list[Any]:
-        """What the DSL's compiler gets for each parameter."""
+        """Return the compiler's argument for each parameter."""
         symbols: dict[str, Any] = {}
         make: dict[str, Callable[[Any], Any]] = {
             "tensor": lambda spec: spec.fake(symbols),
@@ -142,12 +142,12 @@ class GpuBackend(Backend):
         return getattr(module, _EXPORTED)
 
     def launcher(self, job: Job, executable: Any) -> Launch:
-        # Below the DSL's wrapper for keywords, which costs a microsecond.
+        # This skips the DSL's wrapper for keywords, which costs a microsecond.
         executable = getattr(executable, "__tvm_ffi_object__", lambda: executable)()
         raw_stream = torch._C._cuda_getCurrentRawStream
         device = torch.cuda.current_device()
         has_stream = any(p.kind == "stream" for p in job.parameters)
-        # TVM-FFI refuses sizes beyond 32 bits, but knows nothing of offsets.
+        # TVM-FFI refuses sizes beyond 32 bits, but does not check offsets.
         may_wrap = [
             (place, mode, most)
             for place, p in enumerate(job.runtime)
@@ -162,14 +162,14 @@ class GpuBackend(Backend):
             try:
                 executable(*args)
             except (ValueError, TypeError, AttributeError, RuntimeError):
-                job.check_arguments(args)  # says it in the student's terms
+                job.check_arguments(args)  # reports it in the student's terms
                 raise
 
         def call(*args: Any) -> None:
             if raw_stream(device) == 0:
                 run(*args)
                 return
-            # Without a stream parameter the launch goes to the default stream: keep the order.
+            # Without a stream parameter the launch uses the default stream: keep the order.
             current, default = torch.cuda.current_stream(), torch.cuda.default_stream()
             default.wait_stream(current)
             run(*args)
@@ -201,7 +201,7 @@ class VirtualBackend(Backend):
         return super().parts(made) | {"module": module.getvalue(), "name": name}
 
     def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
-        # Constants are in the code already; the rest arrives packed, so types say nothing more.
+        # The code already contains constants; the other arguments arrive packed, without types.
         names = [p.name for p in job.parameters if p.kind != "constant"]
         either = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signature = inspect.Signature([inspect.Parameter(name, either) for name in names])
@@ -209,7 +209,8 @@ class VirtualBackend(Backend):
 
     def launcher(self, job: Job, executable: Any) -> Launch:
         stream = self.stream()
-        # A constant that is not annotated Constexpr (None for an optional tensor) is still passed.
+        # The call still passes a constant that is not annotated Constexpr (None for an optional
+        # tensor).
         expected = executable.execution_args._meta.all_names
         parameters = [p for p in job.parameters if p.name in expected]
 
@@ -233,8 +234,8 @@ class VirtualBackend(Backend):
 
 
 def pack(tensor: torch.Tensor, spec: TensorSpec) -> Any:
-    """A tensor that fits `spec` as the DSL's host functions take it: an 8-byte pointer, each
-    dynamic size as int32, each dynamic stride as int64; what is static is left out."""
+    """Return a tensor that fits `spec` in the form of the DSL's host functions: an 8-byte pointer,
+    each dynamic size as int32, each dynamic stride as int64; static values are left out."""
     modes = list(zip(tensor.shape, spec.shape, tensor.stride(), spec.strides, strict=True))
     fields = [(64, tensor.data_ptr())]
     fields += [(32, size) for size, known, _, _ in modes if not isinstance(known, int)]
@@ -251,7 +252,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _explained(error: Exception, fn: Any, options: str) -> Exception:
-    """What to raise for an error of the DSL's compiler."""
+    """Return the exception for an error of the DSL's compiler."""
     if isinstance(error, OSError) and f"{error.filename}" in options:
         got, needed = f"{options} ({error.strerror})", "a folder to write to"
         remedy = "name another, or leave --dump-dir out"

@@ -70,7 +70,7 @@ class CompiledKernel:
 
     @property
     def registers(self) -> int:
-        """Registers a thread, the most of any kernel of this function."""
+        """Registers per thread, the maximum over the kernels of this function."""
         return max((r.registers for r in self.resources.values()), default=0)
 
     @property
@@ -80,14 +80,14 @@ class CompiledKernel:
 
     @property
     def spill_bytes(self) -> int:
-        """Bytes a thread spills to local memory, stores and loads, the most of any kernel."""
+        """Spilled bytes per thread, stores and loads, the maximum over the kernels."""
         return max((r.spill_bytes for r in self.resources.values()), default=0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launch.
 
         Raises:
-            ArgumentMismatchError: an argument other than it was compiled for.
+            ArgumentMismatchError: an argument that does not fit.
             KernelError: the virtual GPU stopped the kernel.
         """
         if kwargs or len(args) != len(self.runtime):
@@ -95,7 +95,7 @@ class CompiledKernel:
         self.launch(*args)
 
     def on_virtual_gpu(self) -> CompiledKernel:
-        """The same function for the same arguments on the virtual GPU, for a look inside."""
+        """Return the same function for the same arguments on the virtual GPU, to inspect it."""
         if self.target.kind == "virtual":
             return self
         arch = self.target.arch if self.target.arch in HARDWARE.ARCHITECTURES else None
@@ -103,7 +103,7 @@ class CompiledKernel:
         return compile(self.fn, *values, options=self.options, device="virtual", arch=arch)
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentMismatchError for the first argument that was not compiled for."""
+        """Raise ArgumentMismatchError for the first argument that does not fit."""
         self.job.check_arguments(args)
 
     def __repr__(self) -> str:
@@ -124,12 +124,12 @@ def compile(
 
     Args:
         fn: the host function that launches the kernels.
-        args: one for each parameter but the stream: a torch tensor or `TensorSpec` (see
-            `forgekit.spec` for fixing sizes or promising divisibility), a number for a scalar
-            that is passed at each call, any value for a parameter annotated `Constexpr`.
+        args: one per parameter except the stream: a torch tensor or `TensorSpec` (`forgekit.spec`
+            fixes sizes or promises divisibility), a number for a scalar that each call passes, any
+            value for a parameter annotated `Constexpr`.
         options: more options for CuTe DSL's compiler, such as `"--opt-level 2"`.
         device, arch: see `forgekit.devices.current_target`.
-        cache: False compiles again, whatever is in memory or on disk.
+        cache: False compiles again, even if the function is in memory or on disk.
 
     Returns:
         A function of the tensors and scalars. A parameter named `stream` is supplied: torch's
@@ -137,7 +137,7 @@ def compile(
 
     Raises:
         CompileError: a mistake in the kernel, with its line.
-        UsageError, PlatformError: arguments or a machine that cannot be compiled for.
+        UsageError, PlatformError: the arguments or the machine are not supported.
     """
     _require_dsl()
     target = current_target(device, arch)
@@ -162,7 +162,7 @@ def compile(
 
 
 def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKernel:
-    """The function, read from disk if it may be there, else compiled and kept there."""
+    """Return the function, read from disk if it may be there, else compiled and stored."""
     began = time.perf_counter()
     backend = backend_for(job.target.kind)
     found = _from_disk(backend, job, key) if on_disk else None
@@ -179,19 +179,19 @@ def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKern
 
 
 def _from_disk(backend: Backend, job: Job, key: str) -> tuple[Artefacts, Launch] | None:
-    """What is on disk, ready to be called; None if it is not there or cannot be used."""
+    """Return the function stored on disk, ready to call; None if missing or unusable."""
     parts = store.load(key)
     if parts is None:
         return None
     try:
         made = backend.load(job, parts)
         return made, backend.launcher(job, made.executable)
-    except Exception:  # written by another version, or damaged in a way the digest cannot tell
+    except Exception:  # written by another version, or damaged with a valid digest
         return None
 
 
 def cache_clear() -> None:
-    """Forget every compiled function of this process; what is on disk stays."""
+    """Forget every compiled function of this process; the disk cache stays."""
     with HOST.lock:
         _cache.clear()
 

@@ -1,9 +1,10 @@
-"""A digest of everything in a function's source that can change the code compiled from it.
+"""A digest of everything in a function's source that can change its compiled code.
 
 Compiling traces a function in Python, so the result depends on the text of the function and of
 every function and class it reaches by name, and on the values of the globals, closure cells,
-defaults and instance attributes it reads. All of that goes into the digest. Libraries (anything
-installed, the standard library) count as their name only: their versions are part of the cache key.
+defaults and instance attributes it reads. All of that goes into the digest. Libraries (any
+installed package, the standard library) count by name only: their versions are part of the cache
+key.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ _KERNEL_PID = re.compile(r"ipykernel_\d+")
 
 @dataclasses.dataclass(frozen=True)
 class Fingerprint:
-    """digest: hexadecimal. portable: False if something is known by its identity alone, so
-    that the digest means nothing in another process."""
+    """digest: hexadecimal. portable: False if some value is known only by its identity, so that the
+    digest is meaningless in another process."""
 
     digest: str
     portable: bool
 
 
 def fingerprint(*values: object) -> Fingerprint:
-    """The fingerprint of functions, callable objects and plain values."""
+    """Return the fingerprint of functions, callable objects and plain values."""
     walker = _Walker()
     for value in values:
         walker.describe(value, 0)
@@ -49,7 +50,7 @@ def fingerprint(*values: object) -> Fingerprint:
 
 
 class _Walker:
-    """Walks through values and adds what it finds to `parts`, depth first.
+    """Walks through values, depth first, and adds their parts to `parts`.
 
     It appends rather than yields: each level of nested generators would be resumed for each part.
     """
@@ -111,7 +112,7 @@ class _Walker:
                 self.describe(item, depth)
 
     def text_of(self, value: Any, depth: int) -> str:
-        """The parts of one value as one text, which can be sorted."""
+        """Return the parts of one value as one text, which can be sorted."""
         first = len(self.parts)
         self.describe(value, depth)
         text = "".join(self.parts[first:])
@@ -142,8 +143,8 @@ class _Walker:
             self.parts.append(_instructions(function.__code__))
             text = "lambda"  # no statement
         else:
-            # From `def` on: the DSL drops a function's decorators when it first compiles it. The
-            # place counts too, because messages and profiles name the file's or cell's lines.
+            # Start at `def`: the DSL drops a function's decorators when it first compiles it. The
+            # place counts because messages and profiles name the file's or cell's lines.
             skip = next((i for i, t in enumerate(lines) if _DEF.match(t)), 0)
             text = textwrap.dedent("".join(lines[skip:]))
             self.parts += [f"{portable_path(function.__code__.co_filename)}:{first + skip}", text]
@@ -170,13 +171,14 @@ _IDENTIFIED: dict[int, object] = {}
 
 
 def _counts(module: str | None, file: str | None) -> bool:
-    """True for code whose text belongs to the digest: the user's and forgekit's own kernels."""
+    """True for code whose text belongs to the digest: the user's functions and forgekit's
+    kernels."""
     top = (module or "").partition(".")[0]
     if top == "forgekit":
         return True
     if file is None or is_library(top):
         return False
-    return file.startswith("<") or is_user_file(file)  # "<string>": exec's
+    return file.startswith("<") or is_user_file(file)  # "<string>": made by exec
 
 
 def _is_user_class(cls: type) -> bool:
@@ -187,31 +189,33 @@ def _is_user_class(cls: type) -> bool:
 
 
 def _instructions(code: types.CodeType) -> str:
-    """A function's code as text, with the functions in it: of one whose source is nowhere."""
+    """Return a function's code as text, with nested functions, for a function without source."""
     inner = (_instructions(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
     return f"{code.co_code.hex()}:{code.co_names}:{', '.join(inner)}"
 
 
 def portable_path(text: str) -> str:
-    """A notebook cell's file name (or a text with such names) without the process's number."""
+    """Return a notebook cell's file name (or a text with such names) without the process's
+    number."""
     return _KERNEL_PID.sub("ipykernel_0", text)
 
 
 def this_process(text: str) -> str:
-    """The opposite of `portable_path`: cells of the kernel that runs now."""
+    """Invert `portable_path`, for cells of the running kernel."""
     return _KERNEL_PID.sub(f"ipykernel_{os.getpid()}", text)
 
 
 @functools.lru_cache(maxsize=4096)
 def _names_in(text: str) -> frozenset[str] | None:
-    """The global names and the attributes in a function's text; None if it is no whole statement.
+    """Return the global names and the attributes in a function's text; None if it is not a whole
+    statement.
 
-    Not those of its code: the DSL puts another in its place when it first compiles it.
+    The code object is no source: the DSL replaces it when it first compiles the function.
     """
     try:
         (statement,) = ast.parse(text).body
         scopes = symtable.symtable(text, "function", "exec").get_children()
-    except (SyntaxError, ValueError):  # of a lambda there is a line, whatever else stands on it
+    except (SyntaxError, ValueError):  # a lambda's source is its line
         return None
     body = getattr(statement, "body", ())
     nodes = [node for part in body for node in ast.walk(part)]
@@ -224,9 +228,9 @@ def _names_in(text: str) -> frozenset[str] | None:
 
 
 def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dict[str, Any]:
-    """The globals and closure cells that a function (or a function nested in it) names.
+    """Yield the globals and closure cells that a function (or a function nested in it) names.
 
-    names: those in its text; None: look at its code.
+    names: those in its text; None: use its code.
     """
     found: dict[str, Any] = {}
     if names is None:
@@ -240,7 +244,7 @@ def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dic
             value = found[name] = function.__globals__[name]
             if isinstance(value, types.ModuleType):
                 file = getattr(value, "__file__", None)
-                if _counts(value.__name__, file):  # what it reads of it: module.NAME
+                if _counts(value.__name__, file):  # the attribute that it reads: module.NAME
                     found |= {f"{name}.{n}": getattr(value, n) for n in names if hasattr(value, n)}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:

@@ -18,7 +18,7 @@ from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_erro
 from forgekit.vgpu import HOST
 
 _real_device = HOST.real_device
-_RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"
+_RETURNS_NOTHING = "a compiled kernel writes into its arguments and returns nothing"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Parameter:
     """A parameter of a compiled function.
 
     kind: "tensor" (value: its TensorSpec), "scalar" (value: CuTe DSL's type), "constant" (value:
-    what was compiled in), "stream" (supplied by forgekit, never by the caller).
+    the compiled-in value), "stream" (supplied by forgekit, never by the caller).
     """
 
     name: str
@@ -46,11 +46,11 @@ class Job:
     parameters: tuple[Parameter, ...]
     target: Target
     options: str = ""
-    name: str = ""  # to show
+    name: str = ""  # for display
 
     @functools.cached_property
     def runtime(self) -> tuple[Parameter, ...]:
-        """The parameters that a call passes, which are tensors and scalars."""
+        """The parameters that a call passes: tensors and scalars."""
         return tuple(p for p in self.parameters if p.kind in ("tensor", "scalar"))
 
     @functools.cached_property
@@ -58,9 +58,9 @@ class Job:
         return self.target.torch_device.type
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentMismatchError for the first argument that was not compiled for."""
+        """Raise ArgumentMismatchError for the first argument that does not fit."""
         if not isinstance(args, tuple | list) or len(args) != len(self.runtime):
-            needed = f"a tuple of {len(self.runtime)}: one for each tensor and scalar"
+            needed = f"a tuple of {len(self.runtime)}: one per tensor and scalar"
             raise _mismatch("check_arguments", brief(args), needed, "pass exactly these")
         sizes: dict[str, tuple[int, str]] = {}
         for p, value in zip(self.runtime, args, strict=True):
@@ -68,22 +68,22 @@ class Job:
 
 
 def function_name(fn: Any) -> str:
-    """The name to show: a function's own, or that of an object's class."""
+    """Return the displayed name: a function's own, or that of an object's class."""
     if inspect.isroutine(fn) or hasattr(fn, "__wrapped__"):
         return str(getattr(fn, "__name__", "kernel"))
     return type(fn).__name__
 
 
 def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
-    """What each parameter of `fn` is, from example arguments and annotations.
+    """Return the kind of each parameter of `fn`, from example arguments and annotations.
 
     Raises:
-        UsageError: not a function, or more or fewer arguments than parameters.
+        UsageError: not a function, or too many or too few arguments.
     """
     function = unwrap(fn)
     if function is None or not callable(fn):
         needed = "a function decorated with @cute.jit, or an object whose __call__ is"
-        raise usage_error("compile", brief(fn), needed, "pass the host function itself")
+        raise usage_error("compile", brief(fn), needed, "pass the host function")
     what, counted = f"compile({function_name(fn)}, …)", f"{len(args)} arguments"
     annotations = _annotations(function)
     result, remaining = [], list(args)
@@ -100,8 +100,8 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
         elif p.default is not p.empty:
             value = p.default
         else:
-            remedy = "pass an example tensor, a TensorSpec or a value for each parameter"
-            raise usage_error(what, counted, f"one for parameter {p.name!r} too", remedy)
+            remedy = "pass an example tensor, a TensorSpec or a value per parameter"
+            raise usage_error(what, counted, f"one for parameter {p.name!r} as well", remedy)
         result.append(_parameter(p.name, annotation, value))
     if remaining:
         remedy = f"leave out the last {len(remaining)}"
@@ -112,12 +112,12 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
 def _annotations(function: Any) -> dict[str, Any]:
     try:
         return inspect.get_annotations(function, eval_str=True)
-    except Exception:  # an annotation that cannot be evaluated is taken as its text
+    except Exception:  # use an annotation that cannot be evaluated as text
         return inspect.get_annotations(function)
 
 
 def _refuse_no_tensor(name: str, annotation: Any, value: Any, optional: bool) -> None:
-    """Raise UsageError for an array, a list or None where a tensor is meant."""
+    """Raise UsageError for an array, a list or None in place of a tensor."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     wants_tensor = text.rpartition(".")[2] == "Tensor"
     if value is None and wants_tensor and not optional:
@@ -150,10 +150,10 @@ def _parameter(name: str, annotation: Any, value: Any) -> Parameter:
 def bind_call(
     name: str, parameters: Sequence[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """The run-time arguments in order; constants may be passed again if they are the same.
+    """Return the run-time arguments in order; a call may repeat constants if they are equal.
 
     Raises:
-        ArgumentMismatchError: missing, superfluous or unknown arguments, another constant.
+        ArgumentMismatchError: missing, extra or unknown arguments, a different constant.
     """
     visible = {p.name: p for p in parameters if p.kind != "stream"}
     needed = [p.name for p in visible.values() if p.kind != "constant"]
@@ -168,7 +168,7 @@ def bind_call(
     for constant in [n for n in given if visible[n].kind == "constant"]:
         value, known = given.pop(constant), visible[constant].value
         if value is not known and not _same(value, known):
-            compiled_in = f"{brief(known)}, which was compiled in"
+            compiled_in = f"{brief(known)}, the compiled-in value"
             remedy = "compile again for the new value"
             raise _mismatch(f"argument {constant}", brief(value), compiled_in, remedy)
     if len(args) > len(order) or set(given) != set(needed):
@@ -184,7 +184,7 @@ def _mismatch(what: str, got: str, needed: str, remedy: str) -> ArgumentMismatch
 
 def _same(one: Any, other: Any) -> bool:
     if getattr(one, "is_meta", False):
-        return False  # without numbers, and torch takes seconds to say so
+        return False  # decide without numbers: torch takes seconds to find that out
     try:
         return bool(one == other)
     except Exception:  # arrays and tensors of several elements, objects that refuse
@@ -194,7 +194,7 @@ def _same(one: Any, other: Any) -> bool:
 def check_argument(
     p: Parameter, value: Any, device: str, sizes: dict[str, tuple[int, str]]
 ) -> None:
-    """Raise ArgumentMismatchError if a call's argument is not what was compiled for.
+    """Raise ArgumentMismatchError if a call's argument does not fit its parameter.
 
     device: torch's device type. sizes: named sizes seen so far in this call (updated).
     """

@@ -1,4 +1,5 @@
-"""Run a compiled kernel once more on the virtual GPU, on copies and quietly, for a look at it."""
+"""Run a compiled kernel again on the virtual GPU, on copies and without its prints, to
+inspect it."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments as a call takes them; `what` is the public function that asks.
+    """Return the arguments in the form of a call; `what` is the public function that asks.
 
     Raises:
-        UsageError: not a compiled kernel, or arguments it was not compiled for.
+        UsageError: not a compiled kernel, or arguments that do not fit it.
     """
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.compiling.parameters import bind_call
@@ -35,13 +36,13 @@ def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any,
 
 
 def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> tuple[Any, ...]:
-    """Run on copies of the arguments; returns these. What the kernel prints is not shown.
+    """Run on copies of the arguments and return these. The kernel's prints are hidden.
 
-    options: of `forgekit.vgpu.options`. Without them: the usual order, whatever the user tries out,
-    and no sanitizer; whether the kernel is right is another question.
+    options: those of `forgekit.vgpu.options`. By default: the usual order, regardless of the user's
+    options, and no sanitizer, because this does not judge the kernel.
 
     Raises:
-        KernelError: what stopped the kernel.
+        KernelError: the kernel was stopped.
     """
     from forgekit import vgpu
 
@@ -54,9 +55,10 @@ def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> 
 
 
 def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copies of the tensors on the CPU, laid out as they are; what shares memory still does.
+    """Return copies of the tensors on the CPU, with the same layouts; tensors that share memory
+    still do.
 
-    What of an original nobody has written yet, nobody has written in the copy either.
+    Elements that are unwritten in an original are also unwritten in the copy.
     """
     storages: dict[tuple[str, int], torch.UntypedStorage] = {}
     return tuple(_copy(a, storages) for a in args)
@@ -80,7 +82,8 @@ def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> 
 
 
 def _clone(original: torch.UntypedStorage) -> torch.UntypedStorage:
-    """A copy by one thread: torch's own takes milliseconds where other work keeps cores busy."""
+    """Return a copy made by one thread: torch's own takes milliseconds when other work keeps cores
+    busy."""
     import torch
 
     made = torch.UntypedStorage(original.nbytes())

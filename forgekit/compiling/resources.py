@@ -1,4 +1,4 @@
-"""What the machine code of a kernel needs, registers and spills, and its SASS: without a GPU."""
+"""Resources of a kernel's machine code: registers, spills and SASS, without a GPU."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 @dataclass(frozen=True)
 class Resources:
-    """What a thread of a kernel needs: registers, and bytes that are spilled and loaded again."""
+    """Resources per thread of a kernel: registers, and bytes that it spills and reloads."""
 
     registers: int
     spill_bytes: int
 
 
 def parse_ptxas(text: str) -> dict[str, Resources]:
-    """Kernel name -> resources, from ptxas's report (`-v`)."""
+    """Return kernel name -> resources, from ptxas's report (`-v`)."""
     _, *parts = _ENTRY.split(text)
     result = {}
     for name, report in zip(parts[::2], parts[1::2], strict=True):
@@ -36,7 +36,8 @@ def parse_ptxas(text: str) -> dict[str, Resources]:
 
 
 def code_bytes(cubin: bytes) -> int:
-    """Bytes of machine code in a cubin: its executable sections (headers as in ELF-64)."""
+    """Return the bytes of machine code in a cubin: its executable sections (headers as in
+    ELF-64)."""
     if not cubin:
         return 0
     (table,) = struct.unpack_from("<Q", cubin, 40)
@@ -46,7 +47,7 @@ def code_bytes(cubin: bytes) -> int:
 
 
 def disassemble(cubin: bytes) -> str:
-    """SASS of a cubin.
+    """Return the SASS of a cubin.
 
     Raises:
         PlatformError: nvdisasm is not installed, or cannot read this cubin.
@@ -54,8 +55,9 @@ def disassemble(cubin: bytes) -> str:
     tool = find_disassembler()
     if tool is None:
         raise PlatformError(
-            "No disassembler found, and SASS needs one: install the package nvidia-cuda-nvdisasm "
-            "(version 13.4 or newer) or the CUDA toolkit. PTX needs none: see .ptx."
+            "SASS needs a disassembler, and none is installed: install the package "
+            "nvidia-cuda-nvdisasm "
+            "(version 13.4 or newer) or the CUDA toolkit. For PTX, which needs none, use .ptx."
         )
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)

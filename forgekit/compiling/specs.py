@@ -1,8 +1,8 @@
-"""What a kernel is compiled for: element type, which sizes are fixed, strides, alignment.
+"""The properties a kernel is compiled for: element type, fixed sizes, strides, alignment.
 
 A `TensorSpec` stands for every tensor it fits. Made from a tensor it leaves all sizes dynamic (one
-compiled kernel serves them all) and fixes only what the tensor's memory order says: which mode
-has stride 1. `spec(x, static=…, divisible=…)` fixes more, for code that needs it.
+compiled kernel serves them all) and fixes only the tensor's memory order: the mode with stride 1.
+`spec(x, static=…, divisible=…)` fixes more, for code that needs it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forgekit.vgpu import HARDWARE, HOST
 
 Mode = int | str | None  # a fixed size, a named dynamic size (equal names, equal sizes), dynamic
 Problem = tuple[str, object, object, str]  # what, got, needed, remedy
-Sizes = dict[str, tuple[int, str]]  # name -> its size in this call, and where that was seen
+Sizes = dict[str, tuple[int, str]]  # name -> its size in this call, and the place of that size
 
 _MAX_ALIGN = 16  # the widest access of one thread, in bytes
 
@@ -30,11 +30,10 @@ _MAX_ALIGN = 16  # the widest access of one thread, in bytes
 class TensorSpec:
     """A tensor argument of a compiled kernel.
 
-    dtype: torch dtype. shape: one entry a mode, an int is static, None dynamic, a string dynamic
-    and equal wherever it is used. stride: in elements, likewise; None for the whole means
-    row-major. align: bytes the first element's address is a multiple of. divisible: mode ->
-    divisor of its (dynamic) size. read_only: the kernel must not write to it (checked on the
-    virtual GPU).
+    dtype: torch dtype. shape: one entry per mode: an int is static, None dynamic, a string dynamic
+    and equal wherever it is used. stride: in elements, likewise; None instead of a tuple means
+    row-major. align: the alignment in bytes of the first element. divisible: mode -> divisor of its
+    (dynamic) size. read_only: the kernel must not write to it (checked on the virtual GPU).
     """
 
     dtype: torch.dtype
@@ -50,7 +49,7 @@ class TensorSpec:
         stride = _modes("stride", _row_major(self.shape) if self.stride is None else self.stride)
         if len(stride) != rank:
             got, remedy = f"{len(stride)} entries", "leave it out for row-major"
-            raise usage_error("stride", got, f"{rank}, one a mode", remedy)
+            raise usage_error("stride", got, f"{rank}, one per mode", remedy)
         align = element_bytes if self.align is None else _whole("align", self.align)
         if align < element_bytes or align & (align - 1):
             needed = f"a power of two of at least {element_bytes} bytes"
@@ -76,12 +75,12 @@ class TensorSpec:
         return self.align or 1
 
     def _row_divisor(self) -> int:
-        """What dynamic strides are multiples of: rows start where the fastest mode divides."""
+        """Return divisors of the dynamic strides: rows start where the fastest mode divides."""
         unit = next((m for m, s in enumerate(self.strides) if s == 1), None)
         return 1 if unit is None else self.divisible.get(unit, 1)
 
     def key(self) -> tuple[object, ...]:
-        """What tells this spec from others, as plain data."""
+        """Return the plain data that distinguishes this spec from others."""
         divisible = tuple(sorted(self.divisible.items()))
         return (str(self.dtype), self.shape, self.stride, self.align, divisible, self.read_only)
 
@@ -97,7 +96,7 @@ class TensorSpec:
 
     # -- for the compiler ---------------------------------------------------------------------
     def fake(self, symbols: dict[str, Any]) -> Any:
-        """CuTe DSL's stand-in for such a tensor; `symbols` ties named modes together."""
+        """Return CuTe DSL's stand-in for such a tensor; `symbols` links named modes."""
         import cutlass.cute as cute
         from cutlass.cute.runtime import make_fake_tensor
 
@@ -117,7 +116,7 @@ class TensorSpec:
 
     # -- for calls ----------------------------------------------------------------------------
     def check(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> None:
-        """Refuse a tensor that was not compiled for.
+        """Refuse a tensor that does not fit.
 
         sizes: named sizes seen so far in this call and where; updated.
 
@@ -131,7 +130,7 @@ class TensorSpec:
             raise ArgumentMismatchError(got_needed(f"argument {name}, {what}", got, needed, remedy))
 
     def _problems(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> Iterator[Problem]:
-        """What does not fit; the first one counts."""
+        """Yield what does not fit; the caller reports the first."""
         if tensor.dtype != self.dtype:
             remedy = f"convert with .to({self.dtype}) or compile for {tensor.dtype}"
             yield "dtype", tensor.dtype, self.dtype, remedy
@@ -142,7 +141,7 @@ class TensorSpec:
             what = f"size of mode {mode}"
             if isinstance(want, int) and size != want:
                 remedy = "compile for this size, or leave the mode dynamic"
-                yield what, size, f"{want}, which was compiled in", remedy
+                yield what, size, f"{want}, the compiled-in value", remedy
             if isinstance(want, str):
                 known, where = sizes.setdefault(want, (size, f"{name} mode {mode}"))
                 if known != size:
@@ -152,17 +151,17 @@ class TensorSpec:
         if (problem := self.size_problem(tensor)) is not None:
             yield problem
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
-            # The stride of a single element is never multiplied by anything but 0.
+            # A single element's stride is only multiplied by 0.
             if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
                 remedy = "pass .contiguous(), or compile for this tensor"
-                yield f"stride of mode {mode}", step, f"{want}, which was compiled in", remedy
+                yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
         if tensor.numel() and tensor.data_ptr() % self.alignment:
             got = f"an address that is not a multiple of {self.alignment}"
-            needed = f"{self.alignment} bytes, which was compiled in"
+            needed = f"{self.alignment} bytes, the compiled-in alignment"
             yield "alignment", got, needed, "pass .clone(), or compile for this tensor"
 
     def broken_promises(self, tensor: torch.Tensor) -> Iterator[Problem]:
-        """Sizes and dynamic strides that `divisible` does not divide."""
+        """Yield sizes and dynamic strides that `divisible` does not divide."""
         for mode, divisor in self.divisible.items():
             if (size := tensor.shape[mode]) % divisor:
                 remedy = f"pad it to {-(-size // divisor) * divisor} or compile without divisible"
@@ -170,12 +169,12 @@ class TensorSpec:
         divisor = self._row_divisor()
         for mode, (step, known) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
             if not isinstance(known, int) and step % divisor and tensor.shape[mode] > 1:
-                needed = f"a multiple of {divisor}, for every row has to begin at one"
+                needed = f"a multiple of {divisor}, because every row must begin at one"
                 remedy = "pass .contiguous(), or pad the rows"
                 yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
-        """What of a tensor's layout is beyond a kernel's 32-bit numbers."""
+        """Return the part of a tensor's layout that exceeds a kernel's 32-bit numbers."""
         dynamic = [not isinstance(size, int) for size in self.shape]
         stride_bits = [None if isinstance(step, int) else 64 for step in self.strides]
         found = HOST.beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
@@ -183,9 +182,8 @@ class TensorSpec:
 
     @functools.cached_property
     def safe_sizes(self) -> tuple[tuple[int, int], ...]:
-        """(mode, size) up to which no offset in a tensor that fits can exceed 32 bits; empty where
-        none ever can. A longer mode is a matter for `size_problem`.
-        """
+        """Return (mode, size): up to this size no offset in a fitting tensor can exceed 32 bits;
+        empty if none ever can. A longer mode needs `size_problem`."""
         fixed = [
             (m, n, abs(s))
             for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))
@@ -211,16 +209,17 @@ def spec(
     names: Iterable[str | None] | None = None,
     read_only: bool = False,
 ) -> TensorSpec:
-    """The spec of tensors like this one.
+    """Return the spec of tensors like this one.
 
-    static: modes whose size is compiled in (True: all, and the strides with them). divisible:
-    mode -> divisor of its dynamic size. align: bytes; by default what the tensor's own address
-    gives, at most 16. names: names for dynamic modes; equal names must have equal sizes in a call.
+    static: modes with a compiled-in size (True: all sizes and strides). divisible:
+    mode -> divisor of its dynamic size. align: bytes; by default the alignment of the tensor's own
+    address, at most 16. names: names for dynamic modes; modes with equal names must have equal
+    sizes in a call.
     read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU does not.
 
     Raises:
         UsageError: a mode that the tensor does not have, a size or a stride that its divisor does
-            not divide, a number that is not whole.
+            not divide, a number that is not an integer.
     """
     if isinstance(tensor, TensorSpec):
         return tensor
@@ -232,7 +231,7 @@ def spec(
         raise usage_error("static", static, needed, remedy)
     labels = [None] * rank if names is None else _listed("names", names)
     if len(labels) != rank or not all(m is None or isinstance(m, str) for m in labels):
-        raise usage_error("names", brief(labels), f"{rank}, one a mode", "None leaves one out")
+        raise usage_error("names", brief(labels), f"{rank}, one per mode", "None leaves one out")
     shape = tuple(int(n) if m in fixed else labels[m] for m, n in enumerate(tensor.shape))
     strides = _known_strides(tensor, shape)
     align = _alignment(tensor) if align is None else align
@@ -243,13 +242,14 @@ def spec(
 
 
 def _alignment(tensor: torch.Tensor) -> int:
-    """Bytes that the tensor's address is a multiple of, as far as an access can use them."""
+    """Return the largest alignment of the tensor's address that an access can use, in bytes."""
     address = tensor.data_ptr() if tensor.numel() else 0
     return max(min(_MAX_ALIGN, address & -address or _MAX_ALIGN), tensor.element_size())
 
 
 def _known_strides(tensor: torch.Tensor, shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
-    """Strides that are compiled in: the 1 of the fastest mode, and what the fixed sizes decide."""
+    """Return the compiled-in strides: the 1 of the fastest mode, and those that the fixed sizes
+    determine."""
     if all(isinstance(size, int) for size in shape):
         return tuple(map(int, tensor.stride()))
     unit = _unit_mode(tensor)
@@ -267,9 +267,8 @@ def _row_major(shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:
-    """The mode with stride 1: the fastest one; the last of several. A matrix of one column, whose
-    strides are both 1, is row-major like any other that torch makes.
-    """
+    """Return the mode with stride 1: the fastest one; the last of several. A matrix of one column,
+    whose strides are both 1, is row-major, as in torch."""
     ones = [m for m, step in enumerate(tensor.stride()) if step == 1]
     longer = [m for m in ones if tensor.shape[m] > 1]
     last = tensor.dim() - 1
@@ -284,12 +283,12 @@ def _modes(what: str, modes: object) -> tuple[Mode, ...]:
         m is None or isinstance(m, str) or (type(m) is int and m >= 0) for m in modes
     ):
         return modes
-    needed, remedy = "a tuple of numbers, names and None", "None stands for a dynamic one"
+    needed, remedy = "a tuple of numbers, names and None", "None makes a size dynamic"
     raise usage_error(f"TensorSpec, {what}", brief(modes), needed, remedy)
 
 
 def _divisors(divisible: object) -> dict[int, int]:
-    """The promise about sizes, as plain numbers."""
+    """Return the promise about sizes, as plain numbers."""
     if not isinstance(divisible, Mapping):
         needed, remedy = "{mode: number}, such as {1: 4}", "name the mode"
         raise usage_error("divisible", divisible, needed, remedy)
@@ -301,7 +300,7 @@ def _divisors(divisible: object) -> dict[int, int]:
 
 def _listed(what: str, values: Any) -> list[Any]:
     if hasattr(values, "ndim"):  # a tensor, of any number of entries
-        needed, remedy = "a list, one entry a mode", "write it in brackets"
+        needed, remedy = "a list, one entry per mode", "write it in brackets"
         raise usage_error(what, brief(values), needed, remedy)
     return list(values)
 

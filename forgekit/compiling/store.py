@@ -1,8 +1,8 @@
 """The disk half of the compile cache: a zip file for each kernel, whole or absent.
 
-A file is replaced at once, so several processes may share the folder; one that zip's checksums find
-damaged counts as absent. Nothing is ever unpickled. What is kept is run, so a folder that somebody
-else owns or may write is not used; what is made is the owner's alone (modes 0700 and 0600).
+Files are replaced atomically, so several processes may share the folder; a file with a wrong zip
+checksum counts as absent. Nothing is ever unpickled. Stored code runs, so a folder that another
+user owns or may write is not used; new files and folders are private (modes 0700 and 0600).
 
 FORGEKIT_CACHE_DIR names the folder (default: forgekit in the user's cache folder);
 FORGEKIT_DISK_CACHE=off switches this half off.
@@ -26,14 +26,14 @@ from forgekit import environment, shared_files
 _LIMIT_BYTES = 256 * 2**20  # beyond this total the oldest files are removed, down to three quarters
 _ENTRY = re.compile(r"[0-9a-f]{64}\.forgekit")
 _PARTIAL = re.compile(rf"\.{_ENTRY.pattern}\.[0-9a-f]+")
-_STALE_S = 3600.0  # a partial file this old is one of a process that was killed
+_STALE_S = 3600.0  # a partial file this old belongs to a killed process
 
 
 def folder() -> Path | None:
-    """The cache's folder, made if need be; None where the disk half is off or impossible.
+    """Return the cache's folder, made if needed; None if the disk half is off or impossible.
 
     Raises:
-        UsageError: FORGEKIT_DISK_CACHE says neither on nor off.
+        UsageError: FORGEKIT_DISK_CACHE is neither on nor off.
     """
     named = environment.path_or_off("FORGEKIT_CACHE_DIR")
     if named is None or not environment.is_on("FORGEKIT_DISK_CACHE", True):
@@ -43,13 +43,13 @@ def folder() -> Path | None:
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = path.stat()
-        owners = {found.st_uid, path.lstat().st_uid}  # of the folder, and of a link to it
+        owners = {found.st_uid, path.lstat().st_uid}  # the folder's, and that of a link to it
     except OSError as error:
         problem = error.strerror
     else:
         if owners == {os.getuid()} and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             return path
-        problem = "one that somebody else owns or may write"
+        problem = "one that another user owns or may write"
     if named:
         _warn_once(path, problem)
     return None
@@ -57,7 +57,7 @@ def folder() -> Path | None:
 
 @functools.cache
 def _warn_once(path: Path, got: str) -> None:
-    needed = "a folder of your own, writable by nobody else"
+    needed = "a folder that you own and only you can write"
     warnings.warn(
         f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; kernels are compiled again in "
         "every process",
@@ -66,7 +66,7 @@ def _warn_once(path: Path, got: str) -> None:
 
 
 def save(key: str, parts: dict[str, bytes]) -> None:
-    """Keep named byte strings under a key (64 hexadecimal digits), if that is possible."""
+    """Store named byte strings under a key (64 hexadecimal digits), if possible."""
     where = folder()
     if where is None:
         return
@@ -80,7 +80,7 @@ def save(key: str, parts: dict[str, bytes]) -> None:
 
 
 def load(key: str) -> dict[str, bytes] | None:
-    """The byte strings kept under a key, None if there are none, or damaged ones."""
+    """Return the byte strings stored under a key; None if they are missing or damaged."""
     where = folder()
     if where is None:
         return None
@@ -88,18 +88,18 @@ def load(key: str) -> dict[str, bytes] | None:
     try:
         with zipfile.ZipFile(io.BytesIO(shared_files.read(file))) as packed:
             parts = {name: packed.read(name) for name in packed.namelist()}
-    except Exception:  # it is not there, or zipfile stumbles over it, for which it has no one class
+    except Exception:  # it is missing, or zipfile fails, which has no single exception class
         return None
     with contextlib.suppress(OSError):
-        os.utime(file)  # used now: keep it longest
+        os.utime(file)  # used now: delete it last
     return parts
 
 
 @functools.cache
 def _shrink(where: Path) -> None:
-    """Remove the least recently used entries beyond the limit, and what killed processes left.
+    """Remove the least recently used entries beyond the limit, and leftovers of killed processes.
 
-    Once in a process: to list thousands of files takes longer than many a compilation.
+    Once per process: listing thousands of files can take longer than compiling.
     """
     entries = []
     with contextlib.suppress(OSError):

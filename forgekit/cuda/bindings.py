@@ -1,7 +1,7 @@
 """cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) on the virtual GPU.
 
-Each call that is offered is one entry of `_calls`; each other one is refused by name. A device
-pointer is an address of this process: of what was allocated here, or of a live tensor.
+Each supported call is one entry of `_calls`; any other call is refused by name. A device pointer is
+an address in this process: of memory allocated here, or of a live tensor.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from forgekit.vgpu.host import arguments, limits
 
 _objects: dict[int, Any] = {}  # events and graphs, by handle
 
-_allocated: dict[int, np.ndarray] = {}  # memory that calls have allocated, by address
+_allocated: dict[int, np.ndarray] = {}  # memory allocated by calls, by address
 
 
 def patch_bindings(patches: Patches) -> None:
-    """Let both modules answer for the virtual GPU."""
+    """Make both modules answer for the virtual GPU."""
     from cuda.bindings import driver, runtime
 
     for module, prefix, ok in (
@@ -53,7 +53,7 @@ def _refusing(name: str, prefix: str) -> Callable:
     which = "driver" if prefix == "cu" else "runtime"
 
     def refuse(*_: Any, **__: Any) -> Any:
-        needed = "one that the virtual GPU offers"
+        needed = "one that the virtual GPU supports"
         remedy = "leave it out, or run the script on a GPU"
         raise usage_error(f"the CUDA {which}", f"a call of {name}", needed, remedy)
 
@@ -61,10 +61,11 @@ def _refusing(name: str, prefix: str) -> Callable:
 
 
 def _calls(module: Any, prefix: str) -> dict[str, Callable]:
-    """What is offered, by name without prefix; a tuple of results, one, or None."""
+    """Return the supported calls by name without prefix; each returns a tuple of results, one, or
+    None."""
 
     def nothing(*_: Any, **__: Any) -> None:
-        """Nothing is left to be done: everything runs at once."""
+        """Do nothing: all work has already run."""
 
     def always(value: Any) -> Callable:
         return lambda *_, **__: value
@@ -95,7 +96,7 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
         "OccupancyAvailableDynamicSMemPerBlock":
             lambda *_: limits.max_shared_bytes(device.arch()),
         "OccupancyMaxActiveBlocksPerMultiprocessor": always(1),
-        # Where each block takes a multiprocessor.
+        # Each block occupies a whole multiprocessor.
         "OccupancyMaxActiveClusters":
             lambda function, config: int(limits.MULTIPROCESSORS // config.gridDimX),
         **_streams(module, prefix), **_memory(module, prefix),
@@ -104,7 +105,7 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
 
 def _device(module: Any, index: int) -> Any:
     if index:
-        raise usage_error("device", index, "0: one virtual GPU is there", "use device 0")
+        raise usage_error("device", index, "0: there is one virtual GPU", "use device 0")
     return module.CUdevice(index)
 
 
@@ -174,7 +175,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
         return copy
 
     def by_kind(to: Any, source: Any, size: int, kind: Any, stream: Any = 0) -> None:
-        name = kind.name  # cudaMemcpyHostToDevice and the like
+        name = kind.name  # cudaMemcpyHostToDevice and similar
         copying("ToDevice" in name, "yDevice" in name)(to, source, size, stream)
 
     def setting(item_bytes: int) -> Callable:
@@ -201,7 +202,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
 
 def _allocate(size_bytes: int) -> int:
-    """The address of fresh memory; all its bits are set, as in unwritten memory."""
+    """Return the address of fresh memory; all its bits are set, as in unwritten memory."""
     memory = np.full(max(int(size_bytes), 1) + 512, 0xFF, np.uint8)
     start = memory.ctypes.data
     address = -(-start // 512) * 512
@@ -210,7 +211,7 @@ def _allocate(size_bytes: int) -> int:
 
 
 def allocation_at(address: int) -> tuple[int, int, object] | None:
-    """(start, bytes, owner) of the allocation that holds an address, or None."""
+    """Return (start, bytes, owner) of the allocation that holds an address, or None."""
     for start, memory in _allocated.items():
         if start <= address < start + memory.nbytes:
             return start, memory.nbytes, memory
@@ -218,17 +219,17 @@ def allocation_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _free(address: int) -> None:
-    """Raises UsageError: nothing was allocated there, or it is free already."""
+    """Raise UsageError if no allocation is there, or it is already free."""
     if address and _allocated.pop(address, None) is None:
-        needed = "what an allocation returned, once"
+        needed = "an allocated pointer, once"
         raise usage_error("free", f"{address:#x}", needed, "free each pointer once")
 
 
 def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> None:
-    """Copy bytes; to, source: (address, whether it is a device pointer).
+    """Copy bytes; to, source: (address, True if it is a device pointer).
 
     Raises:
-        UsageError: a device pointer's memory does not hold so many.
+        UsageError: a device pointer's memory is too small.
     """
     for address, on_device in (to, source):
         if on_device:
@@ -237,7 +238,7 @@ def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> No
 
 
 def _fill(address: int, value: int, item_bytes: int, count: int) -> None:
-    """Write `count` items of one value; raises UsageError as `_copy` does."""
+    """Write `count` items of one value; raise UsageError as `_copy` does."""
     _check_holds(address, item_bytes * count, "memset")
     item = (value % (1 << 8 * item_bytes)).to_bytes(item_bytes, "little")
     memory = (ctypes.c_uint8 * (item_bytes * count)).from_address(address)

@@ -1,4 +1,4 @@
-"""What CuTe DSL's own host helpers do on the virtual GPU."""
+"""CuTe DSL's own host helpers on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ KDL_CPU, KDL_CUDA = 1, 2  # of DLPack's DLDeviceType
 
 
 def patch_cute_dsl(patches: Patches) -> None:
-    """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused."""
+    """`benchmark` and `tune` run each variant once; helpers that write code for a real GPU are
+    refused."""
     from cutlass import testing
     from cutlass.base_dsl.jit_executor import JitCompiledFunction
     from cutlass.cute import runtime
@@ -23,10 +24,10 @@ def patch_cute_dsl(patches: Patches) -> None:
 
     for name in ("benchmark", "_benchmark_for_autotune"):
         patches.put(testing, name, _once(getattr(testing, name)))
-    # The older name wraps the function itself, so that a call warns of the caller's line.
+    # The older name wraps the function, so that a warning names the caller's line.
     warns = older._deprecated(older.benchmark.__deprecated__)
     patches.put(older, "benchmark", warns(testing.benchmark))
-    # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
+    # It would load an empty kernel to find its occupancy; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
     patches.put(runtime, "load_module", _refuse_load)
@@ -89,20 +90,20 @@ def _refuse_load(file: object, *_: Any, **__: Any) -> Any:
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:
-    """The type of the device in a capsule of DLPack, where it lies; None of anything else."""
+    """Return the device type in a DLPack capsule, and its place; None for anything else."""
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
     if not api.PyCapsule_IsValid(capsule, b"dltensor"):
         return None
     pointer = api.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    # DLManagedTensor: its DLTensor begins with the data's pointer, then the device's type.
+    # DLManagedTensor: its DLTensor begins with the data's pointer, then the device type.
     at = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
     return ctypes.c_int32.from_address(at)
 
 
 class GlobalTensor:
-    """A tensor of the CPU's memory that DLPack calls one of a GPU: to the DSL, global memory."""
+    """A CPU tensor that DLPack presents as a GPU tensor: to the DSL, global memory."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor

@@ -1,4 +1,4 @@
-"""What the virtual GPU says of itself: the numbers of its architecture, this machine's memory."""
+"""The virtual GPU's properties: the numbers of its architecture, this machine's memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 from forgekit.vgpu.host import hooks, limits
 
-L2_BYTES = 50 << 20  # of an H100 or H200
-CLOCK_KHZ, MEMORY_CLOCK_KHZ, MEMORY_BUS_BITS = 1_980_000, 3_201_000, 6144  # of an H200
-CUDA_VERSION = 13000  # 13.0: the DSL asks for no less
+L2_BYTES = 50 << 20  # as on an H100 or H200
+CLOCK_KHZ, MEMORY_CLOCK_KHZ, MEMORY_BUS_BITS = 1_980_000, 3_201_000, 6144  # as on an H200
+CUDA_VERSION = 13000  # 13.0: the DSL needs at least this
 
 
 def arch() -> str:
-    """The architecture that is compiled for, such as sm_90a."""
+    """Return the target architecture, such as sm_90a."""
     return str(hooks.import_dsl().envar.arch)
 
 
@@ -31,7 +31,7 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """Say on stderr, once a process, what "cuda" means where a script first uses it."""
+    """Print on stderr, once per process, what "cuda" means, when a script first uses it."""
     print(
         f'forgekit: no GPU here: "cuda" is the {name()}, on the CPU and in its memory; '
         "times are the CPU's (--no-cuda: without this)",
@@ -40,13 +40,13 @@ def say_once() -> None:
 
 
 def memory_bytes() -> tuple[int, int]:
-    """Free and all of this machine's memory: the virtual GPU's tensors lie there."""
+    """Return free and total memory of this machine, which holds the virtual GPU's tensors."""
     page = os.sysconf("SC_PAGE_SIZE")
     return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
 
 
 def properties() -> SimpleNamespace:
-    """As `torch.cuda.get_device_properties` gives them."""
+    """Return the properties in the form of `torch.cuda.get_device_properties`."""
     major, minor = capability()
     return SimpleNamespace(
         name=name(), major=major, minor=minor, total_memory=memory_bytes()[1],

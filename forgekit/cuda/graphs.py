@@ -1,6 +1,6 @@
-"""Streams, events and CUDA graphs: what is launched runs at once, or is kept while it is captured.
+"""Streams, events and CUDA graphs: work runs immediately, or is recorded during a capture.
 
-A capture keeps, in order, the kernels, copies and torch operations of its stream and of streams
+A capture records, in order, the kernels, copies and torch operations of its stream and of streams
 that wait for an event of it; a replay runs them again, on the same memory.
 """
 
@@ -18,17 +18,17 @@ from forgekit.vgpu.errors import usage_error
 NOT_CAPTURED = object()
 LEGACY_STREAM = 0
 
-_handles = itertools.count(0x5000_0010, 0x10)  # of streams, events, graphs: never 0
+_handles = itertools.count(0x5000_0010, 0x10)  # handles of streams, events, graphs: never 0
 
 
 def new_handle() -> int:
-    """A number that no other stream, event or graph has."""
+    """Return a number that no other stream, event or graph has."""
     return next(_handles)
 
 
 @dataclass
 class Graph:
-    """Captured work, in order; also while it is being captured, on these streams."""
+    """Captured work, in order; during the capture, on these streams."""
 
     streams: set[int] = field(default_factory=set)
     nodes: list[Callable[[], Any]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Graph:
 
 @dataclass
 class Event:
-    """A moment of this machine's clock, and the stream that it was recorded on."""
+    """A moment of this machine's clock, and its stream."""
 
     recorded_s: float | None = None
     stream: int = LEGACY_STREAM
@@ -49,25 +49,25 @@ class Event:
         self.recorded_s, self.stream = time.perf_counter(), stream
 
     def let_wait(self, stream: int) -> None:
-        """A stream that waits for captured work is captured too."""
+        """Capture a stream that waits for captured work."""
         if is_capturing(self.stream):
             assert _here.capture is not None
             _here.capture.streams.add(stream)
 
     def elapsed_ms(self, end: Event) -> float:
-        """The time that passed on this machine between two recorded events.
+        """Return the time between two recorded events on this machine.
 
         Raises:
             UsageError: one was not recorded.
         """
         if self.recorded_s is None or end.recorded_s is None:
-            needed = "two events that have been recorded"
+            needed = "two recorded events"
             raise usage_error("elapsed time", "an event without record()", needed, "record both")
         return (end.recorded_s - self.recorded_s) * 1e3
 
 
 class _Here(threading.local):
-    """Per thread: torch's current stream, the graph that is being captured."""
+    """Per thread: torch's current stream, the graph in capture."""
 
     stream = LEGACY_STREAM
     capture: Graph | None = None
@@ -82,42 +82,42 @@ def current_stream() -> int:
 
 
 def set_current_stream(stream: int) -> int:
-    """Set torch's current stream in this thread; returns the one before."""
+    """Set torch's current stream in this thread; return the previous one."""
     before, _here.stream = _here.stream, stream
     return before
 
 
 def is_capturing(stream: int) -> bool:
-    """Whether this thread captures what goes into a stream."""
+    """True if this thread captures work in a stream."""
     return _here.capture is not None and stream in _here.capture.streams
 
 
 def begin_capture(stream: int) -> None:
-    """Raises UsageError: a capture has begun already, or the stream is the default one."""
+    """Raise UsageError: a capture has already begun, or the stream is the default one."""
     if _here.capture is not None or stream == LEGACY_STREAM:
         got = "a second one inside the first" if _here.capture else "one of the default stream"
-        needed = "one at a time, of a stream that was made"
+        needed = "one at a time, of a stream that you created"
         raise usage_error("graph capture", got, needed, "capture a torch.cuda.Stream()")
     _here.capture = Graph({stream})
 
 
 def end_capture() -> Graph:
-    """What was captured since `begin_capture`."""
+    """Return the work captured since `begin_capture`."""
     capture, _here.capture = _here.capture, None
     if capture is None:
-        needed = "one that has begun"
+        needed = "a capture that has begun"
         raise usage_error("the end of a graph capture", "none", needed, "begin one")
     return capture
 
 
 def submit(stream: int, work: Callable[[], Any]) -> None:
-    """Run work in a stream: now, or when the graph that captures the stream is replayed."""
+    """Run work in a stream: now, or at replay of the graph that captures the stream."""
     if not keep(stream, work):
         work()
 
 
 def keep(stream: int, work: Callable[[], Any]) -> bool:
-    """Whether work in this stream is captured; then it is not to run now."""
+    """True if work in this stream is captured; then it must not run now."""
     if not is_capturing(stream):
         return False
     assert _here.capture is not None
@@ -126,14 +126,7 @@ def keep(stream: int, work: Callable[[], Any]) -> bool:
 
 
 def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Keep an operation of torch's in the graph that is being captured, if one is.
-
-    What changes memory does not run now. What makes new tensors does, as its shapes are needed, and
-    a replay writes into these tensors.
-
-    Raises:
-        UsageError: an operation that does both.
-    """
+    """Record a torch operation in the graph in capture, if there is one."""
     import torch
 
     if not is_capturing(current_stream()):

@@ -1,10 +1,10 @@
-"""Which of torch's tensors are memory of the virtual GPU: a mark on their storage.
+"""Marks the storage of torch tensors that count as memory of the virtual GPU.
 
-All tensors lie in the CPU's memory. Views share a storage, so they share the mark; that the result
-of an operation on marked tensors is marked too, also within a backward pass, is seen to by a
-dispatch mode, under which torch's operations run in every thread. What a script makes on the CPU
-is marked as such, so that an operation that mixes both raises torch's error; a tensor without a
-mark, as torch makes within its own operations, goes with the others.
+All tensors are in the CPU's memory. Views share a storage, so they share the mark. A dispatch mode,
+under which torch's operations run in every thread, marks the results of operations on marked
+tensors, including those of a backward pass. Tensors that a script makes on the CPU are marked as
+CPU tensors, so an operation that mixes both raises torch's error; a tensor without a mark, such as
+torch's own temporaries, combines with both.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from forgekit.cuda import device as gpu
 from forgekit.cuda import graphs, products
 from forgekit.vgpu.wording import got_needed
 
-# Set on a storage: whether it counts as memory of the GPU; that of pinned memory, which a kernel
-# reaches too.
+# Set on a storage: True if it counts as GPU memory; a separate mark for pinned memory, which
+# kernels also access.
 CUDA_ATTRIBUTE, PINNED_ATTRIBUTE = "_forgekit_cuda", "_forgekit_pinned"
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
 
 def marked_of(tensor: Any) -> Any:
-    """What has the mark that a tensor is on "cuda": its storage, which views share, or, where it
-    has none as sparse ones do, itself."""
+    """Return the object that carries the "cuda" mark of a tensor: its storage, which views share,
+    or, if it has none (sparse tensors), the tensor."""
     try:
         return tensor.untyped_storage()
     except (AttributeError, NotImplementedError, RuntimeError):
@@ -90,16 +90,16 @@ def _pinned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_cuda(device: Any) -> bool:
-    """Whether a device, as torch takes it, is the GPU.
+    """True if a device, in any form that torch accepts, is the GPU.
 
     Raises:
-        RuntimeError: torch's own, of another GPU than the first.
+        RuntimeError: torch's own error, for any GPU but the first.
     """
     if device is None:
         return False
     device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
     if device.type == "cuda" and device.index:
-        needed = "cuda:0: one virtual GPU is there"
+        needed = "cuda:0: there is one virtual GPU"
         why = got_needed("device", str(device), needed, 'write "cuda"')
         raise torch.AcceleratorError(f"CUDA error: invalid device ordinal ({why})")
     return device.type == "cuda"
@@ -108,11 +108,11 @@ def is_cuda(device: Any) -> bool:
 class Marking(TorchDispatchMode):
     """Runs operations for "cuda" on the CPU and marks their results."""
 
-    active = True  # off: whatever thread still runs under it finds torch as it was
+    active = True  # off: threads that still run under it find torch unchanged
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """No: that would import torch's compiler, which takes seconds, and it is not used."""
+        """No: it would import torch's unused compiler, which takes seconds."""
         return False
 
     def __torch_dispatch__(
@@ -125,7 +125,7 @@ class Marking(TorchDispatchMode):
         if cuda := is_cuda(device):
             kwargs["device"] = CPU
         elif device is None or torch._C._current_graph_task_id() != -1:
-            # (A backward pass names the device where the tensors really lie.)
+            # (A backward pass names the true device of the tensors.)
             given = [*_tensors((args, kwargs))]
             marks = [getattr(marked_of(t), CUDA_ATTRIBUTE, None) for t in given]
             cuda, on_cpu = True in marks, False in marks
@@ -143,20 +143,20 @@ class Marking(TorchDispatchMode):
         return result
 
 
-# Operations that take tensors of both sides on a GPU too.
+# Operations that accept tensors of both sides on a GPU too.
 _CROSSING = ("copy", "_copy", "_foreach", "_fused", "_nested", "_pack_padded", "_pad_packed",
              "set_", "tensor_split", "_ctc_loss")  # fmt: skip
 _INDEXING = ("index", "_index_put_impl_", "_unsafe_index")
 
 
 def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None]) -> None:
-    """Raise torch's error where an operation of torch's mixes tensors of both sides."""
+    """Raise torch's error if a torch operation mixes tensors of both sides."""
     name = func.name().partition("::")[2]
     if func.namespace != "aten" or name.startswith(_CROSSING):
         return
-    if name.startswith(_INDEXING):  # by indices on the CPU: anywhere
+    if name.startswith(_INDEXING):  # indices on the CPU are accepted everywhere
         mixed = marks[0] is False
-    else:  # a number on the CPU goes with everything
+    else:  # a number on the CPU combines with everything
         mixed = any(m is False and t.dim() for t, m in zip(given, marks, strict=True))
     if mixed:
         raise RuntimeError(
@@ -166,12 +166,12 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
 
 
 def _mark_results(func: Any, result: Any, cuda: bool) -> None:
-    """A view may be a new tensor (`to`); what is written to stays where it was known to be."""
+    """A view may be a new tensor (`to`); a written tensor keeps its known place."""
     written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
     name = func.name().partition("::")[2]
     if written and (not cuda or name.startswith(_CROSSING)):
         return
-    if name.startswith("_pack_padded"):  # its second result, the sizes, is for the host
+    if name.startswith("_pack_padded"):  # its second result, the sizes, is a host tensor
         result = result[0]
     for tensor in _tensors(result):
         if not (written and getattr(marked_of(tensor), CUDA_ATTRIBUTE, None) is False):
@@ -179,9 +179,9 @@ def _mark_results(func: Any, result: Any, cuda: bool) -> None:
 
 
 def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:
-    """Run an operator; one that is not torch's may be Python for "cuda" alone, which finds "cuda"
-    as any other code does. (Within a dispatch mode's handler that mode is off.) plain: no argument,
-    such as a fake tensor, handles operators itself."""
+    """Run an operator. A foreign operator may be Python for "cuda" only, so it sees "cuda" like any
+    other code. (Within a dispatch mode's handler that mode is off.) plain: no argument, such as a
+    fake tensor, handles operators itself."""
     if plain and func.namespace not in ("aten", "prim", "prims"):
         for key in ("CUDA", "CPU") if cuda else ("CPU",):
             if torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key):

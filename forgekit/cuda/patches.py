@@ -1,4 +1,4 @@
-"""Attributes of other packages that are replaced for a while, and put back."""
+"""Attributes of other packages that are replaced temporarily."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unittest import mock
 
 
 class Patches(ExitStack):
-    """What has been replaced; `close` puts it back, the latest first."""
+    """The replaced attributes; `close` restores them, the latest first."""
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module or class."""

@@ -1,4 +1,4 @@
-"""The plug-in: replaces what host code calls, and says which tensors are on "cuda"."""
+"""The plug-in: replaces the calls of host code, and tracks which tensors are on "cuda"."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from forgekit.vgpu.wording import got_needed
 
 
 class Cuda(Plugin):
-    """Lets host code find a GPU, which is the virtual one."""
+    """Lets host code find a GPU: the virtual one."""
 
     def start(self) -> None:
-        """Replace what host code calls.
+        """Replace the calls of host code.
 
         Raises:
             PlatformError: torch has a real GPU here.
@@ -44,7 +44,7 @@ class Cuda(Plugin):
         self._mode.__enter__()
 
     def stop(self) -> None:
-        """Put everything back; tensors on "cuda" are on the CPU, where they always were."""
+        """Restore everything; tensors on "cuda" become CPU tensors, as their memory always was."""
         marks.Marking.active = False
         if self._mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
             self._mode.__exit__(None, None, None)

@@ -1,8 +1,8 @@
 """Products of half-precision matrices on "cuda", with the bits of tensor cores.
 
-Scripts compare a kernel's product with torch's and ask for equal bits, as cuBLAS adds up like the
-kernel: in float32, 16 products at a time, in order. The CPU's own product has other roundings in
-one of a thousand elements.
+Scripts compare a kernel's product with torch's and expect equal bits, because cuBLAS adds like the
+kernel: in float32, 16 products at a time, in order. The CPU's own product rounds one element in a
+thousand differently.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import torch
 
 from forgekit.vgpu import tensor_cores
 
-_STEP = 16  # products that one instruction adds up
-_MOST = 1 << 30  # products in all: 2 s; beyond that the CPU's
+_STEP = 16  # products added by one instruction
+_MOST = 1 << 30  # limit on products: 2 s; above it, use the CPU's own product
 _KINDS = {torch.float16: "f16", torch.bfloat16: "bf16"}
 _aten = torch.ops.aten
 _PRODUCTS = (_aten.mm.default, _aten.bmm.default)
-_WITH_TYPE = (_aten.mm.dtype, _aten.bmm.dtype)  # of the result, which the CPU does not offer
+_WITH_TYPE = (_aten.mm.dtype, _aten.bmm.dtype)  # result dtypes, which the CPU lacks
 _SUMS = (_aten.addmm.dtype, _aten.baddbmm.dtype)
 
 
 def product(func: Any, args: tuple, kwargs: dict[str, Any]) -> torch.Tensor | None:
-    """The result of a product of matrices; None for other operations, types and sizes."""
+    """Return the product of matrices; None for other operations, types and sizes."""
     if func in _PRODUCTS:
         total = _product(*args[:2])
         return total if total is None else total.to(args[0].dtype)
@@ -41,7 +41,7 @@ def product(func: Any, args: tuple, kwargs: dict[str, Any]) -> torch.Tensor | No
 
 
 def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
-    """The product in float32, as tensor cores add it up; None for other types and sizes."""
+    """Return the product in float32, added as tensor cores do; None for other types and sizes."""
     if a.dtype not in _KINDS or a.dtype != b.dtype:
         return None
     is_batch = a.dim() == 3
@@ -62,6 +62,7 @@ def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
 
 
 def _codes(matrix: torch.Tensor) -> np.ndarray:
-    """The bits. (`numpy` of a tensor on "cuda" is refused; that of its base class is not.)"""
+    """Return the bits. (`numpy` of a tensor on "cuda" is refused; that of its base class is
+    not.)"""
     bits = matrix.contiguous().view(torch.int16)
     return torch._C.TensorBase.numpy(bits).view(np.uint16)

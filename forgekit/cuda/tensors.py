@@ -1,4 +1,4 @@
-"""What torch says of tensors on "cuda"; how they come there and back, and into files."""
+"""torch's answers for tensors on "cuda"; moves between the devices, and files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forgekit.cuda.patches import Patches
 
 
 class _Move(torch.autograd.Function):
-    """A copy of a tensor on the other side; its gradient goes back."""
+    """Return a copy of a tensor on the other side; its gradient goes back."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, cuda: bool) -> torch.Tensor:
@@ -47,7 +47,7 @@ class _Typed(type):
 
 
 def patch_tensors(patches: Patches) -> None:
-    """Replace what asks a tensor where it is, and what moves it."""
+    """Replace functions that query a tensor's device, and functions that move it."""
     put, tensor = patches.put, torch.Tensor
     where = tensor.device
 
@@ -131,7 +131,7 @@ def patch_tensors(patches: Patches) -> None:
 
 
 def patch_files(patches: Patches) -> None:
-    """Files of `torch.save` say "cuda:0" of what is there, and `torch.load` brings it back."""
+    """Make `torch.save` write "cuda:0" for tensors on "cuda", and `torch.load` restore them."""
     tag, restore = torch.serialization.location_tag, torch.serialization.default_restore_location
 
     def restored(storage: Any, location: str) -> Any:
@@ -161,13 +161,15 @@ def _on_the_cpu_alone(original: Callable) -> Callable:
 
 
 def _default_device() -> torch.device:
-    """That of `with torch.device(…)` or set_default_device; torch would ask torch.tensor."""
+    """Return the device of `with torch.device(…)` or set_default_device; torch would ask
+    torch.tensor."""
     modes = reversed(_get_current_function_mode_stack())
     return next((m.device for m in modes if isinstance(m, DeviceContext)), CPU)
 
 
 def made_from_data(original: Callable) -> Callable:
-    """`torch.tensor` and the like, which read their device before any dispatch mode does."""
+    """Wrap `torch.tensor` and similar functions, which read their device before any dispatch
+    mode."""
 
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:
         device = kwargs.pop("device", None)
@@ -186,8 +188,8 @@ def made_from_data(original: Callable) -> Callable:
 
 
 def made_by_a_script(original: Callable) -> Callable:
-    """`torch.zeros` and the like, which take a number for a device; what they make on the CPU is
-    known to be there. (Tensors that forgekit makes go with both.)"""
+    """Wrap `torch.zeros` and similar functions, which accept a number as device; their CPU results
+    are marked as CPU tensors. (Tensors that forgekit makes combine with both.)"""
 
     @functools.wraps(original)
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:

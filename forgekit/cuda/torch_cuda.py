@@ -1,4 +1,4 @@
-"""`torch.cuda` on the virtual GPU: one device, whose streams run everything at once, in order."""
+"""`torch.cuda` on the virtual GPU: one device, whose streams run all work immediately, in order."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """Everything has run already."""
+    """All work has already run."""
 
     def synchronize(self) -> None:
-        """There is nothing to wait for."""
+        """There is no work to wait for."""
 
     def query(self) -> bool:
         return True
 
 
 class Event(_Done):
-    """`torch.cuda.Event`; `elapsed_time` is that of this machine's clock."""
+    """`torch.cuda.Event`; `elapsed_time` uses this machine's clock."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
         self.event, self.cuda_event = graphs.Event(), graphs.new_handle()
@@ -94,7 +94,7 @@ def _stream(stream: Stream | None) -> Any:
 
 
 class CUDAGraph:
-    """`torch.cuda.CUDAGraph`: what was captured, to be run again."""
+    """`torch.cuda.CUDAGraph`: captured work, to be run again."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         self.graph = graphs.Graph()
@@ -115,14 +115,14 @@ class CUDAGraph:
         return 0, 0
 
     def instantiate(self) -> None:
-        """Nothing is left to be done."""
+        """Do nothing."""
 
 
 @contextlib.contextmanager
 def graph(
     cuda_graph: CUDAGraph, pool: Any = None, stream: Stream | None = None, **_: Any
 ) -> Iterator[None]:
-    """`torch.cuda.graph`: capture what is done within the block."""
+    """`torch.cuda.graph`: capture the work within the block."""
     with stream or Stream():
         cuda_graph.capture_begin()
         try:
@@ -132,7 +132,7 @@ def graph(
 
 
 class Generator(torch._C.Generator):
-    """`torch.Generator`, whose "cuda" draws the CPU's numbers."""
+    """`torch.Generator`, whose "cuda" draws the CPU's random numbers."""
 
     device = CPU
 
@@ -144,26 +144,26 @@ class Generator(torch._C.Generator):
 
 
 class Device:
-    """`torch.cuda.device` and `device_of`: the first is the only one."""
+    """`torch.cuda.device` and `device_of`: the first device is the only one."""
 
     def __init__(self, which: Any) -> None:
         is_cuda(which.device if isinstance(which, torch.Tensor) else which)
 
     def __enter__(self) -> None:
-        """There is no other one to come from."""
+        """Do nothing: there is only one device."""
 
     def __exit__(self, *_: object) -> None:
-        """There is no other one to go back to."""
+        """Do nothing: there is only one device."""
 
 
 def _properties(which: Any = None) -> SimpleNamespace:
-    """Raises UsageError: of another GPU than the first."""
+    """Raise UsageError for any GPU but the first."""
     is_cuda(which)
     return device.properties()
 
 
 def _is_available() -> bool:
-    """True for scripts; forgekit itself has to know that there is no real GPU."""
+    """True for scripts; forgekit must still know that there is no real GPU."""
     return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
 
 
@@ -173,7 +173,8 @@ def _set_stream(stream: Stream | None) -> None:
 
 
 def _answers(**values: Any) -> dict[str, Any]:
-    """Functions that always answer the same; each its own, as torch's compiler looks at them."""
+    """Return functions with a constant answer, all distinct, because torch's compiler inspects
+    them."""
 
     def always(value: Any) -> Any:
         return lambda *_, **__: value
@@ -181,7 +182,7 @@ def _answers(**values: Any) -> dict[str, Any]:
     return {name: always(value) for name, value in values.items()}
 
 
-# Nothing is left to be done: everything runs at once, in one memory.
+# These do nothing: all work has already run, in one memory.
 _DONE_ALREADY = (
     "init", "_lazy_init", "synchronize", "empty_cache", "ipc_collect", "_sleep",
     "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats",
@@ -197,7 +198,7 @@ _MADE_BY_A_SCRIPT = (
 
 
 def patch_torch(patches: Patches) -> None:
-    """Let torch.cuda answer for the virtual GPU."""
+    """Make torch.cuda answer for the virtual GPU."""
     default = torch.default_generator
     patches.put_all(torch.cuda, _answers(**dict.fromkeys(_DONE_ALREADY)))
     patches.put_all(torch.cuda, _answers(
@@ -249,7 +250,7 @@ def patch_torch(patches: Patches) -> None:
     patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
     patches.put(torch.nn.Module, "compile", lambda self, *_, **__: None)
     patches.put(torch.compiler, "reset", lambda: None)
-    # `nn.DataParallel` on one device moves what is on the CPU, and the gradients back.
+    # `nn.DataParallel` on one device moves CPU tensors there, and the gradients back.
     patches.put_all(torch._C, {
         "_scatter": lambda tensor, *_: (tensor.to(CUDA),),
         "_gather": lambda parts, dim, where: parts[0].cpu() if where == -1 else parts[0],
@@ -257,7 +258,7 @@ def patch_torch(patches: Patches) -> None:
 
 
 def _patch_autocast(patches: Patches) -> None:
-    """Let `torch.autocast("cuda")` be the CPU's as well, with its own dtype."""
+    """Make `torch.autocast("cuda")` also set the CPU's autocast, with its own dtype."""
     kind = torch.autocast
     enter, leave = kind.__enter__, kind.__exit__
 

@@ -1,1 +1,1 @@
-"""What the compiler and the DSL object to, in the student's terms with the student's line."""
+"""Explains errors of the compiler and the DSL in the student's terms, with the student's line."""

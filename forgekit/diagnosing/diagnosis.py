@@ -1,7 +1,6 @@
-"""Tell a student what CuTe DSL's compiler means: `explain_compile_error` turns its error into a
-CompileError.
+"""Explain errors of CuTe DSL's compiler: `explain_compile_error` turns one into a CompileError.
 
-`rules.toml` has the mistakes it knows; anything else still comes with the student's line and the
+`rules.toml` lists the known mistakes; any other error still shows the student's line and the
 compiler's own words.
 """
 
@@ -28,7 +27,7 @@ from forgekit.text import without_colours
 
 _MLIR_PLACE = re.compile(r'\("(?P<file>[^"]+)":(?P<line>\d+):\d+\)')
 _ARROW_PLACE = re.compile(r"-->\s*(?P<file>\S[^\n]*?):(?P<line>\d+)(?::\d+)?\s*$", re.MULTILINE)
-# Lines of the compiler's text that repeat the source, or name the inside of the compiler.
+# Lines of the compiler's text that repeat the source or name compiler internals.
 _NOISE = re.compile(
     r"^\s*(-->.*|in function `.*|>?\s*\d*\s*\|.*|File \".*|Traceback \(most.*|=+|note: .*see "
     r"current operation.*"
@@ -42,23 +41,20 @@ _NO_LINE_IN_TRACEBACK = frozenset({"DSLRuntimeError", "CompilerDiagnosticError"}
 
 
 def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError:
-    """The CompileError that tells a student what `exc`, raised by CuTe DSL while compiling `fn`,
-    means.
+    """Return the CompileError that explains `exc`, which CuTe DSL raised while compiling `fn`.
 
     Args:
-        exc: what `cute.compile` (or a direct call of a jit function) raised.
-        fn: the function that was compiled; lets mistakes be found that the compiler gives no line
-            for.
+        exc: the exception of `cute.compile` or of a direct call of a jit function.
+        fn: the compiled function; used to find mistakes for which the compiler reports no line.
 
     Returns:
-        The error, to be raised `from None`; its `kind` is `unrecognised` if no rule fits. Call this
-        inside the `except` block, so that for mistakes in the call itself the calling line can be
-        found.
+        The error; raise it `from None`. Its `kind` is `unrecognised` if no rule fits. Call this
+        inside the `except` block, so that it can find the calling line of mistakes in the call.
     """
     texts = [_text(one) for one in _chain(exc)]
     place = _place_of(exc, "\n".join(texts))
     lines = _source_lines(fn)
-    # The outermost exception is the most to the point; what it came from may name another mistake.
+    # The outermost exception is the most specific; its cause may name another mistake.
     obj = getattr(exc, "obj", None)
     rule, fields = recognise([texts[0], "\n".join(texts)], place, lines, obj)
     if place is None and rule.find:
@@ -69,7 +65,8 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
 
 
 def older_name(exc: BaseException) -> str | None:
-    """The words for a name of an older CuTe DSL that `exc` did not find; None for other errors."""
+    """Return the text for a name of an older CuTe DSL that `exc` did not find; None for other
+    errors."""
     rule, fields = recognise([_text(exc)], None, [], getattr(exc, "obj", None))
     if rule.kind != "renamed-api":
         return None
@@ -77,7 +74,7 @@ def older_name(exc: BaseException) -> str | None:
 
 
 def _chain(exc: BaseException) -> Iterator[BaseException]:
-    """The exception and what it was raised from, outermost first."""
+    """Yield the exception and its causes, outermost first."""
     seen: set[int] = set()
     current: BaseException | None = exc
     while current is not None and id(current) not in seen:
@@ -87,16 +84,15 @@ def _chain(exc: BaseException) -> Iterator[BaseException]:
 
 
 def _text(exc: BaseException) -> str:
-    """`Class: CODE: message` and the full text of an exception, without colours."""
+    """Return `Class: CODE: message` and the full text of an exception, without colours."""
     code = getattr(exc, "code", None)
     prefix = f"{code}: {getattr(exc, 'message', '')}\n" if isinstance(code, str) else ""
     return without_colours(f"{type(exc).__name__}: {prefix}{exc}")
 
 
 def _place_of(exc: BaseException, text: str) -> SourceLine | None:
-    """The student's line: from the exception's attributes, else from its text, else from its
-    traceback.
-    """
+    """Return the student's line from the exception's attributes, else from its text, else from its
+    traceback."""
     for one in _chain(exc):
         filename, line = getattr(one, "filename", None), getattr(one, "line", None)
         if isinstance(filename, str) and isinstance(line, int) and is_user_file(filename):
@@ -106,7 +102,7 @@ def _place_of(exc: BaseException, text: str) -> SourceLine | None:
             if is_user_file(match["file"]):
                 return source_line(match["file"], int(match["line"]))
     if type(exc).__name__ in _NO_LINE_IN_TRACEBACK:
-        return None  # raised after the kernel's body was read: the traceback ends in compile()
+        return None  # raised after reading the kernel: the traceback ends in compile()
     return user_line(exc.__traceback__)
 
 
@@ -119,7 +115,7 @@ def _source_lines(fn: object) -> list[SourceLine]:
 
 
 def _without_suggestions(text: str) -> str:
-    """Drop `suggestion: ...` with the lines indented below it."""
+    """Drop `suggestion: ...` and the indented lines below it."""
     kept, indent = [], None
     for line in text.splitlines():
         begins = len(line) - len(line.lstrip())
@@ -132,9 +128,8 @@ def _without_suggestions(text: str) -> str:
 
 
 def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
-    """The compiler's words without colours, source excerpts, internal frames, folders and
-    addresses, and without its suggestions where forgekit has a remedy: the two may contradict.
-    """
+    """Return the compiler's words without colours, source excerpts, internal frames, folders and
+    addresses. Drop its suggestions if forgekit has a remedy, because the two may contradict."""
     text = without_colours(str(exc))
     own = type(exc).__module__.partition(".")[0] == "cutlass"
     if not own or not text.strip():

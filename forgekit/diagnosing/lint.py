@@ -1,6 +1,6 @@
-"""What compiles and is surely a mistake, found in the source of a student's CuTe DSL functions.
+"""Finds certain mistakes that compile, in the source of a student's CuTe DSL functions.
 
-Conservative: nothing is said of what may be right.
+Conservative: code that may be right is not reported.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Iterator
 from forgekit.diagnosing.sources import FunctionSource, reached_functions
 from forgekit.errors import SourceLine
 
-# Calls that give a value which differs from thread to thread, so it is never known at compile time.
+# Calls that return different values in different threads, so never known at compile time.
 _THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
-# A tensor's own facts that may be static, and calls that take a value apart without its number.
+# Attributes of a tensor that may be static, and calls that take a value apart without its number.
 _STATIC = {"layout", "shape", "stride", "element_type", "dtype", "memspace", "iterator", "type"}
 _STATIC_CALLS = {"type", "len", "isinstance"}
 _CLUSTER_CALLS = {"cluster_arrive", "cluster_arrive_relaxed", "cluster_wait", "map_dsmem_ptr",
                   "store_async_dsmem"}  # fmt: skip
-# Attributes of a tensor in registers that store nothing in it.
+# Attributes of a register tensor that store nothing in it.
 _READ = {"load", "layout", "shape", "stride", "element_type", "dtype", "type"}
 
 
 def find_mistakes(fn: object) -> list[str]:
-    """The mistakes in `fn` and in the functions that it reaches, each with its line in a sentence:
-    tuples compared by `<`, registers that are read and that nothing is stored in, a cluster's
-    barrier or shared memory where no launch has `cluster=`.
+    """Return the mistakes in `fn` and in the functions that it reaches, each with its line: tuples
+    compared by `<`, registers that are read but never written, a cluster's barrier or shared memory
+    without a launch with `cluster=`.
 
-    A tensor that is handed to any function but as a source or a predicate may be filled there.
+    A function may fill any tensor argument, except a source or a predicate.
     """
     sources = list(reached_functions(fn))
     launches = [n for s in sources for n in ast.walk(s.tree)
@@ -44,15 +44,15 @@ def find_mistakes(fn: object) -> list[str]:
 
 
 def find_prints(fn: object) -> list[str]:
-    """A warning for each line on which `fn`, or a function that it reaches, prints a value of the
-    run: `print(x)` runs at compile time, shows `?`, and is no error to the compiler.
+    """Return a warning per line on which `fn`, or a function that it reaches, prints a run-time
+    value. `print(x)` runs at compile time, shows `?`, and is no error for the compiler.
 
     Such a value comes from thread_idx, block_idx, lane_idx or warp_idx, or from indexing a
     parameter annotated as a tensor.
     """
     return [
         f"{line}\n"
-        "print() runs once, at compile time, where this value is not known yet and shows as `?`; "
+        "print() runs once, at compile time, when this value is unknown and shows as `?`; "
         'use cute.printf("{}", value) to print from the kernel while it runs.'
         for source in reached_functions(fn)
         for line in _prints_in(source)
@@ -71,13 +71,13 @@ def _tuples_compared(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                 comparators=[ast.Name() | ast.Attribute(attr="shape") as right],
             ) if isinstance(right, ast.Attribute) or right.id in shapes:
                 each = f"`cute.elem_less({ast.unparse(left)}, {ast.unparse(right)})`"
-                says = "`<` compares tuples from the left, as words in a dictionary: where the row "
-                says += f"is smaller, the column is not asked. {each} compares each entry."
+                says = "`<` compares tuples from the left, like words in a dictionary: if the row "
+                says += f"is smaller, the column is ignored. {each} compares each entry."
                 yield node, says
 
 
 def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Tensors in registers, predicates among them, of which all uses are reads."""
+    """Yield register tensors, including predicates, that are only read."""
     made: dict[str, ast.expr] = {}
     reads: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -98,11 +98,11 @@ def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
         uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
         used_after = [n for n in uses if isinstance(n.ctx, ast.Load)]
         if used_after and reads.issuperset(used_after):
-            yield where, f"nothing is ever stored in `{name}`, so it holds anything."
+            yield where, f"nothing is stored in `{name}`, so its values are undefined."
 
 
 def _of_a_cluster(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """The first call that needs other blocks of a cluster."""
+    """Yield the first call that needs other blocks of a cluster."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name_of(node.func) in _CLUSTER_CALLS:
             yield node, "no launch has `cluster=`, so each block is a cluster of its own."
@@ -110,7 +110,7 @@ def _of_a_cluster(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _name_of(func: ast.expr) -> str:
-    """Of what is called, without the module."""
+    """Return the name of the called function, without its module."""
     match func:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -139,9 +139,8 @@ def _prints_in(source: FunctionSource) -> Iterator[SourceLine]:
 
 
 def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
-    """Whether an expression surely holds a value of the run: a thread index, an element of a tensor
-    that is indexed by one, or something computed from such a value.
-    """
+    """True if an expression certainly holds a run-time value: a thread index, a tensor element
+    indexed by one, or a value computed from these."""
     match value:
         case ast.Name(id=name):
             return name in known
@@ -150,7 +149,7 @@ def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _STATIC_CALLS:
             return False
         case ast.Subscript(value=ast.Name(id=name), slice=at) if name in tensors:
-            return not _keeps_a_mode(at)  # a tensor again, whose layout may print
+            return not _keeps_a_mode(at)  # a tensor again, with a printable layout
         case ast.Attribute(attr=name) if name in _STATIC:
             return False
         case ast.Call(args=parts):
@@ -165,5 +164,5 @@ def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
 
 
 def _keeps_a_mode(index: ast.expr) -> bool:
-    """Whether an index has a None, as in `mX[None, 0]`."""
+    """True if an index contains a None, as in `mX[None, 0]`."""
     return any(isinstance(n, ast.Constant) and n.value is None for n in ast.walk(index))

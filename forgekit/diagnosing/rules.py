@@ -1,7 +1,7 @@
-"""How a mistake is recognised that CuTe DSL's compiler catches; `rules.toml` is the table of them.
+"""Recognises mistakes that CuTe DSL's compiler catches; `rules.toml` is the table.
 
-A rule fits when `pattern` is found in `ExceptionClass: CODE: text` (white space collapsed) and,
-where given, `line` in the student's source line and `source` in some line of their functions. Named
+A rule fits when `pattern` matches `ExceptionClass: CODE: text` (white space collapsed) and, if
+given, `line` matches the student's source line and `source` some line of their functions. Named
 groups of `pattern` and `line` fill the braces of `explanation`, `remedy` and `source`.
 """
 
@@ -19,15 +19,15 @@ from forgekit.errors import SourceLine
 
 @dataclass(frozen=True)
 class Rule:
-    """One mistake: how to recognise it, and what to say to the student.
+    """One mistake: its pattern and its message.
 
     Attributes:
         kind: slug, also `CompileError.kind`.
-        pattern, line, source: regular expressions, see the module's text.
-        explanation, remedy: templates of one sentence or two.
-        at: `kernel` or `call`: whether the mistake stands in the kernel or in the call that
-            compiles it.
-        find: where the compiler names no line, the first line of the functions with this pattern.
+        pattern, line, source: regular expressions, see the module's docstring.
+        explanation, remedy: templates of one or two sentences.
+        at: `kernel` or `call`: whether the mistake is in the kernel or in the call that compiles
+            it.
+        find: if the compiler names no line, the first line of the functions that matches this.
     """
 
     kind: str
@@ -40,10 +40,10 @@ class Rule:
     find: str = ""
 
     def match(self, text: str, line: str, lines: Iterable[str]) -> dict[str, str] | None:
-        """The fields for the templates if the rule fits, else None.
+        """Return the fields for the templates if the rule fits, else None.
 
-        text: what the compiler raised. line: the student's; empty where none is known. lines: of
-        the functions that were compiled.
+        text: the compiler's error. line: the student's; empty if unknown. lines: those of the
+        compiled functions.
         """
         found = re.search(self.pattern, " ".join(text.split()))
         on_line = re.search(self.line, line)
@@ -63,26 +63,24 @@ _PHRASES: dict[str, str | list[str]] = {**_TABLE["phrases"], "renamed": list(REN
 
 
 def _written_out(text: str) -> str:
-    """On one line, each {phrase} replaced by its words."""
+    """Return the text on one line, with each {phrase} replaced."""
     for name, phrase in _PHRASES.items():
         words = phrase if isinstance(phrase, str) else "|".join(phrase)
         text = text.replace(f"{{{name}}}", words)
     return " ".join(text.split())
 
 
-UNRECOGNISED = Rule(
-    "unrecognised", "", "CuTe DSL stopped while it compiled this code.", "", at="call"
-)
+UNRECOGNISED = Rule("unrecognised", "", "CuTe DSL failed to compile this code.", "", at="call")
 RULES = tuple(Rule(**{k: _written_out(v) for k, v in row.items()}) for row in _TABLE["rules"])
 
 
 def recognise(
     texts: Iterable[str], place: SourceLine | None, lines: Iterable[SourceLine], obj: object
 ) -> tuple[Rule, dict[str, str]]:
-    """The first rule that fits one of the texts, the most to the point first, with its fields;
-    UNRECOGNISED, which has no remedy, where none does.
+    """Return the first rule that fits one of the texts (most specific first), with its fields; else
+    UNRECOGNISED, which has no remedy.
 
-    obj: what a missing attribute was looked for in, None for none.
+    obj: the object that lacks an attribute; None if there is none.
     """
     line, sources = place.text if place is not None else "", [one.text for one in lines]
     for text in texts:
@@ -94,7 +92,7 @@ def recognise(
 
 
 def _with_derived(fields: dict[str, str], obj: object) -> dict[str, str]:
-    """Add the fields that a pattern cannot capture: CuTe's type names, bytes of bits, new names."""
+    """Add fields that a pattern cannot capture: CuTe's type names, bytes of bits, new names."""
     for key, value in list(fields.items()):
         fields[key] = _MLIR_TYPES.get(value, value).strip()
         if value.isdecimal():

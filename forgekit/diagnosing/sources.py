@@ -1,4 +1,4 @@
-"""The source of a student's CuTe DSL functions, and which of them a host function reaches."""
+"""The source of a student's CuTe DSL functions, and the functions that a host function reaches."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from forgekit.errors import SourceLine, is_library, is_user_file
 
 @dataclass(frozen=True)
 class FunctionSource:
-    """A function's file, the 1-based number of its first line there, its lines, and its syntax
-    tree.
-    """
+    """A function's file, the 1-based number of its first line, its lines, and its syntax tree."""
 
     function: FunctionType
     filename: str
@@ -28,15 +26,14 @@ class FunctionSource:
     tree: ast.AST
 
     def line(self, node: ast.expr | ast.stmt) -> SourceLine:
-        """The line on which a node of the tree begins."""
+        """Return the line on which a node of the tree begins."""
         index = node.lineno - 1
         return SourceLine(self.filename, self.first_line + index, self.lines[index].strip())
 
 
 def unwrap(fn: object) -> FunctionType | None:
-    """The plain function under @cute.jit or @cute.kernel (they leave it in `__wrapped__`), a bound
-    method or an object with `__call__`; None if there is none.
-    """
+    """Return the plain function under @cute.jit or @cute.kernel (stored in `__wrapped__`), a bound
+    method or an object with `__call__`; None if there is none."""
     seen = 0
     if not isinstance(fn, FunctionType) and not hasattr(fn, "__wrapped__"):
         fn = getattr(fn, "__func__", None) or inspect.getattr_static(type(fn), "__call__", None)
@@ -49,8 +46,7 @@ _LINES: WeakKeyDictionary[FunctionType, tuple[list[str], int]] = WeakKeyDictiona
 
 
 def source_lines(function: FunctionType) -> tuple[list[str], int]:
-    """What `inspect.getsourcelines` gives, which splits the text into tokens: once for each
-    function."""
+    """Return `inspect.getsourcelines`, cached per function because it tokenises the text."""
     if function not in _LINES:
         _LINES[function] = inspect.getsourcelines(function)
     return _LINES[function]
@@ -61,7 +57,7 @@ _parsed = functools.lru_cache(maxsize=1024)(ast.parse)
 
 @functools.lru_cache(maxsize=1024)
 def _named(tree: ast.AST) -> list[tuple[str, str | None]]:
-    """The names in a function's tree, with the attribute that is taken of each."""
+    """Return the names in a function's tree, with the attribute that each is accessed by."""
     found: list[tuple[str, str | None]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -81,7 +77,7 @@ def _read(function: FunctionType) -> FunctionSource | None:
 
 
 def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
-    """The objects that names and `self.x`, `module.x` in a function stand for."""
+    """Return the objects that names and `self.x`, `module.x` refer to in a function."""
     function = source.function
     cells = function.__closure__ or ()
     scope = dict(function.__globals__)
@@ -99,9 +95,10 @@ def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
 
 
 def reached_functions(fn: object) -> list[FunctionSource]:
-    """The sources of `fn` and of every function of the student's that it names, directly or not.
+    """Return the sources of `fn` and of every student function that it names, directly or
+    indirectly.
 
-    Functions of libraries, and those whose source is not to be had, are left out.
+    Functions of libraries, and functions without source, are left out.
     """
     if isinstance(fn, FunctionType):
         owner = None
@@ -129,7 +126,7 @@ def reached_functions(fn: object) -> list[FunctionSource]:
 
 
 def kernel_names_beyond_ascii(fn: object) -> list[str]:
-    """Names of kernels that `fn` reaches, and of its class, that no GPU's compiler takes."""
+    """Return names of kernels that `fn` reaches, and of its class, that no GPU compiler accepts."""
     named: list[str] = []
     for source in reached_functions(fn):
         for node in ast.walk(source.tree):

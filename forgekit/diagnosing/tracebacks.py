@@ -1,10 +1,10 @@
-"""Errors of forgekit and CuTe DSL end at the user's own line, not at a file of a library.
+"""Makes errors of forgekit and CuTe DSL end at the user's own line, not in a library file.
 
-In a script `install` puts a hook before Python's, which prints what nobody caught; the exception
-itself keeps all its frames, for a debugger. In a notebook it puts a handler before IPython's: what
-the DSL raises where it is called directly reads as what `compile` raises, and everything else goes
-on to IPython unchanged. FORGEKIT_TRACEBACK=full shows all frames. Frames are hidden from pytest's
-report by `ForgekitError` itself. Imports neither torch nor CuTe DSL.
+In a script, `install` puts a hook before Python's, which prints uncaught exceptions; the exception
+keeps all its frames for a debugger. In a notebook it puts a handler before IPython's: an error of a
+direct DSL call reads like one of `compile`, and IPython handles everything else unchanged.
+FORGEKIT_TRACEBACK=full shows all frames. `ForgekitError` itself hides frames from pytest's report.
+Imports neither torch nor CuTe DSL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SIMULATOR = "forgekit.vgpu"
 
 
 def install() -> None:
-    """Put the hook before the one there is, and the handler into the notebook, if this is one."""
+    """Install the hook before the present one, and the handler if this is a notebook."""
     _install_hook()
     if "IPython" in sys.modules:
         _install_handler()
@@ -37,7 +37,7 @@ def _install_hook() -> None:
             return
         cause, context = error.__cause__, error.__context__
         try:
-            error.__cause__ = error.__context__ = None  # frames of torch's, say
+            error.__cause__ = error.__context__ = None  # frames of torch, for example
             before(kind, error.with_traceback(short), short)
         finally:
             error.__cause__, error.__context__ = cause, context
@@ -47,7 +47,7 @@ def _install_hook() -> None:
 
 
 def _to_the_users_line(trace: TracebackType | None) -> TracebackType | None:
-    """A copy of a traceback without what follows the user's last frame; None if he has none."""
+    """Return a copy of a traceback that ends at the user's last frame; None if there is none."""
     if trace is None:
         return None
     rest = _to_the_users_line(trace.tb_next)
@@ -58,7 +58,7 @@ def _to_the_users_line(trace: TracebackType | None) -> TracebackType | None:
 
 # -- notebooks ------------------------------------------------------------------------------------
 def _install_handler() -> bool:
-    """False where there is no shell or another handler."""
+    """False if there is no shell or another handler."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
@@ -75,10 +75,11 @@ def _show(
     trace: TracebackType | None,
     tb_offset: int | None = None,
 ) -> None:
-    """Show `error` in few lines if it is the DSL's or stopped a kernel, else as IPython does."""
+    """Show `error` in few lines if the DSL raised it or it stopped a kernel, else as IPython
+    does."""
     described = _briefly(error, trace)
     if described is None:
-        # IPython shows a cell that cannot be parsed without frames: none of them is the student's.
+        # IPython shows a cell that cannot be parsed without frames; none would be the student's.
         ran = not isinstance(error, SyntaxError) or user_line(trace) is not None
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=ran)
         return
@@ -90,7 +91,7 @@ def _show(
 def _briefly(
     error: BaseException, trace: TracebackType | None
 ) -> tuple[BaseException, list[str]] | None:
-    """The exception to name and the lines to show; None where IPython's own way is right."""
+    """Return the exception to name and the lines to show; None to leave it to IPython."""
     if isinstance(error, KeyboardInterrupt):
         if not _passes_through(trace, _SIMULATOR):
             return None
@@ -104,7 +105,7 @@ def _briefly(
 
         instead = explain_compile_error(error)
         return instead, instead._render_traceback_()
-    except Exception:  # a traceback too long is better than none
+    except Exception:  # a long traceback is better than none
         return None
 
 

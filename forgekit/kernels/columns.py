@@ -1,6 +1,6 @@
 """How threads share the columns of a matrix: vectors side by side, rows below each other.
 
-A `ColumnTile` is compiled into a kernel; its methods are called inside of one.
+A `ColumnTile` is compiled into a kernel, which calls its methods.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from forgekit.kernels import VECTOR_BYTES
 
 @dataclass(frozen=True)
 class ColumnTile:
-    """Which threads of a block own which elements of a matrix (M, N).
+    """The elements of a matrix (M, N) that each thread of a block owns.
 
-    lanes: threads side by side, each with a vector of columns. rows: of threads, one below the
+    lanes: threads side by side, each with a vector of columns. rows: rows of threads, one below the
     other; a power of two. loads: rows of the matrix that a thread reads at a time. vector: columns
-    of an access; they are neighbours in memory, and it divides N and the distance of rows.
-    once: all rows of the matrix are read at one time, so what is needed twice can be kept.
+    per access; they are contiguous in memory, and it divides N and the distance of rows. once: all
+    rows of the matrix are read together, so values needed twice can be kept.
     """
 
     lanes: int
@@ -32,12 +32,12 @@ class ColumnTile:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
+        """Threads per block."""
         return self.lanes * self.rows
 
     @property
     def columns(self) -> int:
-        """Columns of a block."""
+        """Columns per block."""
         return self.lanes * self.vector
 
     # -- inside a kernel --------------------------------------------------------------------------
@@ -54,7 +54,8 @@ class ColumnTile:
 
     @cute.jit
     def load(self, gX: cute.Tensor, rX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
-        """rX (vector, loads) = the thread's vectors of gX (M, N) from `row` on; others stay."""
+        """rX (vector, loads) = the thread's vectors of gX (M, N) from `row` on; the others do not
+        change."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
                 gRow = gX[row + k * self.rows, None]  # (N):(1)
@@ -78,9 +79,10 @@ class ColumnTile:
 
     @cute.jit
     def reduce(self, values: tuple, merge: cutlass.Constexpr, tx, ty):  # type: ignore[no-untyped-def]
-        """Each of `values` (vector) becomes that of all threads below each other, in each of them.
+        """Merge each of `values` (vector) over all threads below each other; all of them get the
+        result.
 
-        merge: a function of the values of a thread and of another below it; changes the former.
+        merge: a function of the values of a thread and of another below it; it changes the former.
         """
         if cutlass.const_expr(self.rows > 1):
             shared, height = [self.scratch() for _ in values], self.rows
@@ -100,5 +102,5 @@ class ColumnTile:
                 cute.autovec_copy(shared[i][0, tx, None], values[i])
 
     def sum(self, rSum: cute.Tensor, tx: Int32, ty: Int32) -> None:
-        """rSum (vector) becomes the sum over all threads below each other, in each of them."""
+        """rSum (vector) = the sum over all threads below each other; all of them get it."""
         self.reduce((rSum,), lambda rS, below: rS.store(rS.load() + below.load()), tx, ty)

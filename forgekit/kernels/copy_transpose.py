@@ -1,12 +1,12 @@
 """copy_transpose's kernels: Y[n, m] = X[m, n], bits unchanged, in pure CuTe DSL.
 
-Three kernels, each for what it is fastest at (`forgekit.ops.transposes` says which is when):
+Three kernels, each for the cases where it is fastest (`forgekit.ops.transposes` chooses):
 
     VectorTranspose   16-byte accesses on both sides; rows of X and of Y begin at 16-byte boundaries
     GatherTranspose   any sizes, strides and alignment; 16-byte stores
-    FlatTranspose     no turning to do: one row, one column, columns of X contiguous; few rows
+    FlatTranspose     only a copy: one row, one column, columns of X contiguous; few rows
 
-A constructor takes what is compiled in, a call takes mX (M, N), mY (N, M) and a stream.
+The constructor gets the compiled-in values, a call gets mX (M, N), mY (N, M) and a stream.
 """
 
 import cutlass
@@ -17,24 +17,26 @@ from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 
 
 def word_of(bits: int):  # type: ignore[no-untyped-def]
-    """The type that elements of this width are moved as: floats as integers, so NaNs stay."""
+    """Return the type that elements of this width are moved as: floats as integers, to keep
+    NaNs."""
     return getattr(cutlass, f"Uint{bits}")
 
 
 class VectorTranspose:
-    """A block turns a tile; each thread first turns a square of V×V elements in registers.
+    """A block transposes a tile; each thread first transposes a square of V×V elements in
+    registers.
 
-    tile: rows and columns of X a block reads, powers of two, at least 2V. vector: V, elements of
-    one access; it divides M, N and the strides of the rows. Threads: one for each square.
+    tile: rows and columns of X per block, powers of two, at least 2V. vector: V, elements per
+    access; it divides M, N and the strides of the rows. Threads: one per square.
     """
 
     def __init__(self, bits: int, tile: tuple[int, int], vector: int) -> None:
         self.word, self.tile, self.vector = word_of(bits), tile, vector
         self.squares = tile[0] // vector, tile[1] // vector  # down the tile and across
         # Chunk c of row r of shared memory lies at c ^ (r / V): the threads that write 128 bytes
-        # together, a quarter-warp if each has 16, are V rows apart, and would meet in the same
-        # banks. Bits count bytes: those of c, from that of a chunk on, are changed by those that
-        # r / V begins at. If few squares lie across, the lowest of c tell these threads apart too.
+        # together, a quarter-warp if each has 16, are V rows apart, and would access the same
+        # banks. Bits count bytes: the bits of r / V are XORed into those of c, from the bit of a
+        # chunk on. If few squares lie across, the lowest bits of c also distinguish these threads.
         chunk_bytes = vector * bits // 8
         together = (128 // chunk_bytes).bit_length() - 1
         down, across = (min(together, squares.bit_length() - 1) for squares in self.squares)
@@ -42,7 +44,8 @@ class VectorTranspose:
         chunk_bits, row_bits = chunk_bytes.bit_length() - 1, tile[0].bit_length() - 1
         self.swizzle = (down - kept, chunk_bits + kept, row_bits - kept)
         # Blocks of a tall tile begin with different rows of Y, which are far apart in memory. On an
-        # H200 0.4 % at 1,048,576 × 64 float16, 0.9 % at × 32; wider types lose, bytes do not care.
+        # H200 this gains 0.4 % at 1,048,576 × 64 float16, 0.9 % at × 32; wider types lose, bytes
+        # are neutral.
         self.first = 3 if tile[0] > tile[1] and bits == 16 else 0
 
     @cute.jit
@@ -68,13 +71,13 @@ class VectorTranspose:
         square = cute.make_layout((V, V), stride=(V, 1))
         rX, rY = (cute.make_rmem_tensor(square, self.word) for _ in range(2))
 
-        # Load a square: the threads of a row of the tile side by side, 16 bytes each.
+        # Load a square: the threads of a tile row are side by side, 16 bytes each.
         i, j = tidx // SN, tidx % SN
         if bm * SM + i < M // V and bn * SN + j < N // V:
             gX = cute.local_tile(mX, (V, V), (bm * SM + i, bn * SN + j))  # (V,V):(ld,1)
             for k in cutlass.range_constexpr(V):
                 cute.autovec_copy(gX[k, None], rX[k, None])
-        # Turn it: a renaming of registers, and for narrow types a byte permutation.
+        # Transpose it: a renaming of registers, and for narrow types a byte permutation.
         for k in cutlass.range_constexpr(V):
             for m in cutlass.range_constexpr(V):
                 rY[k, m] = rX[m, k]
@@ -83,7 +86,7 @@ class VectorTranspose:
             cute.autovec_copy(rY[k, None], tYsY[k, None])
         cute.arch.sync_threads()
 
-        # Store rows of Y: now the threads of a row of Y side by side.
+        # Store rows of Y: now the threads of a row of Y are side by side.
         row, chunk = tidx // SM, tidx % SM
         step = lambda k: (k + bm * self.first) & (V - 1) if self.first else k  # noqa: E731
         for k in cutlass.range_constexpr(V):
@@ -98,14 +101,13 @@ class VectorTranspose:
 
 
 class GatherTranspose:
-    """Words of 4 bytes come in, elements are gathered in shared memory, 16 bytes at a time leave.
+    """Loads 4-byte words, gathers elements in shared memory, and stores 16 bytes at a time. A row
+    of Y that does not begin at a sector has its own division into tiles, shifted left to the sector
+    boundary: a block loads a few more rows of X, and stores only whole sectors. A row of X that
+    does not begin at a word is read from the beginning of that word.
 
-    A row of Y that does not begin at a sector has a cut into tiles of its own, shifted to the left
-    by what is missing: a block loads a few rows of X more, and stores whole sectors only. A row of
-    X that does not begin at a word is read from the beginning of that word on.
-
-    tile: rows and columns of X a block reads. shifted: False if all rows of Y begin at sectors.
-    contiguous: whether elements of a row of X are neighbours; if not they come in one by one.
+    tile: rows and columns of X per block. shifted: False if all rows of Y begin at sectors.
+    contiguous: True if elements of a row of X are contiguous; otherwise they are loaded one by one.
     """
 
     def __init__(
@@ -116,8 +118,8 @@ class GatherTranspose:
         self.per_word = self.word.width // bits
         self.vector, self.sector = VECTOR_BYTES * 8 // bits, SECTOR_BYTES * 8 // bits
         self.extra = self.sector if shifted else 0  # rows of X read before the tile's own
-        self.columns = tile[1] - (self.per_word - 1)  # that every row has, wherever its words begin
-        self.lanes = tile[1] // self.per_word  # threads, and words, of a row of the tile
+        self.columns = tile[1] - (self.per_word - 1)  # in every row, at any word boundary
+        self.lanes = tile[1] // self.per_word  # threads, and words, per row of the tile
         self.step = threads // self.lanes  # rows of X that the block reads at a time
         self.rows = -(-(tile[0] + self.extra) // self.step) * self.step
 
@@ -137,18 +139,18 @@ class GatherTranspose:
         V, W, lanes, step = self.vector, self.per_word, self.lanes, self.step
         M, N = mX.shape
         bn, bm = bidx // tiles_m, bidx % tiles_m
-        m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # where shared memory begins
-        # One word of padding: neighbouring rows lie in neighbouring banks.
+        m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # start of shared memory
+        # One word of padding: neighbouring rows are in neighbouring banks.
         words = cute.make_layout((self.rows, lanes), stride=(lanes + 1, 1))
         sW = cutlass.memory.SmemAllocator().allocate_tensor(self.word, words, 16)
         elements = cute.make_layout((self.rows, lanes * W), stride=((lanes + 1) * W, 1))
         sX = cute.make_tensor(cute.recast_ptr(sW.iterator, dtype=self.element), elements)
 
-        # Row m begins q(m) elements into a word; so does everything in its row of shared memory.
+        # Row m begins q(m) elements into a word; so does its row of shared memory.
         down = cutlass.Int32(mX.stride[0])
         start = cutlass.Int32(mX.iterator.toint() // (self.element.width // 8) % W) + n0
         q = lambda m: (start + m * down) & (W - 1)  # noqa: E731
-        last_word = (M - 1) * mX.stride[0] + N - W  # that lies in X as a whole
+        last_word = (M - 1) * mX.stride[0] + N - W  # the part that lies in X as a whole
         row, lane = tidx // lanes, tidx % lanes
         rW = cute.make_rmem_tensor(self.rows // step, self.word)
         for k in cutlass.range_constexpr(self.rows // step):
@@ -193,12 +195,11 @@ class GatherTranspose:
 
 
 class FlatTranspose:
-    """A thread makes 16 bytes of Y, wherever they come from; Y is contiguous.
+    """A thread gathers 16 bytes of Y; Y is contiguous. Good if columns of X are contiguous, so that
+    a copy suffices, or if X has few rows or few columns: then one cache line holds the data of
+    neighbouring threads.
 
-    Good where nothing has to be turned, because columns of X are contiguous, and where X has few
-    rows or few columns: then one line of the cache holds what neighbouring threads need.
-
-    vector_loads: columns of X are contiguous, and begin at 16-byte boundaries, as rows of Y do.
+    vector_loads: columns of X are contiguous, and begin at 16-byte boundaries, like rows of Y.
     """
 
     threads = 256

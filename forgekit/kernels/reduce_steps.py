@@ -1,10 +1,10 @@
-"""Row sums on the way to `reduce_sum.RowSum`, one idea each; pure CuTe DSL.
+"""Row sums leading to `reduce_sum.RowSum`, one idea each; pure CuTe DSL.
 
-    NaiveRowSum     a thread a row: neighbouring threads read a row apart
-    SharedRowSum    a block a row: neighbours read neighbours; a tree in shared memory
+    NaiveRowSum     one thread per row: neighbouring threads read a row apart
+    SharedRowSum    one block per row: neighbours read neighbours; a tree in shared memory
     ShuffleRowSum   the same with the tree in registers, by shuffles
 
-All take mX (M, N) of any strides and mY (M), and add up in float32.
+All accept mX (M, N) of any strides and mY (M), and add in float32.
 """
 
 import operator
@@ -18,7 +18,7 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 
 
 class NaiveRowSum:
-    """A thread reads a whole row: 32 sectors for each request of a warp."""
+    """A thread reads a whole row: 32 sectors per request of a warp."""
 
     threads = 128
 
@@ -40,9 +40,9 @@ class NaiveRowSum:
 
 
 class SharedRowSum:
-    """A block reads a row, side by side; then half of the threads add what the others have."""
+    """A block reads a row, side by side; then half of the threads add the values of the others."""
 
-    threads = 256  # a power of two, so that there is a half
+    threads = 256  # a power of two, so that it can be halved
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
@@ -73,7 +73,8 @@ class SharedRowSum:
 
 
 class ShuffleRowSum(SharedRowSum):
-    """The same with sums handed over directly by lanes of a warp; warps meet in shared memory."""
+    """The same, but lanes of a warp exchange sums directly; warps combine theirs in shared
+    memory."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

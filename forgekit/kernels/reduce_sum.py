@@ -1,11 +1,11 @@
-"""Sums over the rows or over the columns of a matrix, added up in float32; pure CuTe DSL.
+"""Sums over the rows or over the columns of a matrix, added in float32; pure CuTe DSL.
 
     RowSum      y[m] = sum of x[m, :]; or its parts, for a second RowSum to add up
-    ShortRowSum y[m] = sum of x[m, :], where threads hold a row, or several, at once
+    ShortRowSum y[m] = sum of x[m, :], where threads hold whole rows
     ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, likewise
 
-Every sum is made in an order that the compiled-in numbers decide, and for unaligned rows the place
-of a row in memory: a call repeated gives the same bits.
+The compiled-in numbers, and for unaligned rows the row's address, fix the order of every sum: a
+repeated call gives the same bits.
 """
 
 import cutlass
@@ -53,16 +53,16 @@ class RowSum(RowKernel):
 
 
 class ShortRowSum:
-    """mY (M) = sums of the rows of mX (M, N), each held by its threads at once.
+    """mY (M) = sums of the rows of mX (M, N), each held whole by its threads.
 
-    turns: rows of the same threads, 1 for those of several warps; all are loaded before the first
-    is added up, since a short row alone leaves too few bytes in flight.
+    turns: rows per group of threads, 1 if a row has several warps; all are loaded before the first
+    is added, because a short row alone keeps too few bytes in flight.
     """
 
     def __init__(self, tile: RowTile, turns: int = 1) -> None:
         self.tile, self.turns = tile, turns
-        # A load of a row's whole 128 bytes passes L1 by: 1.5 % faster on an H200. Where two loads
-        # share such a line that is 11 % slower; longer pieces of a row were not measured.
+        # A load of a row's whole 128 bytes bypasses L1: 1.5 % faster on an H200. If two loads share
+        # such a line, bypassing is 11 % slower; longer pieces of a row were not measured.
         exact = tile.whole == tile.loads
         self.past_l1 = exact and tile.vector > 1 and tile.threads * VECTOR_BYTES == 128
 
@@ -90,7 +90,7 @@ class ShortRowSum:
         tXrX = cute.make_rmem_tensor(shape, mX.element_type)
         for turn in cutlass.range_constexpr(turns):
             row = first + turn * tile.rows
-            row = row if row < rows else rows - 1  # once more, and not stored
+            row = row if row < rows else rows - 1  # again, but not stored
             tXgX = thr_copy.partition_S(cute.local_tile(mX, tile.tiler, (row, 0)))
             tile.fill_tail(tXrX[None, None, None, turn], 0.0)
             cute.copy(tiled_copy, tXgX, tXrX[None, None, None, turn], pred=tXpX)
@@ -114,7 +114,7 @@ class ShortRowSum:
 class ColumnSum:
     """mY (splits, O, N) = sums over M of mX (O, M, N), or over as many parts of M.
 
-    cluster: blocks that share a column and add up through the shared memory of the first of them.
+    cluster: blocks that share a column and add through the shared memory of the first one.
     """
 
     def __init__(self, tile: ColumnTile, cluster: int = 1) -> None:
@@ -134,7 +134,7 @@ class ColumnSum:
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles: Int32) -> None:
         tile, M = self.tile, mX.shape[1]
         if const_expr(self.cluster > 1):
-            cute.arch.cluster_arrive_relaxed()  # awaited before the first store to another block
+            cute.arch.cluster_arrive_relaxed()  # wait before the first store to another block
         outer, column, tx, ty = tile.place(tiles)
         valid = column * tile.vector < mX.shape[2]
         # This block's rows, from `first` to `last`.

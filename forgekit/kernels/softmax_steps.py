@@ -1,10 +1,10 @@
-"""Softmax on the way to `softmax.Softmax`, one idea each, a block a row; pure CuTe DSL.
+"""Softmax kernels leading to `softmax.Softmax`, one idea each, one block per row; pure CuTe DSL.
 
     ThreePassSoftmax   reads a row three times: for the maximum, the sum, the result
-    TwoPassSoftmax     twice: maximum and sum in one go (M. Milakov and N. Gimelshein, 2018)
+    TwoPassSoftmax     twice: maximum and sum in one pass (M. Milakov and N. Gimelshein, 2018)
     OnlineSoftmax      once: the same, with the row kept in registers
 
-All take mX and mY (M, N) of any strides, read element by element, and compute in float32.
+All accept mX and mY (M, N) of any strides, read element by element, and compute in float32.
 """
 
 import operator
@@ -18,14 +18,14 @@ from forgekit.kernels.softmax import block_reduce, exp, finite_max, reduce_warps
 
 
 class _RowSoftmax(RowKernel):
-    """What the three have in common: a block a row."""
+    """The common part of the three: one block per row."""
 
     def __init__(self, threads: int = 256, loads: int = 1) -> None:
         super().__init__(RowTile(threads, loads=loads))
 
 
 class ThreePassSoftmax(_RowSoftmax):
-    """Safe softmax as it is written in a textbook: three readings of the row."""
+    """Safe softmax as in a textbook: the row is read three times."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -51,7 +51,7 @@ class ThreePassSoftmax(_RowSoftmax):
 
 
 class TwoPassSoftmax(_RowSoftmax):
-    """Each thread carries the maximum so far and the sum relative to it."""
+    """Each thread keeps the maximum so far and the sum relative to it."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -72,7 +72,7 @@ class TwoPassSoftmax(_RowSoftmax):
 
 
 class OnlineSoftmax(_RowSoftmax):
-    """The row stays in registers: threads * loads elements at most."""
+    """The row stays in registers: at most threads * loads elements."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -4,9 +4,9 @@
     SplitSoftmax, SplitSoftmaxBackward           many blocks share a row: two launches, as blocks
                                                  cannot wait for each other
 
-For rows that no block or cluster can keep. The first reading finds the statistics as it goes, the
-maximum so far and the sum of exponentials relative to it (the online softmax of M. Milakov and
-N. Gimelshein, 2018); the second writes the result.
+For rows too long for a block or cluster to keep. The first read computes running statistics, the
+maximum so far and the sum of exponentials relative to it (the online softmax of M. Milakov and N.
+Gimelshein, 2018); the second writes the result.
 """
 
 import operator
@@ -27,7 +27,7 @@ from forgekit.kernels.softmax import (
     online_update,
 )
 
-L2_BYTES = 32 * 2**20  # of rows that wait in L2 for their second reading
+L2_BYTES = 32 * 2**20  # bytes of rows that stay in L2 for their second read
 
 
 class StreamingSoftmax(Softmax):
@@ -42,7 +42,8 @@ class StreamingSoftmax(Softmax):
 
     @cute.jit
     def statistics(self, mX: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
-        """Maximum and sum of exponentials of what the block, or cluster, reads of a row."""
+        """Maximum and sum of exponentials of the part of a row that the block, or cluster,
+        reads."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXcX = tile.streams(row, lane, mX)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
@@ -58,7 +59,7 @@ class StreamingSoftmax(Softmax):
 
     @cute.jit
     def write(self, mX: cute.Tensor, mY: cute.Tensor, row, lane, valid, m: Float32, s: Float32):  # type: ignore[no-untyped-def]
-        """What the block writes of a row of mY; m, s: the row's maximum and sum."""
+        """Write the block's part of a row of mY; m, s: the row's maximum and sum."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXgY, tXcX = tile.streams(row, lane, mX, mY)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
@@ -86,7 +87,7 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
     @cute.jit
     def dot(self, mdY: cute.Tensor, mY: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
-        """The sum of mdY·mY over what the block, or cluster, reads of a row."""
+        """The sum of mdY·mY over the part of a row that the block, or cluster, reads."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgY, tXgdY, tXcX = tile.streams(row, lane, mY, mdY)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
@@ -104,7 +105,7 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
     @cute.jit
     def write(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, row, lane, valid, dot):  # type: ignore[no-untyped-def]
-        """What the block writes of a row of mdX; dot: the row's sum of mdY·mY."""
+        """Write the block's part of a row of mdX; dot: the row's sum of mdY·mY."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgY, tXgdY, tXgdX, tXcX = tile.streams(row, lane, mY, mdY, mdX)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
@@ -123,24 +124,25 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
 # -- many blocks a row ------------------------------------------------------------------------
 def rows_at_a_time(mX: cute.Tensor, held: int):  # type: ignore[no-untyped-def]
-    """Rows of as many bytes as L2 holds from their first reading to the second, and at least 1."""
+    """Return the number of rows that L2 holds from the first read to the second, at least 1."""
     return cutlass.max(Int32(held) // (mX.shape[1] * (mX.element_type.width // 8)), Int32(1))
 
 
 @cute.jit
 def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-def]
-    """The block's row, counted from `first`, its part of it, and the thread's place in the row."""
+    """The block's row, counted from `first`, its part of the row, and the thread's place in the
+    row."""
     tidx, _, _ = cute.arch.thread_idx()
     part, row, _ = cute.arch.block_idx()
     return first + row, part, part * tile.threads + tidx
 
 
 class SplitSoftmax(StreamingSoftmax):
-    """The same, where the `split` blocks of its tile share each row.
+    """The same, but the `split` blocks of its tile share each row.
 
     mParts (M, split, 2), float32: the maximum and the sum of each part. The first launch fills it;
     the second combines the parts of a row, in each warp and in the same order. overlap: begin the
-    second launch while the first one ends, which takes sm_90. held: bytes of rows between both.
+    second launch while the first one ends, which needs sm_90. held: bytes of rows between both.
     """
 
     def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:
@@ -190,7 +192,7 @@ class SplitSoftmax(StreamingSoftmax):
 
 
 class SplitSoftmaxBackward(StreamingSoftmaxBackward):
-    """The same, where the `split` blocks of its tile share each row; mParts (M, split), float32:
+    """The same, but the `split` blocks of its tile share each row; mParts (M, split), float32:
     the sum of mdY·mY over each part. overlap, held: as there."""
 
     def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:

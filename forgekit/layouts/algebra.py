@@ -18,7 +18,7 @@ from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, leaf_m
 
 
 def from_modes(modes: list[Mode]) -> Layout:
-    """A flat layout; one mode gives `8:1`, not `(8):(1)`; none gives `1:0`."""
+    """Return a flat layout; one mode gives `8:1`, not `(8):(1)`; none gives `1:0`."""
     if len(modes) == 1:
         return unchecked(*modes[0])
     if not modes:
@@ -27,7 +27,8 @@ def from_modes(modes: list[Mode]) -> Layout:
 
 
 def joined(layouts: list[Any]) -> Any:
-    """The layouts as the modes of one; composed as those that are, which have the same swizzle."""
+    """Return the layouts as the modes of one; composed layouts share a swizzle and stay
+    composed."""
     for layout in layouts:
         if isinstance(layout, ComposedLayout):
             return replace(layout, outer=joined([outer_of(x) for x in layouts]))
@@ -42,7 +43,7 @@ def require_integers(layout: Layout, what: str) -> None:
 
 
 def merged(modes: list[Mode]) -> list[Mode]:
-    """Modes of size 1 dropped, and each mode merged with the one before if it continues it."""
+    """Drop modes of size 1, and merge each mode with the previous one if it continues it."""
     result: list[Mode] = []
     for s, d in modes:
         if s == 1:
@@ -56,10 +57,10 @@ def merged(modes: list[Mode]) -> list[Mode]:
 
 @checked()
 def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
-    """The same function of the linear index with as few modes as possible.
+    """Return the same function of the linear index with as few modes as possible.
 
-    With a tuple as `profile`, such as (1, 1), each top-level mode is coalesced on its own, and
-    modes beyond the profile stay as they are. Raises UsageError on `?` and for a profile with more
+    With a tuple as `profile`, such as (1, 1), each top-level mode is coalesced separately, and
+    modes beyond the profile do not change. Raises UsageError on `?` and for a profile with more
     modes than the layout.
     """
     if isinstance(layout, ComposedLayout):
@@ -72,7 +73,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
         return from_modes(merged(flat_modes(layout)))
     if not isinstance(layout.shape, tuple) or len(profile) > layout.rank:
         got, needed = text(profile), f"no more entries than modes of {layout}"
-        raise usage_error("profile", got, needed, "give one entry for each mode to coalesce")
+        raise usage_error("profile", got, needed, "pass one entry per mode to coalesce")
     modes = list(layout)
     for i, part in enumerate(profile):
         modes[i] = coalesce(modes[i], part)
@@ -81,7 +82,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
 
 @checked()
 def filter_zeros(layout: Layout) -> Layout:
-    """The layout with each broadcast mode (stride 0) made size 1."""
+    """Return the layout with each broadcast mode (stride 0) reduced to size 1."""
     layout.require_static("filter_zeros")
     sizes = leaf_map(lambda s, d: 1 if d == 0 else s, layout.shape, layout.stride)
     return unchecked(sizes, layout.stride)
@@ -89,16 +90,16 @@ def filter_zeros(layout: Layout) -> Layout:
 
 @checked()
 def composition(a: Layout | ComposedLayout, b: Any) -> Any:
-    """The layout R with R(c) = a(b(c)), whose modes are those of `b`.
+    """Return the layout R with R(c) = a(b(c)), whose modes are those of `b`.
 
-    `b` is a Layout, an integer n (the layout n:1), or a tiler: a tuple of those, one for each mode
-    of `a`, None keeping a mode whole; modes of `a` beyond the tiler are dropped. Raises UsageError
-    where CuTe does: if a size does not divide, or a stride of `b` is larger than a size of `a` and
-    no multiple of it.
+    `b` is a Layout, an integer n (the layout n:1), or a tiler: a tuple of those, one per mode of
+    `a`, where None keeps a mode whole; modes of `a` beyond the tiler are dropped. Raises UsageError
+    where CuTe does: if a size does not divide, or if a stride of `b` is larger than a size of `a`
+    but not a multiple of it.
 
-    As in CuTe, a stride of `b` *smaller* than a size of `a` is not checked, and the result is then
-    no composition: `(4,6):(6,1) o 4:3` is `(2,2):(18,1)`, though offset 6 of `a` is 13. Nor are
-    negative strides.
+    As in CuTe, a stride of `b` *smaller* than a size of `a` is not checked, and then the result is
+    not a composition: `(4,6):(6,1) o 4:3` is `(2,2):(18,1)`, though offset 6 of `a` is 13. Negative
+    strides are not checked either.
     """
     if isinstance(b, tuple):
         return joined(by_mode(composition, a, b, "composition")[: len(b)])
@@ -111,23 +112,24 @@ def composition(a: Layout | ComposedLayout, b: Any) -> Any:
 
 
 def as_layout(value: Any, what: str) -> Layout:
-    """A Layout as it is, an integer n as n:1."""
+    """Return a Layout unchanged, an integer n as n:1."""
     if isinstance(value, Layout):
         return value
     if integer_or_none(value) is not None:
         return Layout(value)
-    needed = "a Layout, an integer, or a tuple of them with one entry for each mode"
+    needed = "a Layout, an integer, or a tuple of them with one entry per mode"
     raise usage_error(f"{what}: tiler", brief(value), needed, "for example (32, 8)")
 
 
 def by_mode(
     function: Callable[[Any, Any], Any], layout: Any, tiler: tuple[Any, ...], what: str
 ) -> list[Any]:
-    """`function(mode, entry)` for each mode of a layout; None and modes beyond the tiler stay."""
-    checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as can be
+    """Apply `function(mode, entry)` to each mode of a layout; None and modes beyond the tiler
+    stay."""
+    checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as possible
     if len(tiler) > layout.rank:
         needed = f"at most {layout.rank}, the modes of {outer_of(layout)}"
-        remedy = "give one entry for each mode, None to keep one whole"
+        remedy = "pass one entry per mode, None to keep a mode whole"
         raise usage_error(f"{what}: tiler", f"{len(tiler)} entries", needed, remedy)
     modes = list(layout)
     for i, entry in enumerate(tiler):
@@ -137,7 +139,7 @@ def by_mode(
 
 
 def _compose(a: Layout, shape: IntTuple, stride: IntTuple) -> Layout:
-    """a o shape:stride, distributed over the modes of the right-hand side."""
+    """Return a o shape:stride, distributed over the modes of the right-hand side."""
     if isinstance(shape, tuple):
         pairs = zip(shape, stride, strict=True)
         return joined([_compose(a, s, d) for s, d in pairs])
@@ -147,11 +149,11 @@ def _compose(a: Layout, shape: IntTuple, stride: IntTuple) -> Layout:
 
 
 def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
-    """a o size:stride: every stride-th element of `a`, `size` of them."""
+    """Return a o size:stride: every stride-th element of `a`, `size` of them."""
     if stride == 0:
         return Layout(size, 0)
     modes = flat_modes(a)
-    if modes and modes[-1][0] == 1:  # composition goes on along a last mode of size 1
+    if modes and modes[-1][0] == 1:  # composition continues along a last mode of size 1
         modes[-1] = (2, modes[-1][1])
     modes = merged(modes)
     if not modes:
@@ -175,7 +177,7 @@ def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
     if found and rest_size == 1:
         return from_modes(found)
     found.append((rest_size, rest_stride * modes[-1][1]))
-    return from_modes(merged(found) if len(found) > 1 else found)  # merged here only, as CuTe
+    return from_modes(merged(found) if len(found) > 1 else found)  # merge only here, as CuTe does
 
 
 def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
@@ -186,13 +188,13 @@ def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
 
 @checked()
 def complement(layout: Layout, cotarget: Any = 1) -> Layout:
-    """What the layout leaves out: a layout whose offsets, added to the layout's, fill `cotarget`.
+    """Return a layout whose offsets, added to this layout's, fill `cotarget`.
 
     `cotarget` is a size, a shape or a Layout (its shape counts). The result is ordered by stride
-    and rounds up where `cotarget` is no multiple of what the layout spans.
+    and rounds up if `cotarget` is not a multiple of the layout's span.
 
-    Raises UsageError for a layout that has no complement: one with a stride within the reach of a
-    smaller one, such as `(2,2):(2,2)`, with a negative or a basis stride. (CuTe DSL 4.8.1 prints
+    Raises UsageError for a layout without a complement: one with a stride within the span of a
+    smaller one, such as `(2,2):(2,2)`, or with a negative or a basis stride. (CuTe DSL 4.8.1 prints
     sizes of 0 and below there, and a divide by such a tiler can end the process.)
     """
     layout.require_static("complement")
@@ -225,14 +227,14 @@ def _no_complement(layout: Layout, got: str, needed: str) -> UsageError:
 
 @checked()
 def right_inverse(layout: Layout) -> Layout:
-    """The layout R with layout(R(i)) = i, over as many offsets i from 0 as there are in a row.
+    """Return the layout R with layout(R(i)) = i, for as many consecutive offsets i from 0 as
+    possible.
 
-    For a layout that is one-to-one and without gaps it is the inverse. Modes of negative
-    stride are passed over.
+    For a one-to-one layout without gaps it is the inverse. Modes of negative stride are skipped.
     """
     layout.require_static("right_inverse")
     require_integers(layout, "right_inverse")
-    index_of: dict[Any, Mode] = {}  # by stride: the first such mode's size and index stride
+    index_of: dict[Any, Mode] = {}  # by stride: size and index stride of the first such mode
     for stride, size, before in _steps(layout):
         index_of.setdefault(stride, (size, before))
     found: list[Mode] = []
@@ -245,7 +247,7 @@ def right_inverse(layout: Layout) -> Layout:
 
 
 def _steps(layout: Layout) -> Iterator[tuple[Any, int, int]]:
-    """Stride, size and index stride of each coalesced mode."""
+    """Return stride, size and index stride of each coalesced mode."""
     index = 1
     for size, stride in merged(flat_modes(layout)):
         yield stride, size, index
@@ -254,11 +256,10 @@ def _steps(layout: Layout) -> Iterator[tuple[Any, int, int]]:
 
 @checked()
 def left_inverse(layout: Layout) -> Layout:
-    """The layout L with L(layout(i)) = i, for a layout that is one-to-one.
+    """Return the layout L with L(layout(i)) = i, for a one-to-one layout.
 
-    Offsets that the layout does not reach are mapped to that of a neighbour. Raises UsageError if
-    a stride is negative or no multiple of the smaller ones. As in CuTe, that the layout is
-    one-to-one is not checked.
+    Offsets that the layout does not reach map to a neighbour's index. Raises UsageError if a stride
+    is negative or not a multiple of the smaller ones. As in CuTe, one-to-one is not checked.
     """
     layout.require_static("left_inverse")
     require_integers(layout, "left_inverse")

@@ -1,4 +1,4 @@
-"""From CuTe's objects, their printed text, tensors and tuples to layouts of ours."""
+"""Converts CuTe's objects, their printed text, tensors and tuples to forgekit layouts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KINDS = "a layout, a tensor, CuTe's text of one, or a tuple (shape, stride)"
 
 
 def of(value: object) -> Layout | ComposedLayout:
-    """The layout that a value describes.
+    """Return the layout that a value describes.
 
-    Takes layouts of ours and CuTe's, CuTe tensors (their layout), PyTorch tensors, the text that
-    CuTe prints of any of them, a tuple `(shape, stride)` and an integer (a compact size). CuTe's
+    Accepts layouts of forgekit and CuTe, CuTe tensors (their layout), PyTorch tensors, CuTe's
+    printed text of any of these, a tuple `(shape, stride)` and an integer (a compact size). CuTe's
     own layouts and tensors live only while the `@cute.jit` function that made them is traced: call
-    `of` inside it; a `@cute.jit` function may return what `of` gives. Dynamic modes become `?`.
+    `of` inside it; a `@cute.jit` function may return the result of `of`. Dynamic modes become `?`.
     Raises UsageError for anything else, and for a CuTe object whose function has ended.
     """
     return read(value).layout
@@ -31,7 +31,8 @@ Layout._of = staticmethod(of)
 
 
 def read(value: object) -> Described:
-    """All that a value says of a layout or tensor: takes what `of` takes."""
+    """Return all facts that a value states about a layout or tensor; accepts the same values as
+    `of`."""
     if isinstance(value, Described):
         return value
     if isinstance(value, Layout | ComposedLayout):
@@ -58,14 +59,14 @@ def _read_torch(tensor: Any) -> Described:
 
 
 def _read_cute(value: Any) -> Described:
-    """Through the text that CuTe prints; but a value of an ended trace points to freed memory."""
+    """Convert through CuTe's printed text; but a value of an ended trace points to freed memory."""
     handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
     if _is_mlir_value(handle):
         if has_ended(handle):
             raise usage_error(
                 f"CuTe {type(value).__name__.lstrip('_')}",
                 "one whose @cute.jit function has ended (CuTe has freed it)",
-                "one of the function that is being traced now",
+                "one of the function in tracing",
                 "inside the function, make it fk.Layout.of(layout) and return that",
             )
     elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # outside a trace
@@ -80,14 +81,14 @@ def _is_mlir_value(value: object) -> bool:
 
 
 def has_ended(handle: Any) -> bool:
-    """True if an MLIR value's trace has ended: looking at the value would end the process."""
+    """True if an MLIR value's trace has ended: reading the value would then crash the process."""
     from cutlass._mlir import ir
 
     return ir.Context.current is None or handle.context is not ir.Context.current
 
 
 def _plain(stride: object) -> object:
-    """Strides with CuTe's ScaledBasis made Basis."""
+    """Return strides with CuTe's ScaledBasis converted to Basis."""
     if isinstance(stride, tuple | list):
         return tuple(_plain(part) for part in parts(tuple(stride)))
     if type(stride).__name__ == "ScaledBasis":

@@ -1,7 +1,7 @@
 """Coordinates to offsets and back: crd2idx and idx2crd of CuTe.
 
-A linear index counts colexicographically, the leftmost mode fastest. Like CuTe, nothing here
-refuses a coordinate outside the shape: the last mode simply goes on.
+A linear index counts colexicographically, the leftmost mode fastest. Like CuTe, these functions
+accept coordinates outside the shape: the last mode continues.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from forgekit.layouts.tuples import Basis, IntTuple, product, text
 
 
 def crd2idx(coord: IntTuple, shape: IntTuple, stride: IntTuple) -> IntTuple:
-    """The offset of a coordinate: the sum of coordinate × stride over all modes.
+    """Return the offset of a coordinate: the sum of coordinate × stride over all modes.
 
-    An int in `coord` may stand for a whole nested mode. The result is an int, or a coordinate if
+    An int in `coord` may index a whole nested mode. The result is an int, or a coordinate if
     the strides are basis elements. Raises UsageError if `coord` does not fit the shape.
     """
     if isinstance(coord, tuple):
@@ -35,13 +35,13 @@ def _misfit(coord: IntTuple, shape: IntTuple) -> UsageError:
         "coordinate",
         text(coord),
         f"an integer or a tuple nested like the shape {text(shape)}",
-        "one integer may stand for a whole nested mode, but not the reverse; "
-        "layout.flatten() takes one integer per innermost mode",
+        "one integer may index a whole nested mode, but not the reverse; layout.flatten() needs "
+        "one integer per innermost mode",
     )
 
 
 def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
-    """The coordinate of a linear index (or of one index per mode) within a shape."""
+    """Return the coordinate of a linear index (or of one index per mode) within a shape."""
     if isinstance(index, tuple):
         if not isinstance(shape, tuple) or len(index) != len(shape):
             raise _misfit(index, shape)
@@ -50,7 +50,7 @@ def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
         return index
     found, rest = [], index
     for s in shape[:-1]:
-        sign = 1 if rest >= 0 else -1  # as in C and CuTe, division goes towards zero
+        sign = 1 if rest >= 0 else -1  # as in C and CuTe, division rounds towards zero
         rest, remainder = divmod(abs(rest), product(s))
         found.append(idx2crd(sign * remainder, s))
         rest *= sign
@@ -58,7 +58,7 @@ def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
 
 
 def basis_offset(basis: Any) -> IntTuple:
-    """A basis element as a coordinate: `3@1` is (0,3)."""
+    """Return a basis element as a coordinate: `3@1` is (0,3)."""
     value: IntTuple = basis.value
     for mode in reversed(basis.mode):
         value = (0,) * mode + (value,)
@@ -66,7 +66,7 @@ def basis_offset(basis: Any) -> IntTuple:
 
 
 def add(a: IntTuple, b: IntTuple) -> IntTuple:
-    """The sum of two offsets, entry by entry where they are coordinates; a plain 0 is neutral."""
+    """Return the sum of two offsets, entry by entry for coordinates; a plain 0 is neutral."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         length = max(len(a), len(b))
         a, b = a + (0,) * (length - len(a)), b + (0,) * (length - len(b))
@@ -82,7 +82,7 @@ def add(a: IntTuple, b: IntTuple) -> IntTuple:
 
 
 def compact_strides(shape: IntTuple, start: int = 1) -> IntTuple:
-    """Column-major strides of a shape; a mode of size 1 gets stride 0 as in CuTe."""
+    """Return column-major strides of a shape; a mode of size 1 gets stride 0 as in CuTe."""
     if not isinstance(shape, tuple):
         return 0 if shape == 1 else start
     strides = []

@@ -1,4 +1,4 @@
-"""explain(): a CuTe layout or tensor read aloud, mode by mode."""
+"""explain(): describes a CuTe layout or tensor in words, mode by mode."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ ModeRow = tuple[str, str, str]
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Shown):
-    """What `explain` says; printing it, or naming it at the end of a cell, shows it.
+    """The result of `explain`; print it, or name it at the end of a cell, to show it.
 
     Attributes:
         subject: the layout in CuTe's notation.
-        paragraph: what it is, in a few sentences.
-        rows: for each mode and each part of a nested mode, which it is (`1`, or `1.0` for mode 0 of
-            mode 1), its layout, and words.
+        paragraph: a description in a few sentences. rows: for each mode and each part of a nested
+            mode, its number (`1`, or `1.0` for mode 0 of mode 1), its layout, and words.
     """
 
     subject: str
@@ -38,7 +37,7 @@ class Explanation(Shown):
 
     @property
     def summary(self) -> str:
-        """Subject, paragraph and the table of modes."""
+        """Return subject, paragraph and the table of modes."""
         return "\n".join([self.subject, self.paragraph, "", *_table(self.rows).lines()])
 
 
@@ -53,9 +52,9 @@ def _table(rows: Sequence[Row]) -> Table:
 
 
 def explain(value: object) -> Explanation:
-    """Say in words what a CuTe layout or tensor is, mode by mode.
+    """Describe a CuTe layout or tensor in words, mode by mode.
 
-    Takes a layout of ours or CuTe's, a tensor, the text that CuTe prints of either (such as
+    Accepts a layout of forgekit or CuTe, a tensor, CuTe's printed text of either (such as
     `tensor<ptr<f32, gmem> o ((1,32),(?,?)):((0,1),(?,32))>`), or a tuple (shape, stride). Offsets
     and strides count elements. Raises UsageError for anything else.
     """
@@ -82,7 +81,7 @@ def _inner_words(layout: ComposedLayout) -> str:
     if isinstance(layout.inner, Swizzle):
         return "After that, " + wording.swizzle_words(layout.inner, unit="elements")
     shift = "" if layout.offset == 0 else f"moved by {text(layout.offset)} and "
-    return f"What it gives is {shift}passed on to {layout.inner}"
+    return f"Its result is {shift}passed to {layout.inner}"
 
 
 def _rows(layout: Layout, prefix: str) -> list[ModeRow]:
@@ -99,7 +98,7 @@ def _rows(layout: Layout, prefix: str) -> list[ModeRow]:
 
 def _nested_words(mode: Layout) -> str:
     if mode.rank == 0:
-        return "empty: one element, nowhere to step"
+        return "empty: one element, no step"
     if mode.rank == 1:
         return "nested, with a single part:"
     return f"{wording.extent(mode)}, the leftmost part fastest:"

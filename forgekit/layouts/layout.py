@@ -1,5 +1,5 @@
-"""Layout: a shape and a stride, which together are a function from coordinates to offsets, and its
-slices: a coordinate with None keeps the modes where None stands and fixes the others.
+"""Layout: a shape and a stride, which together map coordinates to offsets, and its slices: None in
+a coordinate keeps a mode, a number fixes it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from forgekit.layouts.tuples import (
 
 
 class Shaped(ABC):
-    """What a layout, plain or composed, knows by its shape alone, and its modes."""
+    """Facts that a layout, plain or composed, derives from its shape alone, and its modes."""
 
     shape: IntTuple
     is_static: bool
 
     @abstractmethod
     def mode(self, *path: int) -> Self:
-        """A mode as a layout of its own; `mode(1, 0)` is mode 0 of mode 1."""
+        """Return a mode as a layout; `mode(1, 0)` is mode 0 of mode 1."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -59,21 +59,22 @@ class Shaped(ABC):
 
     @property
     def depth(self) -> int:
-        """How deep the modes nest: 0 for `8:1`, 1 for `(4,8):(1,4)`."""
+        """Return the nesting depth: 0 for `8:1`, 1 for `(4,8):(1,4)`."""
         return depth_of(self.shape)
 
     def size(self, mode: int | None = None) -> int:
-        """How many coordinates there are, in the whole layout or in one mode."""
+        """Return the number of coordinates, in the whole layout or in one mode."""
         part = self if mode is None else self.mode(mode)
         return product(part._sizes("the size"))
 
     def coordinate(self, index: object) -> IntTuple:
-        """The nested coordinate of a linear index within the shape (CuTe: idx2crd)."""
+        """Return the nested coordinate of a linear index within the shape (CuTe: idx2crd)."""
         sizes = self._sizes("the coordinate of an index")
         return coordinates.idx2crd(_without_none(index), sizes)
 
     def index(self, coord: object) -> int:
-        """The linear index of a coordinate within the shape (CuTe: crd2idx with the shape)."""
+        """Return the linear index of a coordinate within the shape (CuTe: crd2idx with the
+        shape)."""
         sizes = self._sizes("the index of a coordinate")
         strides = coordinates.compact_strides(sizes)
         return int(coordinates.crd2idx(_without_none(coord), sizes, strides))
@@ -84,7 +85,7 @@ class Shaped(ABC):
         return self.shape
 
     def require_static(self, what: str) -> None:
-        """Raise UsageError if a size or stride is `?`; `what` names what was to be computed."""
+        """Raise UsageError if a size or stride is `?`; `what` names the requested computation."""
         if not self.is_static:
             raise _dynamic(f"{what} of", str(self))
 
@@ -99,11 +100,12 @@ class Layout(Shaped):
             A leaf may be negative, 0 (broadcast) or a `Basis` (coordinate layouts). Modes of
             size 1 get stride 0 by default, as in CuTe.
 
-    `layout(5)` takes a linear index (leftmost mode fastest), `layout((1, 2))` one index per mode,
-    `layout((1, (0, 1)))` a coordinate nested like the shape; like CuTe's, it computes outside the
-    shape too. None in a coordinate keeps that mode: `layout((1, None))` is a Layout. `layout[i]`
-    is mode i. Raises UsageError for entries that are not integers, sizes below 1, a stride nested
-    otherwise than the shape, a coordinate that does not fit, and a computation that meets `?`.
+    `layout(5)` accepts a linear index (leftmost mode fastest), `layout((1, 2))` one index per mode,
+    `layout((1, (0, 1)))` a coordinate nested like the shape; as in CuTe, coordinates outside the
+    shape are allowed. None in a coordinate keeps that mode: `layout((1, None))` is a Layout.
+    `layout[i]` is mode i. Raises UsageError for entries that are not integers, sizes below 1, a
+    stride nested differently from the shape, a coordinate that does not fit, and a computation with
+    `?`.
 
     Source: CUTLASS, media/docs/cpp/cute/01_layout.md.
     """
@@ -111,7 +113,7 @@ class Layout(Shaped):
     shape: IntTuple
     stride: IntTuple
 
-    _of: ClassVar[Callable[[object], Any]]  # convert.py, which stands above this file, sets it
+    _of: ClassVar[Callable[[object], Any]]  # set by convert.py, which imports this file
 
     def __init__(self, shape: object, stride: object = None) -> None:
         checked_shape = checked_tuple(shape, "shape", leaf=_size_leaf)
@@ -125,7 +127,7 @@ class Layout(Shaped):
             raise usage_error(
                 "stride",
                 f"{text(checked_stride)} for shape {text(checked_shape)}",
-                "one stride for each size, nested like the shape",
+                "one stride per size, nested like the shape",
                 "for example Layout((4, (2, 2)), (1, (4, 8)))",
             )
         object.__setattr__(self, "shape", checked_shape)
@@ -133,16 +135,15 @@ class Layout(Shaped):
 
     @classmethod
     def of(cls, value: object) -> Any:
-        """What a CuTe layout or tensor, its printed text or a tuple (shape, stride) describes:
-        a Layout or ComposedLayout. See `forgekit.layouts.of`.
-        """
+        """Return the Layout or ComposedLayout that a CuTe layout or tensor, its printed text or a
+        tuple (shape, stride) describes. See `forgekit.layouts.of`."""
         return cls._of(value)
 
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
 
     def __call__(self, coord: object) -> Any:
-        """The offset of a coordinate; a Layout if the coordinate holds None."""
+        """Return the offset of a coordinate; a Layout if the coordinate holds None."""
         wanted = to_coordinate(coord)
         if None in flat(wanted):
             return slice_layout(self, wanted)
@@ -150,7 +151,7 @@ class Layout(Shaped):
         return coordinates.crd2idx(wanted, self.shape, self.stride)
 
     def mode(self, *path: int) -> Layout:
-        """A mode as a layout of its own; `mode(1, 0)` is mode 0 of mode 1."""
+        """Return a mode as a layout; `mode(1, 0)` is mode 0 of mode 1."""
         shape, stride = self.shape, self.stride
         for index in path:
             entries = parts(shape)
@@ -162,7 +163,7 @@ class Layout(Shaped):
         return unchecked(shape, stride)
 
     def cosize(self) -> int:
-        """The span: one more than the largest offset, with each stride taken as positive.
+        """Return the span: one more than the largest offset, with each stride taken as positive.
 
         For a coordinate layout, the product of the spans of its coordinate's modes.
         """
@@ -176,11 +177,11 @@ class Layout(Shaped):
 
     @property
     def is_static(self) -> bool:  # type: ignore[override]
-        """Whether all sizes and strides are known, that is, none is `?`."""
+        """True if all sizes and strides are known: none is `?`."""
         return not (has_dynamic(self.shape) or has_dynamic(self.stride))
 
     def flatten(self) -> Layout:
-        """The same function with the nesting removed: `(4,(2,2))` becomes `(4,2,2)`."""
+        """Return the same function without nesting: `(4,(2,2))` becomes `(4,2,2)`."""
         if not isinstance(self.shape, tuple):
             return self
         return unchecked(flat(self.shape), flat(self.stride))
@@ -194,11 +195,11 @@ def flat_modes(layout: Layout) -> list[Mode]:
 
 
 class ModeError(UsageError, IndexError):
-    """A mode that a layout does not have; an IndexError ends Python's iteration by number."""
+    """A missing mode of a layout; an IndexError ends Python's iteration by number."""
 
 
 def unchecked(shape: IntTuple, stride: IntTuple) -> Layout:
-    """A Layout of entries that are known to be right; Layout() checks them."""
+    """Return a Layout of valid entries; Layout() checks its entries."""
     layout = object.__new__(Layout)
     object.__setattr__(layout, "shape", shape)
     object.__setattr__(layout, "stride", stride)
@@ -210,7 +211,7 @@ def _size_leaf(value: object) -> int | Dynamic:
         return value
     number = integer_or_none(value)
     if number is None or number < 1:
-        remedy = "give sizes as integers or nested tuples of integers, such as (4, (2, 2))"
+        remedy = "pass sizes as integers or nested tuples of integers, such as (4, (2, 2))"
         raise usage_error("shape entry", brief(value), "a positive integer", remedy)
     return number
 
@@ -220,7 +221,7 @@ def _stride_leaf(value: object) -> int | Basis | Dynamic:
         return value
     number = integer_or_none(value)
     if number is None:
-        remedy = "give strides in elements, nested like the shape, such as (1, (4, 8))"
+        remedy = "pass strides in elements, nested like the shape, such as (1, (4, 8))"
         raise usage_error("stride entry", brief(value), "an integer", remedy)
     return number
 
@@ -240,24 +241,25 @@ def _dynamic(what: str, layout: str) -> UsageError:
 
 @checked()
 def slice_layout(layout: Layout, coord: object) -> Layout:
-    """The modes of `layout` at which `coord` is None, in order, as `layout(coord)` gives in CuTe.
+    """Return the modes of `layout` at which `coord` is None, in order, like `layout(coord)` in
+    CuTe.
 
-    The offset of the fixed modes is dropped; `slice_and_offset` gives it too. A tuple in the
-    coordinate opens the mode it stands at, so `(None, (1, None))` of a 2-mode layout gives 2 modes.
-    Raises UsageError if the coordinate does not fit the shape.
+    The offset of the fixed modes is dropped; `slice_and_offset` returns it too. A tuple in the
+    coordinate opens its mode, so `(None, (1, None))` of a 2-mode layout gives 2 modes. Raises
+    UsageError if the coordinate does not fit the shape.
     """
     wanted = to_coordinate(coord)
     if wanted is None:
         return layout
     if not weakly_congruent(wanted, layout.shape):
         needed = f"a tuple nested like the shape {text(layout.shape)}"
-        raise usage_error("coordinate", text(wanted), needed, "one integer or None for each mode")
+        raise usage_error("coordinate", text(wanted), needed, "one integer or None per mode")
     return Layout(_kept(wanted, layout.shape), _kept(wanted, layout.stride))
 
 
 @checked()
 def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
-    """The slice at a coordinate with None, and the offset at which it begins."""
+    """Return the slice at a coordinate with None, and the offset at which it begins."""
     wanted = to_coordinate(coord)
     sliced = slice_layout(layout, wanted)
     layout.require_static("the offset of a slice")
@@ -266,7 +268,7 @@ def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
 
 
 def _kept(coord: IntTuple, value: IntTuple) -> tuple[IntTuple, ...]:
-    """The parts of a value at which the coordinate is None, opened where it is a tuple."""
+    """Return the parts of a value at which the coordinate is None; tuples open nested parts."""
     if isinstance(coord, tuple):
         return tuple(p for c, v in zip(coord, value, strict=True) for p in _kept(c, v))
     return (value,) if coord is None else ()

@@ -1,4 +1,4 @@
-"""Making layouts, and rearranging their modes.
+"""Functions that make layouts and rearrange their modes.
 
 Source: CUTLASS, include/cute/layout.hpp, and CuTe DSL 4.8.1 for the forms of results.
 """
@@ -19,19 +19,19 @@ from forgekit.layouts.tuples import Basis, IntTuple
 
 @checked()
 def size(layout: Layout | ComposedLayout, mode: int | None = None) -> int:
-    """How many coordinates a layout, or one mode of it, has."""
+    """Return the number of coordinates of a layout, or of one of its modes."""
     return layout.size(mode)
 
 
 @checked()
 def cosize(layout: Layout | ComposedLayout) -> int:
-    """One more than the largest offset."""
+    """Return one more than the largest offset."""
     return layout.cosize()
 
 
 @checked()
 def make_layout(shape: Any, stride: Any = None) -> Layout:
-    """Layout(shape, stride); a tuple of Layouts is made the modes of one."""
+    """Return Layout(shape, stride); a tuple of Layouts becomes the modes of one."""
     if isinstance(shape, tuple | list) and shape and all(isinstance(s, Layout) for s in shape):
         return joined(list(shape))
     return Layout(shape, stride)
@@ -39,7 +39,7 @@ def make_layout(shape: Any, stride: Any = None) -> Layout:
 
 @checked()
 def make_identity_layout(shape: Any) -> Layout:
-    """The layout whose value at each coordinate is that coordinate: (4,8):(1@0,1@1)."""
+    """Return the layout whose value at each coordinate is that coordinate: (4,8):(1@0,1@1)."""
     plain = Layout(shape).shape
     return Layout(plain, _bases(plain, ()))
 
@@ -52,7 +52,7 @@ def _bases(shape: IntTuple, path: tuple[int, ...]) -> IntTuple:
 
 @checked()
 def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[int, ...], Layout]:
-    """The tile and the thread-value layout of values repeated over threads.
+    """Return the tile and the thread-value layout of values repeated over threads.
 
     Args:
         thr_layout: (rows, columns) of threads -> thread index; compact.
@@ -72,21 +72,21 @@ def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[int, .
 
 @checked()
 def select(layout: Layout, modes: Sequence[int]) -> Layout:
-    """The chosen top-level modes, in the order given."""
+    """Return the chosen top-level modes, in the given order."""
     if any(integer_or_none(i) is None for i in modes):
-        needed, remedy = "a list of modes", "write select(layout, [0, 2]), say"
+        needed, remedy = "a list of modes", "write select(layout, [0, 2]), for example"
         raise usage_error("select, modes", brief(modes), needed, remedy)
     return joined([layout.mode(i) for i in modes])
 
 
 @checked()
 def group_modes(layout: Layout, begin: int, end: int | None = None) -> Layout:
-    """The layout with modes begin to end (without end) made one nested mode."""
+    """Return the layout with modes begin to end (exclusive) grouped into one nested mode."""
     modes = list(layout)
     first = begin if begin >= 0 else begin + len(modes)
     last = len(modes) if end is None else end
     if not 0 <= first < last <= len(modes):
         needed = f"0 <= begin < end <= {len(modes)}"
-        remedy = "count modes from 0; end is the first mode that is left out"
+        remedy = "count modes from 0; end is exclusive"
         raise usage_error(f"group_modes of {layout}", f"begin {begin}, end {end}", needed, remedy)
     return joined([*modes[:first], joined(modes[first:last]), *modes[last:]])

@@ -1,4 +1,4 @@
-"""Reading what CuTe DSL prints: layouts, tensors and their MLIR types, static or with `?`.
+"""Parses CuTe DSL's output: layouts, tensors and their MLIR types, static or with `?`.
 
     (4,8):(8,1)                                     a layout
     S<3,4,3> o 0 o (8,64):(64,1)                    a composed layout
@@ -6,7 +6,7 @@
     tensor<(0,0) o (8,8):(1@0,1@1)>                 a coordinate tensor
     !cute.memref<f32, smem, "(32,32):(33,1)">       the types of the same
 
-The forms are those that CuTe DSL 4.8.1 was seen to print; tests/layouts/test_parse.py has them.
+The forms are those of CuTe DSL 4.8.1; tests/layouts/test_parse.py lists them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _SPACES = ("gmem", "smem", "rmem", "generic", "tmem", "dsmem")
 
 @dataclass(frozen=True)
 class Described:
-    """All that a printed layout or tensor says.
+    """All facts of a printed layout or tensor.
 
     Attributes:
         layout: the Layout or ComposedLayout.
         dtype: element type as CuTe prints it (`f32`, `bf16`); None for a layout without tensor.
-        space: where the tensor lies (`gmem`, `smem`, `rmem`, `generic`); None if not said.
+        space: the tensor's memory space (`gmem`, `smem`, `rmem`, `generic`); None if not given.
         align_bytes: the alignment of its first element; None if it is only the element's own.
         origin: the first coordinate of a coordinate tensor; None for any other.
         pointer_swizzle: a swizzle of the pointer, applied to byte addresses; None without.
@@ -47,7 +47,7 @@ class Described:
 
 @checked()
 def parse(text: str) -> Described:
-    """What a printed CuTe layout or tensor says; UsageError if it is not one."""
+    """Parse a printed CuTe layout or tensor; raise UsageError if it is not one."""
     reader = _Reader(text.strip())
     described = reader.described()
     reader.end()
@@ -55,7 +55,7 @@ def parse(text: str) -> Described:
 
 
 class _Reader:
-    """A recursive-descent reader; each method takes what it is named after off the text."""
+    """A recursive-descent reader; each method consumes the element in its name."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -66,7 +66,8 @@ class _Reader:
         return usage_error(f'reading "{shown}"', rest, needed, _EXAMPLE)
 
     def take(self, pattern: str) -> str | None:
-        """The text that a pattern matches here, spaces after it skipped; None if it does not."""
+        """Consume and return the text that a pattern matches here, and skip spaces; None if it does
+        not match."""
         match = re.compile(rf"({pattern})\s*").match(self.text, self.at)
         if match is None:
             return None
@@ -124,7 +125,8 @@ class _Reader:
         return Described(Layout(shape, self.tuple()), dtype=dtype)
 
     def pointer(self) -> Described:
-        """`f32, gmem, align<16>, S<3,4,3>`, up to the bracket or the quoted layout after it."""
+        """Parse `f32, gmem, align<16>, S<3,4,3>`, up to the bracket or the quoted layout
+        after it."""
         dtype = self.need(r"[A-Za-z]\w*", "an element type such as f32")
         space: str | None = None
         align: int | None = None
@@ -146,7 +148,7 @@ class _Reader:
         return layout
 
     def layout(self) -> Layout | ComposedLayout:
-        """`shape:stride`, or `inner o offset o outer`."""
+        """Parse `shape:stride`, or `inner o offset o outer`."""
         inner: Swizzle | Layout
         if self.text.startswith("S<", self.at):
             inner = self.swizzle()
@@ -165,19 +167,19 @@ class _Reader:
         return Layout(shape, self.tuple())
 
     def swizzle(self) -> Swizzle:
-        # CuTe cuts the bracket of S<3,4,-3> off.
+        # CuTe omits the bracket of S<3,4,-3>.
         found = self.need(r"S<\d+,\d+,(\d+>|-\d+>?)", "a swizzle such as S<3,4,3>")
         return Swizzle(*map(int, re.findall(r"-?\d+", found)))
 
     def tuple(self) -> IntTuple:
-        """A leaf, or leaves in brackets: sizes, strides or coordinates."""
+        """Parse a leaf, or leaves in brackets: sizes, strides or coordinates."""
         if not self.take(r"\("):
             return self.leaf()
         entries: list[IntTuple] = []
         while not self.take(r"\)"):
             if entries:
                 self.need(",", "',' or ')'")
-            if not self.take(r"(?=\))"):  # (4,) as Python writes a tuple of one
+            if not self.take(r"(?=\))"):  # (4,): Python's tuple of one
                 entries.append(self.tuple())
         return tuple(entries)
 

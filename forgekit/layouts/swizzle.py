@@ -27,11 +27,9 @@ class Swizzle:
     """A permutation of offsets that XORs `bits` bits of them with `bits` others.
 
     The `bits` bits from position `base` up are XORed with those `shift` places above them (below,
-    if `shift` is negative). `bits` of 0 changes nothing.
-
-    CuTe DSL 4.8.1 makes the identity S<0,4,3> of parameters that are no swizzle (abs(shift) below
-    bits, a negative bits or base, more than 32 bits in all), without a word; here they raise
-    UsageError. Source: CUTLASS, include/cute/swizzle.hpp.
+    if `shift` is negative). `bits` of 0 is the identity. CuTe DSL 4.8.1 silently replaces invalid
+    parameters (abs(shift) below bits, a negative bits or base, more than 32 bits in all) by the
+    identity S<0,4,3>; here they raise UsageError. Source: CUTLASS, include/cute/swizzle.hpp.
     """
 
     bits: int
@@ -42,9 +40,9 @@ class Swizzle:
         for name in ("bits", "base", "shift"):
             number = integer_or_none(getattr(self, name))
             if number is None:
-                raise _bad_swizzle(self, f"{name} is no integer")
+                raise _bad_swizzle(self, f"{name} is not an integer")
             object.__setattr__(self, name, number)
-        if self.bits == 0:  # as CuTe: there is one identity
+        if self.bits == 0:  # as in CuTe: there is one identity
             object.__setattr__(self, "base", 4)
             object.__setattr__(self, "shift", 3)
         elif self.bits < 0 or self.base < 0:
@@ -60,7 +58,7 @@ class Swizzle:
     __repr__ = __str__
 
     def __call__(self, offset: int) -> int:
-        """The swizzled offset."""
+        """Return the swizzled offset."""
         if integer_or_none(offset) is None:
             remedy = "compose it with a layout for coordinates: ComposedLayout(swizzle, 0, layout)"
             raise usage_error(f"{self}", brief(offset), "an offset, an integer", remedy)
@@ -87,10 +85,10 @@ def _offset(value: object) -> int | Basis | Dynamic:
 
 @dataclass(frozen=True, repr=False)
 class ComposedLayout(Shaped):
-    """inner o offset o outer: a coordinate goes through `outer`, then `+ offset`, then `inner`.
+    """inner o offset o outer: a coordinate passes through `outer`, then `+ offset`, then `inner`.
 
-    `inner` is a Swizzle or a Layout, `outer` a Layout, whose shape is the shape of the whole.
-    It has no stride. Source: CUTLASS, include/cute/layout_composed.hpp.
+    `inner` is a Swizzle or a Layout, `outer` a Layout, whose shape is the shape of the composed
+    layout. It has no stride. Source: CUTLASS, include/cute/layout_composed.hpp.
     """
 
     inner: Swizzle | Layout
@@ -112,19 +110,19 @@ class ComposedLayout(Shaped):
 
     @property
     def shape(self) -> IntTuple:
-        """The shape of the outer layout."""
+        """Return the shape of the outer layout."""
         return self.outer.shape
 
     @property
     def is_static(self) -> bool:  # type: ignore[override]
-        """Whether all sizes and strides are known, that is, none is `?`."""
+        """True if all sizes and strides are known: none is `?`."""
         return self.outer.is_static and (isinstance(self.inner, Swizzle) or self.inner.is_static)
 
     def __call__(self, coord: object) -> Any:
-        """The offset of a coordinate; a ComposedLayout if the coordinate holds None.
+        """Return the offset of a coordinate; a ComposedLayout if the coordinate holds None.
 
-        CuTe DSL 4.8.1 prints such a slice without the swizzle where it can work the swizzle into
-        the strides, and without its first offset. Here both are kept.
+        CuTe DSL 4.8.1 prints such a slice without the swizzle if it can fold the swizzle into the
+        strides, and without its first offset. Here both are kept.
         """
         wanted = to_coordinate(coord)
         if None in flat(wanted):
@@ -133,11 +131,12 @@ class ComposedLayout(Shaped):
         return self.inner(coordinates.add(self.offset, self.outer(wanted)))
 
     def mode(self, *path: int) -> ComposedLayout:
-        """A mode of the outer layout, composed with the same inner function."""
+        """Return a mode of the outer layout, composed with the same inner function."""
         return ComposedLayout(self.inner, self.offset, self.outer.mode(*path))
 
     def cosize(self) -> int:
-        """The span of the outer layout, as CuTe has it: a swizzle is taken to permute it.
+        """Return the span of the outer layout, as in CuTe, which assumes that a swizzle permutes
+        it.
 
         Raises UsageError, as CuTe does, if the inner function is a Layout.
         """
@@ -148,7 +147,7 @@ class ComposedLayout(Shaped):
         return self.outer.cosize()
 
     def flatten(self) -> ComposedLayout:
-        """The same function with the nesting of its modes removed."""
+        """Return the same function without nested modes."""
         return ComposedLayout(self.inner, self.offset, self.outer.flatten())
 
 

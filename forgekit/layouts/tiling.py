@@ -1,4 +1,4 @@
-"""Tiles: cutting a layout into them (divides), and repeating a layout as one (products).
+"""Tiles: divides cut a layout into tiles, products repeat a layout as a tile.
 
 The results have CuTe's form. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
@@ -17,12 +17,12 @@ from forgekit.layouts.swizzle import ComposedLayout, outer_of
 # -- divides ------------------------------------------------------------------------------------
 @checked()
 def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """The layout cut by a tiler: mode 0 walks within a tile, mode 1 over the tiles.
+    """Return the layout cut by a tiler: mode 0 runs within a tile, mode 1 over the tiles.
 
-    `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of those, one for each
-    mode: then each mode becomes (within, over); None and modes beyond the tuple stay whole. Where
-    a tile does not divide, the number of tiles is rounded up. Raises UsageError where composition
-    and complement do, and for a tiler with more entries than modes.
+    `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of those, one per mode:
+    then each mode becomes (within, over); None and modes beyond the tuple stay whole. If a tile
+    does not divide, the number of tiles is rounded up. Raises UsageError where composition and
+    complement do, and for a tiler with more entries than modes.
     """
     if isinstance(tiler, tuple):
         return joined(by_mode(logical_divide, layout, tiler, "logical_divide"))
@@ -32,14 +32,14 @@ def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """logical_divide with the parts gathered: ((tile modes), (rest modes)).
+    """Return logical_divide with the parts gathered: ((tile modes), (rest modes)).
 
     `zipped_divide(gA, (8, 8))[(None, (1, 2))]` is the tile in row 1, column 2. As in CuTe, the
-    tiler is a tuple or a Layout, an integer is refused, and None is taken only for a mode of
-    exactly two parts, which then become its tile and its rest.
+    tiler is a tuple or a Layout, not an integer. None is allowed only for a mode of exactly two
+    parts, which become its tile and its rest.
     """
     if not isinstance(tiler, tuple | Layout) or tiler == ():
-        needed = "a tuple with one entry for each mode, or a Layout"
+        needed = "a tuple with one entry per mode, or a Layout"
         remedy = "write (4,) to cut mode 0 into tiles of 4"
         raise usage_error("zipped, tiled or flat divide: tiler", brief(tiler), needed, remedy)
     return _unzip(logical_divide(layout, tiler), tiler)
@@ -47,27 +47,28 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """zipped_divide with the rest modes at top level: ((tile modes), rest0, rest1, ...)."""
+    """Return zipped_divide with the rest modes at top level: ((tile modes), rest0, rest1, ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([tile, *rest])
 
 
 @checked()
 def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """zipped_divide with all modes at top level: (tile0, tile1, ..., rest0, rest1, ...)."""
+    """Return zipped_divide with all modes at top level: (tile0, tile1, ..., rest0, rest1, ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([*tile, *rest])
 
 
 def _unzip(divided: Any, tiler: Any) -> Any:
-    """The first parts of the modes that a tiler cut as one mode, their second parts as another."""
+    """Group the first parts of the modes that a tiler cut into one mode, their second parts into
+    another."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:
             got, needed = (
                 f"None for the mode {outer_of(divided)}",
-                "a size for each mode of the tiler",
+                "a size per mode of the tiler",
             )
-            remedy = "give the mode's whole size, or use logical_divide"
+            remedy = "pass the mode's whole size, or use logical_divide"
             raise usage_error("zipped, tiled or flat divide", got, needed, remedy)
         return divided
     pairs = zip(divided, tiler, strict=False)
@@ -79,10 +80,10 @@ def _unzip(divided: Any, tiler: Any) -> Any:
 # -- products -----------------------------------------------------------------------------------
 @checked()
 def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
-    """The block repeated over a tiler: mode 0 is the block, mode 1 walks over its copies.
+    """Return the block repeated over a tiler: mode 0 is the block, mode 1 runs over its copies.
 
-    `tiler` is a Layout, an integer n (n copies), or a tuple of those, one for each mode of the
-    block, None leaving a mode alone. Raises UsageError where composition and complement do.
+    `tiler` is a Layout, an integer n (n copies), or a tuple of those, one per mode of the block;
+    None leaves a mode unchanged. Raises UsageError where composition and complement do.
     """
     if tiler is None:
         return block
@@ -95,27 +96,28 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def zipped_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """logical_product by a Layout: ((block modes), (tiler modes))."""
+    """Return logical_product by a Layout: ((block modes), (tiler modes))."""
     return logical_product(block, tiler)
 
 
 @checked()
 def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """zipped_product with the tiler's modes at top level: ((block modes), copies0, ...)."""
+    """Return zipped_product with the tiler's modes at top level: ((block modes), copies0, ...)."""
     within, over = zipped_product(block, tiler)
     return joined([within, *over])
 
 
 @checked()
 def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """zipped_product with all modes at top level: (block0, ..., copies0, ...)."""
+    """Return zipped_product with all modes at top level: (block0, ..., copies0, ...)."""
     within, over = zipped_product(block, tiler)
     return joined([*within, *over])
 
 
 @checked()
 def blocked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """The block repeated over the tiler's grid: mode i is (within the block, over the blocks).
+    """Return the block repeated over the tiler's grid: mode i is (within the block, over the
+    blocks).
 
     The shorter of block and tiler gets modes 1:0 appended. As in CuTe DSL 4.8.1 the result is not
     coalesced, unlike raked_product's.
@@ -125,10 +127,10 @@ def blocked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 
 @checked()
 def raked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """The copies interleaved: mode i is (over the copies, within the block), coalesced.
+    """Return the copies interleaved: mode i is (over the copies, within the block), coalesced.
 
     As in CuTe DSL 4.8.1, one-mode arguments should be tuples, Layout((4,)): with plain `4:1` the
-    two products refuse some pairs that they take in the other order.
+    two products refuse some pairs that they accept in the other order.
     """
     return _interleaved(block, tiler, block_first=False)
 
@@ -142,7 +144,7 @@ def _interleaved(block: Layout | ComposedLayout, tiler: Layout, *, block_first: 
 
 
 def _zipped(first: Any, second: Any) -> Any:
-    """The modes of two layouts in pairs; one pair if the first has no modes of its own."""
+    """Return the modes of two layouts in pairs; one pair if the first has no separate modes."""
     if not isinstance(first.shape, tuple):
         return joined([joined([first, second])])
     if not isinstance(second.shape, tuple) or first.rank != second.rank:

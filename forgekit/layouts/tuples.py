@@ -1,4 +1,4 @@
-"""Integers and nested tuples of integers: what shapes, strides and coordinates are made of.
+"""Integers and nested tuples of integers, the form of shapes, strides and coordinates.
 
 CuTe calls them IntTuples. A leaf of a stride may also be a `Basis` (the stride of a coordinate
 layout, printed `1@0`), and any leaf may be `Dynamic` (known only at run time, printed `?`).
@@ -13,18 +13,18 @@ from typing import Any, TypeAlias
 from forgekit.arguments import integer_or_none
 from forgekit.errors import brief, usage_error
 
-# An int, or a nested tuple of ints (of a stride also of Basis). Recursive types say more than
-# mypy can follow through the algebra, so this name documents and does not check.
+# An int, or a nested tuple of ints (of a stride also of Basis). mypy cannot follow recursive types
+# through the algebra, so this name only documents.
 IntTuple: TypeAlias = Any
 
-_DEEPEST = 50  # levels of nesting; Python's own recursion ends at 1000
+_DEEPEST = 50  # nesting levels; Python's own recursion ends at 1000
 
 
 @dataclass(frozen=True)
 class Dynamic:
     """A size or stride known only at run time; CuTe prints it `?`.
 
-    `divisor` is what it is known to be a multiple of (`?{div=4}`), `bits` its integer width.
+    It is a multiple of `divisor` (`?{div=4}`); `bits` is its integer width.
     """
 
     divisor: int = 1
@@ -61,7 +61,7 @@ class Basis:
         if not whole or any((-1 if (m := integer_or_none(k)) is None else m) < 0 for k in path):
             got = f"{brief(self.value)}, {brief(self.mode)}"
             needed = "an integer and a tuple of modes that count from 0"
-            raise usage_error("Basis", got, needed, "write Basis(1, (0,)), say")
+            raise usage_error("Basis", got, needed, "write Basis(1, (0,)), for example")
 
     def __str__(self) -> str:
         return f"{self.value}@" + "@".join(str(mode) for mode in reversed(self.mode))
@@ -77,7 +77,7 @@ class Basis:
 
 
 def parts(value: IntTuple) -> tuple[Any, ...]:
-    """The top-level entries: the tuple itself, or a single entry as a tuple of one."""
+    """Return the top-level entries: the tuple itself, or a single entry as a tuple of one."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -88,14 +88,14 @@ def flat(value: IntTuple) -> tuple[Any, ...]:
 
 
 def leaf_map(function: Callable[..., Any], *values: IntTuple) -> IntTuple:
-    """The first value with each leaf replaced by `function` of the leaves at its place."""
+    """Return the first value with each leaf replaced by `function` of the leaves at its place."""
     if isinstance(values[0], tuple):
         return tuple(leaf_map(function, *same) for same in zip(*values, strict=True))
     return function(*values)
 
 
 def product(value: IntTuple) -> int:
-    """The product of all leaves; 1 for the empty tuple."""
+    """Return the product of all leaves; 1 for the empty tuple."""
     result = 1
     for leaf in flat(value):
         if isinstance(leaf, Dynamic):
@@ -104,23 +104,23 @@ def product(value: IntTuple) -> int:
     return result
 
 
-DYNAMIC_REMEDY = "give the sizes, for example Layout((64, 32), (32, 1)), or use explain()"
+DYNAMIC_REMEDY = "pass the sizes, for example Layout((64, 32), (32, 1)), or use explain()"
 
 
 def depth_of(value: IntTuple) -> int:
-    """How deep the nesting goes: 0 for a single entry, 1 for a flat tuple."""
+    """Return the nesting depth: 0 for a single entry, 1 for a flat tuple."""
     if not isinstance(value, tuple):
         return 0
     return 1 + max((depth_of(part) for part in value), default=0)
 
 
 def congruent(a: IntTuple, b: IntTuple) -> bool:
-    """Whether two values have the same nesting (CuTe: the same profile)."""
+    """True if two values have the same nesting (CuTe: the same profile)."""
     return weakly_congruent(a, b) and weakly_congruent(b, a)
 
 
 def weakly_congruent(a: IntTuple, b: IntTuple) -> bool:
-    """Whether `b` has at least the nesting of `a`: an int in `a` may stand for any part of `b`."""
+    """True if `b` has at least the nesting of `a`: an int in `a` may match any part of `b`."""
     if not isinstance(a, tuple):
         return True
     if not isinstance(b, tuple) or len(a) != len(b):
@@ -135,7 +135,7 @@ def has_dynamic(value: IntTuple) -> bool:
 
 
 def text(value: IntTuple) -> str:
-    """CuTe's spelling: `(4,(2,2))`, without spaces, and `(4)` for a tuple of one."""
+    """Format as CuTe does: `(4,(2,2))`, without spaces, and `(4)` for a tuple of one."""
     if isinstance(value, tuple):
         return "(" + ",".join(text(part) for part in value) + ")"
     return "_" if value is None else str(value)
@@ -144,23 +144,24 @@ def text(value: IntTuple) -> str:
 def checked_tuple(
     value: object, what: str, *, leaf: Callable[[Any], Any], depth: int = 0
 ) -> IntTuple:
-    """A user's nested tuples or lists as nested tuples, each leaf passed through `leaf`."""
+    """Convert a user's nested tuples or lists to nested tuples; `leaf` converts each leaf."""
     if isinstance(value, tuple | list):
         if depth >= _DEEPEST:
-            remedy = "take fewer modes in modes"
+            remedy = "nest fewer modes"
             raise usage_error(what, f"more than {_DEEPEST} levels", "fewer", remedy)
         return tuple(checked_tuple(part, what, leaf=leaf, depth=depth + 1) for part in value)
     return leaf(value)
 
 
 def to_coordinate(coord: object) -> IntTuple:
-    """Ints, None (CuTe's `_`: the whole mode) and tuples of both. Raises UsageError otherwise."""
+    """Check ints, None (CuTe's `_`: the whole mode) and tuples of both. Raise UsageError
+    otherwise."""
 
     def leaf(value: object) -> int | None:
         number = integer_or_none(value)
         if number is None and value is not None:
             needed = "an integer, or a tuple of integers"
-            remedy = "write layout(5) or layout((1, 2)); None takes a whole mode"
+            remedy = "write layout(5) or layout((1, 2)); None keeps a whole mode"
             raise usage_error("coordinate", brief(value), needed, remedy)
         return number
 

@@ -1,4 +1,4 @@
-"""The words for what a layout or tensor says: each function gives one sentence or phrase."""
+"""Describes a layout or tensor: each function returns one sentence or phrase."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SPACES = {
     "rmem": "a thread's own registers",
     "tmem": "tensor memory",
     "dsmem": "another block's shared memory",
-    "generic": "generic memory (global or shared, not said which)",
+    "generic": "generic memory (global or shared)",
 }
-_COUNTED = 1 << 16  # up to this size, whether offsets repeat is found by counting
+_COUNTED = 1 << 16  # up to this size, repeated offsets are found by counting
 
 
 def kind(described: Described) -> str:
-    """What it is: `A tensor of 32-bit float (f32) in global memory (gmem), aligned to 16 bytes`."""
+    """Return `A tensor of 32-bit float (f32) in global memory (gmem), aligned to 16 bytes`."""
     if described.origin is not None:
         start = text(described.origin)
         return f"A coordinate tensor: each element is a coordinate, the first one {start}"
@@ -49,7 +49,7 @@ def kind(described: Described) -> str:
 
 
 def extent(layout: Layout) -> str:
-    """How many elements: `4 x 8 = 32 elements`."""
+    """Return the number of elements: `4 x 8 = 32 elements`."""
     sizes = [mode.shape for mode in layout]
     shown = " x ".join(_sizes(size) for size in sizes) or "1"
     if has_dynamic(layout.shape):
@@ -60,7 +60,7 @@ def extent(layout: Layout) -> str:
 
 
 def _number(count: int, noun: str) -> str:
-    """`1 element`, `2560 elements`: digits without commas, as CuTe prints sizes."""
+    """Return `1 element`, `2560 elements`: digits without commas, as CuTe prints sizes."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -69,7 +69,7 @@ def _sizes(shape: IntTuple) -> str:
 
 
 def order(layout: Layout) -> str:
-    """`row-major` or `column-major`, for a matrix that is one; otherwise empty."""
+    """Return `row-major` or `column-major` for such a matrix; otherwise an empty text."""
     if layout.rank != 2 or layout.depth != 1:
         return ""
     (rows, columns), (down, right) = layout.shape, layout.stride
@@ -83,14 +83,14 @@ def order(layout: Layout) -> str:
 
 
 def _larger(stride: Any, size: Any) -> bool:
-    """Whether a stride steps over a whole row; unknown numbers are taken to."""
+    """True if a stride steps over a whole row; assumed for unknown numbers."""
     if isinstance(stride, int) and isinstance(size, int):
         return stride >= size
     return not isinstance(stride, Basis) and stride != 0
 
 
 def coverage(layout: Layout) -> str:
-    """Which offsets are reached, and whether each once; empty if that is not known."""
+    """Describe the reached offsets, and whether each is reached once; empty if unknown."""
     if any(isinstance(d, Basis) for d in flat(layout.stride)):
         return ""
     repeats = any(s != 1 and d == 0 for s, d in flat_modes(layout))
@@ -110,7 +110,7 @@ def coverage(layout: Layout) -> str:
 
 
 def distinct_offsets(layout: Layout) -> int | None:
-    """How many different offsets there are; None if that would take long to count."""
+    """Return the number of distinct offsets; None if counting would take long."""
     moving = [(s, d) for s, d in flat_modes(layout) if s != 1 and d != 0]
     reached, count = 0, 1
     for s, d in sorted(moving, key=lambda leaf: abs(leaf[1])):
@@ -127,9 +127,9 @@ def distinct_offsets(layout: Layout) -> int | None:
 
 
 def step(size: Any, stride: Any) -> str:
-    """What one step along an innermost mode does."""
+    """Describe one step along an innermost mode."""
     if not isinstance(size, Dynamic):
-        return "one element, nowhere to step" if size == 1 else _distance(stride)
+        return "one element, no step" if size == 1 else _distance(stride)
     if isinstance(stride, Dynamic):
         words = f"size{_multiple(size)} and distance of neighbours{_multiple(stride)}"
         return words + " known only at run time"
@@ -142,7 +142,7 @@ def _distance(stride: Any) -> str:
     if isinstance(stride, Dynamic):
         return f"distance of neighbours{_multiple(stride)} known only at run time"
     if stride == 0:
-        return "broadcast: every step finds the same element again"
+        return "broadcast: every step reaches the same element"
     if stride == 1:
         return "neighbours 1 element apart (contiguous)"
     backwards = ", backwards" * (stride < 0)
@@ -161,7 +161,8 @@ def _entry(mode: tuple[int, ...]) -> str:
 
 
 def swizzle_words(swizzle: Swizzle, *, unit: str) -> str:
-    """Which bits are XORed with which; `unit` is what offsets count (elements or bytes)."""
+    """Describe which bits are XORed with which; `unit` is the unit of offsets (elements or
+    bytes)."""
     if swizzle.bits == 0:
         return f"{swizzle} changes nothing"
     target = swizzle.base + max(-swizzle.shift, 0)
@@ -177,7 +178,7 @@ def _bits(first: int, count: int) -> str:
 
 
 def example(described: Described) -> str:
-    """A worked line: `Element (1,2) lies at 1·1 + 2·4 = 9`."""
+    """Return an example: `Element (1,2) lies at 1·1 + 2·4 = 9`."""
     layout, outer = described.layout, outer_of(described.layout)
     coord = _example_coordinate(outer)
     if coord is None:
@@ -209,7 +210,7 @@ def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -
 
 
 def _example_coordinate(layout: Layout) -> IntTuple | None:
-    """A small coordinate with a different number in each mode that has room for it."""
+    """Return a small coordinate with distinct numbers in the modes that are large enough."""
     numbers = itertools.count(1)
 
     def pick(size: Any) -> int:

@@ -1,8 +1,8 @@
-"""Operators for PyTorch over the kernels, and the choice of who computes them.
+"""Operators for PyTorch that use the kernels, and the choice of a backend.
 
     from forgekit.ops import copy_transpose, reduce_sum, softmax, softmax_backward
 
-Each is an operator of torch as well, `torch.ops.forgekit.softmax`, once this module is imported.
+Importing this module also registers each with torch, as `torch.ops.forgekit.softmax`.
 """
 
 from forgekit.ops.backends import (

@@ -1,11 +1,11 @@
-"""Who computes an operator: forgekit's kernel, the reference in PyTorch, or a function of yours.
+"""The backend of an operator: forgekit's kernel, the reference in PyTorch, or your own function.
 
     register_backend("softmax", "mine", my_softmax)
     softmax(x, backend="mine")                   # in this call
     with use_backend("mine"): ...                # in here: each operator that has such a backend
     set_default_backend("ref", op="softmax")     # from now on, in all threads
 
-A call's own word counts first, then the innermost `with`, then the default, which is "kernel".
+A call's `backend=` has priority, then the innermost `with`, then the default, "kernel".
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from torch import Tensor
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
 
-# Functions by operator and backend; and the backend of an operator, where somebody chose one.
-functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` enters itself
+# Functions by operator and backend; and the backend of an operator, if set.
+functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` adds itself
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
 
@@ -29,36 +29,39 @@ defaults: dict[str, str] = {}
 def register_backend(
     op: str, name: str, forward: Callable[..., Tensor], *, replace: bool = False
 ) -> None:
-    """Make `backend=name` of an operator a function of yours, in this process.
+    """Register your function as `backend=name` of an operator, in this process.
 
-    op, and what your function is called with (dim counts from 0, also for a tensor without
-    dimensions); it returns a new contiguous tensor of the input's dtype and device:
+    op, and the arguments of your function (dim counts from 0, also for a tensor without
+    dimensions); it must return a new contiguous tensor of the input's dtype and device:
 
         copy_transpose    forward(x (M, N)) -> (N, M)
         reduce_sum        forward(x, dim, keepdim) -> x's shape without dim, or with 1 there
         softmax           forward(x, dim) -> x's shape
         softmax_backward  forward(grad, y, dim) -> y's shape
 
-    A softmax has gradients if its name is registered for softmax_backward, too; derivatives of the
-    other operators need no function. replace: take the place of an earlier one. Where your function
-    calls the operator itself, that is forgekit's kernel, unless it says `backend=`.
+    A softmax has gradients if its name is also registered for softmax_backward; derivatives of the
+    other operators need no function. replace: replace an earlier function. If your function calls
+    the operator itself, it gets forgekit's kernel, unless it passes `backend=`.
 
     Raises:
-        UsageError: no such operator, a name that is taken, something that cannot be called.
+        UsageError: no such operator, a name in use, an object that cannot be called.
     """
     own = _functions(op)
     if name in ("", "kernel", "ref"):
-        needed = "another name than kernel and ref"
+        needed = "a name other than kernel and ref"
         raise usage_error("name", brief(name), needed, 'call it "mine", for example')
     if name in own and not replace:
-        got, remedy = f"{name!r}, which {op} has already", "pass replace=True, or choose one"
+        got, remedy = (
+            f"{name!r}, which {op} already has",
+            "pass replace=True, or choose another name",
+        )
         raise usage_error("name", got, "a new name", remedy)
     own[name] = forward
 
 
 @checked()
 def backend_names(op: str) -> tuple[str, ...]:
-    """What `backend=` of an operator takes: "kernel", "ref" and what was registered.
+    """Return the values of `backend=` for an operator: "kernel", "ref" and registered names.
 
     Raises:
         UsageError: no such operator.
@@ -69,12 +72,12 @@ def backend_names(op: str) -> tuple[str, ...]:
 @checked()
 @contextlib.contextmanager
 def use_backend(name: str, op: str | None = None) -> Iterator[None]:
-    """Let a backend compute within a `with` block, in this thread or task.
+    """Use a backend within a `with` block, in this thread or task.
 
-    op: the operator; None for each that has such a backend (the others keep theirs). A gradient
-    is computed by the backend of its forward pass, wherever `backward()` stands. A function
-    compiled by torch.compile asks when it runs, its backward pass too; it cannot contain the
-    block.
+    op: the operator; None for each that has such a backend (the others keep theirs). The backend of
+    the forward pass also computes the gradient, wherever `backward()` is called. A function
+    compiled by torch.compile looks up the backend when it runs, as does its backward pass; it
+    cannot contain the block.
 
     Raises:
         UsageError: no such operator; a backend that it, or any operator, does not have.
@@ -88,7 +91,7 @@ def use_backend(name: str, op: str | None = None) -> Iterator[None]:
 
 @checked()
 def set_default_backend(name: str, op: str | None = None) -> None:
-    """Let a backend compute from now on, in all threads; "kernel" takes that back.
+    """Use a backend from now on, in all threads; "kernel" restores the default.
 
     op, Raises: as for `use_backend`.
     """
@@ -98,7 +101,8 @@ def set_default_backend(name: str, op: str | None = None) -> None:
 
 
 def current_backend(op: str, backend: str | None = None) -> str:
-    """The name of the backend that computes a call of an operator now; backend: the call's own.
+    """Return the name of the backend that computes a call of an operator now; backend: the call's
+    own.
 
     Raises:
         UsageError: the operator has no such backend.
@@ -112,7 +116,7 @@ def current_backend(op: str, backend: str | None = None) -> str:
 
 
 def _choice(name: str, op: str | None) -> dict[str, str]:
-    """{operator: name} for what a choice is about."""
+    """Return {operator: name} for the operators that a choice concerns."""
     if op is not None:
         return {op: current_backend(op, name)}
     having = {each: name for each in functions if name == "kernel" or name in functions[each]}

@@ -1,4 +1,5 @@
-"""What of a call decides how it is computed; and tensors of any rank as (outer, reduced, inner)."""
+"""The facts of a call that decide how it is computed; and tensors of any rank as (outer, reduced,
+inner)."""
 
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ from torch import Tensor
 
 from forgekit.kernels import VECTOR_BYTES
 
-Launch = Callable[..., None]  # of the operands, and of the result that it fills
+Launch = Callable[..., None]  # of the operands, and of the result
 
 
 class Call(NamedTuple):
-    """All of a call but the values; frozen, and what `operators.plan` goes by.
+    """All facts of a call except the values; frozen, the input of `operators.plan`.
 
     op: the operator's name. arch: of the virtual GPU, None for the GPU. shape: of all operands.
     strides: of each operand, in elements. addresses: of each, in bytes modulo 16. dim, keepdim,
-    variant, tile: as the operator takes them.
+    variant, tile: as passed to the operator.
     """
 
     op: str
@@ -35,7 +36,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, op: str, *operands: Tensor, arch: str | None, **options: Any) -> Call:
-        """The call of an operator with these operands; arch: None for the GPU."""
+        """Return the call of an operator with these operands; arch: None for the GPU."""
         strides = tuple(x.stride() for x in operands)
         addresses = tuple(x.data_ptr() % VECTOR_BYTES for x in operands)
         x = operands[0]
@@ -43,11 +44,11 @@ class Call(NamedTuple):
 
     @property
     def kind(self) -> Any:
-        """The operator as the tables of tiles call it."""
+        """Return the operator's name in the tables of tiles."""
         return "sum" if self.op == "reduce_sum" else self.op
 
     def contiguous(self, shape: tuple[int, ...], dim: int) -> Call:
-        """The call with contiguous operands of this shape, which begin at vectors."""
+        """Return the call with contiguous operands of this shape, which begin at vectors."""
         n = len(self.strides)
         strides, addresses = (contiguous_strides(shape),) * n, (0,) * n
         return self._replace(shape=shape, strides=strides, addresses=addresses, dim=dim)
@@ -58,7 +59,7 @@ class Call(NamedTuple):
 class View:
     """Sizes of outer, reduced and inner modes, and their strides in elements for each operand.
 
-    outer holds the dimensions before the reduced one, inner those behind it.
+    outer holds the dimensions before the reduced one, inner those after it.
     """
 
     outer: int
@@ -68,11 +69,11 @@ class View:
 
 
 def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> View | None:
-    """The view of operands that share a shape, or None if their dimensions do not fold.
+    """Return the view of operands that share a shape, or None if their dimensions do not fold.
 
-    strides: of each operand, in elements. dim: the reduced dimension. Dimensions fold into one if
-    every operand steps through them evenly; those of size 1 always do. The stride of a mode of
-    size 1 is given as 0.
+    strides: those of each operand, in elements. dim: the reduced dimension. Dimensions fold into
+    one if every operand steps through them evenly; those of size 1 always do. The stride of a mode
+    of size 1 is 0.
     """
     before = _merge(shape[:dim], [s[:dim] for s in strides])
     behind = _merge(shape[dim + 1 :], [s[dim + 1 :] for s in strides])
@@ -86,7 +87,7 @@ def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> Vi
 def _merge(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[int, tuple[int, ...]] | None:
-    """One size, and the step of each operand, for dimensions next to each other."""
+    """Return one size, and the step of each operand, for adjacent dimensions."""
     size, steps = 1, tuple(0 for _ in strides)
     for mode in reversed(range(len(shape))):
         if shape[mode] == 1:
@@ -102,7 +103,7 @@ def _merge(
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides of a contiguous tensor, in elements, as torch gives them."""
+    """Return strides of a contiguous tensor, in elements, as in torch."""
     steps, step = [], 1
     for size in reversed(shape):
         steps.append(step)

@@ -1,4 +1,4 @@
-"""What the operators refuse, in words: got, needed, remedy."""
+"""Checks of the operators' arguments; messages say got, needed, remedy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from forgekit.errors import brief, usage_error
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
-# Whether a tensor is many gradients as one, which has no memory.
+# True if a tensor represents many gradients and has no memory.
 batched = torch._C._functorch.is_legacy_batchedtensor
 
 
 def virtual_arch(x: Tensor) -> str:
-    """The architecture of the virtual GPU that serves tensors on the CPU.
+    """Return the architecture of the virtual GPU that serves tensors on the CPU.
 
     Raises:
-        UsageError: kernels run on the GPU here, and x is not there.
+        UsageError: kernels run on the GPU here, but x is on another device.
     """
     target = current_target()
     if target.kind != "virtual":
@@ -31,8 +31,8 @@ def virtual_arch(x: Tensor) -> str:
 
 
 def check_tensor(x: object, name: str = "x") -> None:
-    """Raise UsageError for what is no strided tensor on a GPU or the CPU, and for derivatives that
-    PyTorch does not have for operators written in Python."""
+    """Raise UsageError unless the tensor is strided and on a GPU or the CPU, and for derivatives
+    that PyTorch lacks for operators written in Python."""
     if not isinstance(x, Tensor):
         remedy = f"torch.as_tensor({name}) makes one"
         raise usage_error(name, type(x).__name__, "a torch tensor", remedy)
@@ -45,7 +45,7 @@ def check_tensor(x: object, name: str = "x") -> None:
         remedy = 'move it with .to("cuda") or .cpu()'
         raise usage_error(name, f"a tensor on {x.device}", "one on a GPU or the CPU", remedy)
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
-        remedy = "use reverse mode, or compute primal and tangent one after the other"
+        remedy = "use reverse mode, or compute primal and tangent separately"
         raise usage_error(name, "a dual tensor", "one without a tangent", remedy)
     if _inside_grad(x):
         got = "a tensor inside torch.func.grad, vjp or jacrev"
@@ -54,7 +54,7 @@ def check_tensor(x: object, name: str = "x") -> None:
 
 
 def _inside_grad(x: Tensor) -> bool:
-    """Whether torch.func.grad or the like differentiates by x, at any level."""
+    """True if torch.func.grad or similar differentiates by x, at any level."""
     functorch = torch._C._functorch
     while functorch.is_functorch_wrapped_tensor(x):
         if functorch.is_gradtrackingtensor(x):
@@ -64,11 +64,11 @@ def _inside_grad(x: Tensor) -> bool:
 
 
 def check_float(dtype: torch.dtype, name: str = "x") -> None:
-    """Raise UsageError for a dtype that sums and softmax are not computed in."""
+    """Raise UsageError for a dtype that sums and softmax do not support."""
     if dtype in FLOATS:
         return
     if dtype.is_complex:
-        remedy = f"take {name}.real and {name}.imag, or {name}.abs()"
+        remedy = f"use {name}.real and {name}.imag, or {name}.abs()"
     elif dtype is torch.float64:
         remedy = f"convert it with {name}.float(), or keep the precision with torch's own function"
     else:
@@ -78,7 +78,7 @@ def check_float(dtype: torch.dtype, name: str = "x") -> None:
 
 
 def check_variant(variant: object, variants: tuple[str, ...]) -> None:
-    """Raise UsageError for what is neither None nor one of the variants."""
+    """Raise UsageError unless it is None or one of the variants."""
     if not (variant is None or (isinstance(variant, str) and variant in variants)):
         needed = ", ".join(variants) + " or None"
         remedy = "leave it out for the fastest"
@@ -86,7 +86,8 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
 
 
 def normal_dim(dim: object, ndim: int) -> int:
-    """dim counted from 0; 0 for a tensor without dimensions, whose only element is its one row.
+    """Return dim counted from 0; 0 for a tensor without dimensions, whose only element is its one
+    row.
 
     Raises:
         UsageError: not an int, or not a dimension of such a tensor.
@@ -98,7 +99,7 @@ def normal_dim(dim: object, ndim: int) -> int:
     if number is None:
         several = isinstance(dim, tuple | list)
         remedy = (
-            "take one after the other, or join them with x.flatten()"
+            "reduce one after the other, or join them with x.flatten()"
             if several
             else "count from 0, or from -1 backwards"
         )
@@ -106,14 +107,14 @@ def normal_dim(dim: object, ndim: int) -> int:
         raise usage_error("dim", got, "one int", remedy)
     sizes = max(ndim, 1)
     if not -sizes <= number < sizes:
-        has = f"an int from {-sizes} to {sizes - 1}, as the tensor has {ndim} dimensions"
+        has = f"an int from {-sizes} to {sizes - 1}, because the tensor has {ndim} dimensions"
         raise usage_error("dim", number, has, "use -1 for the last one")
     return number % sizes
 
 
 def check_backend_result(result: object, op: str, shape: tuple[int, ...], *given: object) -> None:
     """Raise UsageError unless a backend returned a new contiguous tensor of this shape, and of the
-    dtype and device of the first that it was given."""
+    dtype and device of its first argument."""
     name, x = f"the backend of {op}", given[0]
     assert isinstance(x, Tensor)
     if not isinstance(result, Tensor):

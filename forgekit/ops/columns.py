@@ -1,7 +1,7 @@
-"""From columns of a call to the compiled kernel that serves them.
+"""Chooses and compiles the kernel for the columns of a call.
 
-`choose_columns` is the one place where the configuration is decided: chosen on one H200 on
-2026-11-21; `book/measured/tiles_h200.json` holds the last runs.
+Only `choose_columns` decides the configuration. It was measured on one H200 on 2026-11-21;
+`book/measured/tiles_h200.json` holds the last runs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from forgekit.ops.tile_choice import SMS, Op, power_below
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The fields of a `ColumnTile`, and how many blocks share a column: those of a cluster, and
-    parts that a second kernel adds up."""
+    """The fields of a `ColumnTile`, and how many blocks share a column: the blocks of a cluster,
+    and the parts that a second kernel adds up."""
 
     lanes: int
     rows: int
@@ -37,7 +37,8 @@ class ColumnChoice:
 def choose_columns(
     op: Op, outer: int, size: int, inner: int, vector: int, clusters: int
 ) -> ColumnChoice:
-    """The configuration for `outer` matrices of `size` rows and `inner` columns, reduced over rows.
+    """Return the configuration for `outer` matrices of `size` rows and `inner` columns, reduced
+    over rows.
 
     vector, clusters: as in `choose_rows`. A softmax needs all rows of a column in one block.
     """
@@ -45,16 +46,16 @@ def choose_columns(
     most = 1 << (side_by_side - 1).bit_length()
     lanes = tile = min(_lanes(64, vector), most)
     wide, tiles = (outer * -(-side_by_side // each) for each in (WARP, tile))  # blocks side by side
-    shared = False  # whether other blocks help with the same columns
-    if size <= 8:  # a thread has its columns to itself
+    shared = False  # other blocks share the same columns
+    if size <= 8:  # a thread has its own columns
         return ColumnChoice(min(128, max(WARP, most)), 1, _below(size, 8), vector, once=True)
-    if op == "sum" and wide >= 6 * SMS:  # blocks for all SMs side by side: nobody has to help
+    if op == "sum" and wide >= 6 * SMS:  # enough blocks for all SMs: no need to share columns
         lanes, threads = WARP, 256
-    elif op == "sum" and wide >= 3 * SMS:  # half as many blocks, so twice the threads of each
+    elif op == "sum" and wide >= 3 * SMS:  # half as many blocks, so twice the threads per block
         lanes, threads = WARP, 512
     elif op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):
         lanes, threads = min(_lanes(16, vector), most), 512  # little to do: all threads, one step
-    else:  # the blocks of clusters fill all SMs; or are too few even so: more threads a block
+    else:  # clusters fill all SMs with blocks, or are still too few: more threads per block
         shared, threads = True, 256 if tiles * 8 >= 2 * SMS else 512
     rows = _below(-(-size // 4), threads // lanes)
     if op != "sum":
@@ -65,13 +66,13 @@ def choose_columns(
 
 
 def _lanes(columns: int, vector: int) -> int:
-    """Threads side by side for so many columns: 4 at least, a warp at most."""
+    """Return the threads side by side for so many columns: at least 4, at most a warp."""
     return max(4, columns // vector) if vector > 1 else min(WARP, columns)
 
 
 def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
-    """Blocks that share a tile of columns, until there are 4 for each SM: those of a cluster; or,
-    where 8 of them are too few by far, parts for a second kernel to add up."""
+    """Return the blocks that share a tile of columns, until there are 4 per SM: those of a cluster;
+    or, if 8 of them are far too few, parts for a second kernel to add up."""
     wanted = power_below(min(4 * SMS // tiles, most), 256)
     if wanted <= min(clusters, 8):
         return wanted, 1
@@ -81,13 +82,14 @@ def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
 
 
 def _below(size: int, most: int) -> int:
-    """Threads below each other: a power of two, not many more than there are rows."""
+    """Return the threads below each other: a power of two, not many more than there are rows."""
     return min(most, 1 << max(size - 1, 1).bit_length())
 
 
 # -- launches -------------------------------------------------------------------------------------
 def launch_columns(call: Call, view: View) -> Launch:
-    """What reduces tensors (O, M, N) over M, neighbouring columns side by side in memory."""
+    """Return a kernel that reduces tensors (O, M, N) over M, with neighbouring columns
+    contiguous."""
     op = call.kind
     O, M, N = sizes = view.outer, view.reduced, view.inner  # noqa: E741
     read = view.strides[:1] if op == "sum" else view.strides
@@ -108,7 +110,7 @@ def launch_columns(call: Call, view: View) -> Launch:
 def _sum_in_two_steps(
     call: Call, run: Launch, choice: ColumnChoice, sizes: tuple[int, ...], step: tuple[int, ...]
 ) -> Launch:
-    """The sums of parts of the columns, and then their sums."""
+    """Launch the sums of parts of the columns, and then their sums."""
     outer, _, inner = sizes
     columns = outer * inner
     second = choose_columns("sum", 1, choice.split, columns, 4 if columns % 4 == 0 else 1, 1)
@@ -128,7 +130,8 @@ def _sum_in_two_steps(
 def column_vectors(
     columns: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int
 ) -> int:
-    """Elements of an access to columns: the largest that divides all that it has to."""
+    """Return the elements per access to columns: the largest number that divides all sizes
+    involved."""
     vector = VECTOR_BYTES // itemsize
     while vector > 1 and (
         any(n % vector for n in (columns, *apart))
@@ -142,16 +145,16 @@ def compile_columns(
     op: str, choice: ColumnChoice, dtype: torch.dtype, arch: str | None,
     *, result: torch.dtype | None = None,
 ) -> Any:  # fmt: skip
-    """The compiled kernel of a choice: a function of x (O, M, N) and y (split, O, N) for "sum", of
-    x and y for "softmax", of dy, y and dx for "softmax_backward", all (O, M, N).
+    """Return the compiled kernel of a choice: a function of x (O, M, N) and y (split, O, N) for
+    "sum", of x and y for "softmax", of dy, y and dx for "softmax_backward", all (O, M, N).
 
-    result: the dtype of sums, where it is not x's; parts are float32.
+    result: the dtype of sums, if different from x's; parts are float32.
     """
     from forgekit.kernels.columns import ColumnTile
     from forgekit.kernels.reduce_sum import ColumnSum
     from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
 
-    once = choice.once and op != "sum"  # which needs nothing twice
+    once = choice.once and op != "sum"  # which reads each element once
     tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, once)
     x = _column_spec(dtype, choice.vector)
     sums = _column_spec(torch.float32 if choice.split > 1 else result or dtype, choice.vector)

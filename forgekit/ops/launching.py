@@ -1,4 +1,4 @@
-"""What all launches share: devices, clusters, operands that are copied first."""
+"""Shared by all launches: devices, clusters, and operands that must be copied first."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ import torch
 from forgekit.errors import PlatformError, got_needed
 from forgekit.kernels import VECTOR_BYTES
 
-PIECE = 2**30  # sizes of modes are 32-bit numbers in a kernel, with room for a tile beyond the end
+PIECE = 2**30  # kernels use 32-bit sizes, which need room for a tile beyond the end
 
 
 def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
-    """The quickest way to call a compiled kernel: on a GPU TVM-FFI checks the arguments itself."""
+    """Return the quickest way to call a compiled kernel: on a GPU TVM-FFI itself checks the
+    arguments."""
     call: Callable[..., None] = compiled if arch else compiled.launch
     return call if arch or torch.cuda.device_count() == 1 else on_its_device(call)
 
 
 def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
-    """Launch on the GPU where the first argument is, which may be another than the current one.
+    """Launch on the GPU of the first argument, which may differ from the current one.
 
-    What is returned raises PlatformError for a GPU of another kind than the current one, which the
-    kernel was compiled for.
+    The returned function raises PlatformError for a GPU of another kind than the current one, for
+    which the kernel was compiled.
     """
     capability = torch.cuda.get_device_capability
     compiled_for = capability()
@@ -35,7 +36,7 @@ def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
             got, needed = ("{}.{}".format(*each) for each in (capability(x.device), compiled_for))
             remedy = "choose GPUs of one kind with CUDA_VISIBLE_DEVICES"
             what = f"compute capability of {x.device}"
-            raise PlatformError(got_needed(what, got, f"{needed}, as of the first", remedy))
+            raise PlatformError(got_needed(what, got, f"{needed}, as for the first", remedy))
         with torch.cuda.device(x.device):
             call(x, *others)
 
@@ -45,16 +46,17 @@ def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
 def strided(
     run: Callable[..., None], sizes: tuple[int, ...], strides: Sequence[tuple[int, ...]]
 ) -> Callable[..., None]:
-    """A kernel of tensors of these sizes and, each, strides in elements, from their memory."""
+    """Compile a kernel for tensors of these sizes and strides (in elements) from their memory."""
     return lambda *tensors: run(*map(torch.Tensor.as_strided, tensors, repeat(sizes), strides))
 
 
 @functools.cache
 def clusters_of(arch: str | None) -> int:
-    """Blocks that a cluster may have: 16 on sm_90 and sm_100, 8 on sm_120, 1 before.
+    """Return the largest number of blocks per cluster: 16 on sm_90 and sm_100, 8 on sm_120, 1
+    before.
 
-    arch: of the virtual GPU, None for the GPU at hand. 16 is beyond what CUDA guarantees for every
-    GPU of a generation ("non-portable"); the H200 has it.
+    arch: of the virtual GPU, None for this machine's GPU. 16 is beyond what CUDA guarantees for
+    every GPU of a generation ("non-portable"); the H200 has it.
     """
     if arch is None:
         major = torch.cuda.get_device_capability()[0]
@@ -64,7 +66,7 @@ def clusters_of(arch: str | None) -> int:
 
 
 def aligned(x: torch.Tensor) -> torch.Tensor:
-    """A contiguous tensor that begins at a whole vector; `contiguous` leaves a contiguous one where
-    it is."""
+    """Return a contiguous tensor that begins at a whole vector; `contiguous` does not copy a
+    contiguous one."""
     x = x.contiguous()
     return x.clone() if x.data_ptr() % VECTOR_BYTES else x

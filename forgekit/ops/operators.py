@@ -1,7 +1,6 @@
-"""One way to make an operator: a function that launches directly, an operator of PyTorch beside it.
-
-PyTorch's dispatcher is passed by unless something needs it: a gradient, torch.compile, a mode, a
-transformation, a trace. What does not depend on values is worked out once for each kind of call.
+"""Makes an operator: a function that launches directly, also registered with PyTorch. It bypasses
+PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a trace needs it.
+Work that does not depend on values is done once per kind of call.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from forgekit.ops.backends import chosen, current_backend, defaults, functions, 
 from forgekit.ops.calls import Call, Launch, contiguous_strides
 from forgekit.ops.checks import batched, check_backend_result, normal_dim, virtual_arch
 
-# Looked up once: they stand before every launch.
+# Looked up once, because every launch uses them.
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _transformation = torch._C._functorch.peek_interpreter_stack
 _tracing = torch._C._is_tracing
 _grad_enabled = torch.is_grad_enabled
-# True by where a tensor's memory is, whatever a plug-in makes x.is_cuda say.
+# True if a tensor's memory is on a GPU, even if a plug-in changes x.is_cuda.
 _on_a_gpu = torch._C.TensorBase.is_cuda.__get__  # type: ignore[attr-defined]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -39,11 +38,11 @@ Options = tuple[Any, ...]
 
 
 def needed(x: Any) -> int:
-    """What an operand needs besides the kernel, where nothing watches: 0 for nothing; AUTOGRAD, to
-    record a gradient; the whole DISPATCHER, for a subclass, a fake tensor, a negated view.
+    """Return what an operand needs besides the kernel: 0 for none; AUTOGRAD, to record a gradient;
+    the whole DISPATCHER, for a subclass, a fake tensor, a negated view.
 
-    What is `batched` needs that too, but to ask costs too much before each launch: its address
-    cannot be had, and then is the time.
+    A `batched` operand also needs the dispatcher, but asking before each launch costs too much:
+    reading its address fails, and the error handler asks then.
     """
     if type(x) in _PLAIN and (x.is_cuda or x.is_cpu) and not x.is_neg():
         return AUTOGRAD if x.requires_grad and _grad_enabled() else 0
@@ -52,14 +51,15 @@ def needed(x: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """An operator over one operand or two of the same shape, dtype and device; and what is its own.
+    """An operator over one operand, or two of the same shape, dtype and device.
 
-    schema: operands, options, and `str? backend` as the last. The last option is the kernel asked
-    for. reference(*operands, *options but the last): the backend "ref". check(*operands, *options):
-    raises UsageError for what cannot be computed. launcher: from a `Call` to what fills a
-    contiguous result, None if that has no elements. result_shape(shape, *options). keep(*operands,
-    result): the tensors that `backward` needs. backward(context, gradient of the result, *kept):
-    the operands' gradients; the context has `shape`, `options`, `backend` and `needs_input_grad`.
+    schema: operands, options, and `str? backend` as the last. The last option is the requested
+    kernel. reference(*operands, *options but the last): the backend "ref". check(*operands,
+    *options): raises UsageError for unsupported arguments. launcher: maps a `Call` to a function
+    that fills a contiguous result, None if the result has no elements. result_shape(shape,
+    *options). keep(*operands, result): the tensors that `backward` needs. backward(context,
+    gradient of the result, *kept): the operands' gradients; the context has `shape`, `options`,
+    `backend` and `needs_input_grad`.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Operator:
     operands: int = 1
 
     def __post_init__(self) -> None:
-        """Make it known to the backends, and to PyTorch as torch.ops.forgekit.NAME."""
+        """Register it with the backends, and with PyTorch as torch.ops.forgekit.NAME."""
         functions[self.name] = {"ref": self.reference}
         define = torch.library.custom_op(
             f"forgekit::{self.name}", self._compute, mutates_args=(), schema=self.schema
@@ -83,7 +83,7 @@ class Operator:
 
     # -- a call of the function -------------------------------------------------------------------
     def call(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
-        """The result, computed directly wherever that is possible. y: the second operand."""
+        """Return the result, computed directly if possible. y: the second operand."""
         if is_dynamo_compiling():  # the operator's fake checks: Dynamo traces no exception
             return self._dispatch(x, options, backend, y)
         if not (
@@ -94,14 +94,14 @@ class Operator:
             if not need:
                 return self.run(x, options, backend, y)
             if need == AUTOGRAD and not (batched(x) or (y is not None and batched(y))):
-                # A third of the time that the dispatcher takes for it.
+                # This costs a third of the dispatcher's time.
                 return self._recorded(x, y, (options, backend))
         self.check(*self._operands(x, y), *options)
         current_backend(self.name, backend)
         return self._dispatch(x, options, backend, y)
 
     def run(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
-        """Allocate and launch. One look-up decides: host time counts for small tensors."""
+        """Allocate and launch. One look-up decides, because host time matters for small tensors."""
         if backend is not None or chosen.get() or defaults:
             name = current_backend(self.name, backend)
             if name != "kernel":
@@ -121,7 +121,7 @@ class Operator:
         except (RuntimeError, TypeError, ValueError):
             if any(map(batched, self._operands(x, y))):
                 return self._dispatch(x, options, backend, y)
-            self.check(*self._operands(x, y), *options)  # says it in the user's terms
+            self.check(*self._operands(x, y), *options)  # reports it in the user's terms
             raise
         result = allocate(x)
         if launch is not None:
@@ -129,13 +129,13 @@ class Operator:
         return result
 
     def _run_backend(self, name: str, operands: Options, options: Options) -> Tensor:
-        """What a function of the registry computes, after the same checks as before a kernel."""
+        """Call a registered function, after the same checks as before a kernel."""
         named = dict(zip(self.option_names, options, strict=True))
         what, wanted = named.popitem()
         if wanted is not None:
             remedy = 'leave it out, or pass backend="kernel"'
             got = f"{wanted!r} with the backend {name!r}"
-            raise usage_error(what, got, "None, as only kernels have those", remedy)
+            raise usage_error(what, got, "None, because only kernels have variants", remedy)
         self.check(*operands, *options)
         shape = self.result_shape(tuple(operands[0].shape), *options)
         if "dim" in named:
@@ -156,13 +156,13 @@ class Operator:
     # -- what PyTorch calls -----------------------------------------------------------------------
     @functools.cached_property
     def _recorded(self) -> Callable[..., Tensor]:
-        """`run` with a derivative, without the dispatcher: a function of x, y and (options,
-        backend), as PyTorch takes longer for each argument."""
+        """Return `run` with a derivative, without the dispatcher: a function of x, y and (options,
+        backend), because PyTorch takes longer per argument."""
         operator = self
 
         class Recorded(torch.autograd.Function):
             @staticmethod
-            def forward(  # a setup_context of its own costs 30 us
+            def forward(  # a separate setup_context costs 30 us
                 ctx: Any, x: Tensor, y: Tensor | None, asked: tuple[Options, str | None]
             ) -> Tensor:
                 options, backend = asked
@@ -176,23 +176,24 @@ class Operator:
             def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
                 return (*operator.backward(ctx, grad, *ctx.saved_tensors), None, None)[:3]
 
-        # Function's own `apply` looks for functorch's transformations once more: 1.5 us.
+        # Function's own `apply` searches for functorch's transformations again: 1.5 us.
         apply: Callable[..., Tensor] = super(torch.autograd.Function, Recorded).apply
         return apply
 
     @functools.cached_property
     def _arguments(self) -> tuple[tuple[str, Any], ...]:
-        """Name and default of each, as PyTorch reads the schema."""
+        """Return name and default of each, in PyTorch's reading of the schema."""
         schema = getattr(torch.ops.forgekit, self.name).default._schema
         return tuple((each.name, each.default_value) for each in schema.arguments)
 
     @functools.cached_property
     def option_names(self) -> tuple[str, ...]:
-        """Of the arguments between operands and backend."""
+        """Return the arguments between operands and backend."""
         return tuple(name for name, _ in self._arguments[self.operands : -1])
 
     def _split(self, inputs: Options) -> tuple[Options, Options, Any]:
-        """Operands, options, backend; PyTorch leaves out the last ones that are defaults."""
+        """Return operands, options, backend; PyTorch omits trailing arguments with default
+        values."""
         every = inputs + tuple(default for _, default in self._arguments[len(inputs) :])
         return every[: self.operands], every[self.operands : -1], every[-1]
 
@@ -208,10 +209,10 @@ class Operator:
         return empty
 
     def _remember(self, ctx: Any, inputs: Options, output: Tensor) -> None:
-        """inputs: all of them, for once."""
+        """inputs: all of them, kept once."""
         backend = inputs[-1]
         ctx.shape, ctx.options = inputs[0].shape, inputs[self.operands : -1]
-        # What torch.compile traces asks in its backward pass, as it does in its forward pass.
+        # torch.compile traces this look-up in its backward pass, as in its forward pass.
         traced = detect_fake_mode(inputs) is not None
         ctx.backend = backend if traced else current_backend(self.name, backend)
         ctx.save_for_backward(*self.keep(*inputs[: self.operands], output))
@@ -233,12 +234,12 @@ def plan(
     other_stride: tuple[int, ...] | None = None,
     other_address: int = 0,
 ) -> tuple[Launch | None, Callable[[Tensor], Tensor]]:
-    """What fills the result of a call (None: it has no elements), and what allocates that in the
-    least time.
+    """Return a function that fills the result of a call (None: it has no elements), and the fastest
+    allocator for it.
 
     stride, address: of the first operand, in elements and in bytes modulo 16; other_stride,
     other_address: of the second, if there is one. This is the only cache above that of `compile`.
-    Its key is flat, because a `Call`, or any nested tuple, costs more to make than to look up; only
+    Its key is flat, because making a `Call`, or any nested tuple, costs more than the look-up; only
     the first call of its kind makes one.
     """
     strides = (stride,) if other_stride is None else (stride, other_stride)

@@ -21,16 +21,16 @@ from forgekit.ops.launching import PIECE, aligned, clusters_of
 from forgekit.ops.row_launch import STEPS, launch_rows
 
 _SOFTMAX = (*STEPS["softmax"], "vectorized", "cluster")
-VARIANTS = {  # that an operator takes; a gradient those of its softmax
+VARIANTS = {  # supported dtypes; a gradient supports those of its softmax
     "reduce_sum": (*STEPS["reduce_sum"], "vectorized", "split"),
     "softmax": _SOFTMAX,
     "softmax_backward": _SOFTMAX,
 }
-BY_COLUMNS = (None, "vectorized", "split")  # variants that know columns; the others know rows only
+BY_COLUMNS = (None, "vectorized", "split")  # variants that also support columns
 
 
 def check_operand(op: str, x: Any, dim: object, variant: object, name: str = "x") -> None:
-    """Raise UsageError for a tensor or a dim that cannot be reduced, or another variant."""
+    """Raise UsageError for a tensor or a dim that cannot be reduced, or an unknown variant."""
     check_tensor(x, name)
     check_float(x.dtype, name)
     normal_dim(dim, x.dim())
@@ -38,13 +38,14 @@ def check_operand(op: str, x: Any, dim: object, variant: object, name: str = "x"
 
 
 def launcher(call: Call) -> Launch | None:
-    """What computes a call into a contiguous result; None if that has no elements.
+    """Return a function that computes a call into a contiguous result; None if the result has no
+    elements.
 
     Compiles at the first call of its kind. The result of a sum may have dim with size 1.
 
     Raises:
-        UsageError: no such dim or variant, another dtype; of softmax, more than 2^30 elements along
-            dim.
+        UsageError: no such dim or variant, an unsupported dtype; for softmax, more than 2^30
+            elements along dim.
     """
     check_float(call.dtype)
     check_variant(call.variant, VARIANTS[call.op])
@@ -52,7 +53,7 @@ def launcher(call: Call) -> Launch | None:
         remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
         raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
     call = call._replace(dim=normal_dim(call.dim, len(call.shape)))
-    if not call.shape:  # the one element is a row
+    if not call.shape:  # the only element is a row
         call = call.contiguous((1,), 0)._replace(addresses=call.addresses)
     sums = call.kind == "sum"
     if 0 in (_without(call.shape, call.dim) if sums else call.shape):
@@ -65,14 +66,14 @@ def launcher(call: Call) -> Launch | None:
 
 # -- ways -----------------------------------------------------------------------------------------
 class Way(NamedTuple):
-    """How operands are read where they are: by rows or by columns, as the view says."""
+    """How operands are read in place: by rows or by columns, according to the view."""
 
     launch: Callable[[Call, View], Launch]
     view: View
 
 
 def _way(call: Call) -> Way | None:
-    """How to read the operands where they are; None if they have to be copied first."""
+    """Return how to read the operands in place; None if they must be copied first."""
     return _way_of_sum(call) if call.kind == "sum" else _way_of_softmax(call)
 
 
@@ -85,13 +86,13 @@ def _way_of_sum(call: Call) -> Way | None:
     columns = _as_columns(view)
     if columns is not None and call.variant in BY_COLUMNS:
         return Way(launch_columns, columns)
-    # Rows at even steps: one dimension beside the reduced one, and not columns in disguise.
+    # Rows at even steps: one dimension besides the reduced one, and not columns in disguise.
     rows = view.outer == 1 or (columns is None and view.inner == 1)
     return Way(launch_rows, view) if rows else None
 
 
 def _as_columns(view: View) -> View | None:
-    """The view as columns that lie side by side in memory; None if rows are the better view."""
+    """Return the view as columns that are contiguous across; None if rows are the better view."""
     (outer, reduced, inner), kept = view.strides
     if view.inner > 1:
         return view if inner == 1 else None
@@ -110,7 +111,7 @@ def _way_of_softmax(call: Call) -> Way | None:
 
 
 def _has_neighbours(view: View) -> bool:
-    """True if elements lie side by side where threads do: along rows, or across columns."""
+    """True if neighbouring threads access neighbouring elements: along rows, or across columns."""
     mode = 1 if view.inner == 1 else 2
     return (view.inner == 1 and view.reduced == 1) or all(s[mode] == 1 for s in view.strides)
 
@@ -120,7 +121,7 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _launch_by(call: Call, way: Way) -> Launch:
-    """The launch of a kernel, or of several where one cannot count the elements."""
+    """Return the launch of a kernel, or of several if one cannot count the elements."""
     sums, shape, dim, view = call.kind == "sum", call.shape, call.dim, way.view
     if not sums and view.reduced > PIECE:
         remedy = "compute it piece by piece"
@@ -133,8 +134,8 @@ def _launch_by(call: Call, way: Way) -> Launch:
 
 # -- copies ---------------------------------------------------------------------------------------
 def _from_copies(call: Call) -> Launch:
-    """From contiguous copies of the operands: with dim last, and back, for the variants of a
-    lesson, which know rows only."""
+    """Work on contiguous copies of the operands: with dim last, and back, for the variants of a
+    lesson, which support only rows."""
     dim, last = call.dim, len(call.shape) - 1
     if dim == last or call.variant in BY_COLUMNS:
         run = _launch_contiguous(call.contiguous(call.shape, dim))
@@ -163,12 +164,12 @@ def _launch_contiguous(call: Call) -> Launch:
 
 # -- more than a kernel counts --------------------------------------------------------------------
 def _in_pieces(call: Call, mode: int) -> Launch:
-    """Piece by piece along a dimension that is not reduced."""
+    """Launch piece by piece along a dimension that is not reduced."""
     size, dim = call.shape[mode], call.dim
     step = min(PIECE // 2, -(-size // 2))
     sums = call.kind == "sum"
     shape = _without(call.shape, dim) if sums else call.shape
-    target = mode - (sums and mode > dim)  # that dimension of the result
+    target = mode - (sums and mode > dim)  # the same dimension in the result
 
     def launch(*tensors: Tensor) -> None:
         *operands, result = tensors
@@ -186,7 +187,7 @@ def _in_pieces(call: Call, mode: int) -> Launch:
 
 
 def _sum_of_pieces(call: Call) -> Launch:
-    """Piece by piece along the reduced dimension, then the sum of the pieces' sums."""
+    """Launch piece by piece along the reduced dimension, then sum the pieces' sums."""
     step = min(PIECE // 2, -(-call.shape[call.dim] // 2))
     shape = _without(call.shape, call.dim)
 
@@ -203,7 +204,7 @@ def _sum_of_pieces(call: Call) -> Launch:
 
 
 def _launch(call: Call, *tensors: Tensor) -> None:
-    """Compute a piece, or the pieces' sums: a smaller call, the last of its tensors the result."""
+    """Compute a piece, or the pieces' sums: a smaller call whose last tensor is the result."""
     *operands, result = tensors
     run = launcher(Call.of(call.op, *operands, arch=call.arch, dim=call.dim, variant=call.variant))
     if run is not None:

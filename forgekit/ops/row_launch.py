@@ -1,4 +1,4 @@
-"""From rows of a call to the compiled kernel that serves them."""
+"""Chooses and compiles the kernel for the rows of a call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.ops.calls import Call, Launch, View
 from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows
 
-# Variants of the lessons, on the way to the fastest; `_step` knows their classes.
+# Variants of the lessons, in order of speed; `_step` maps them to classes.
 STEPS: dict[str, tuple[str, ...]] = {
     "reduce_sum": ("naive", "smem", "shuffle"),
     "softmax": ("three_pass", "two_pass", "online"),
@@ -25,7 +25,8 @@ ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose row
 
 
 def launch_rows(call: Call, view: View) -> Launch:
-    """What reduces matrices (M, N) over N. A sum's result is a vector, a softmax's a matrix."""
+    """Return a kernel that reduces matrices (M, N) over N. A sum's result is a vector, a softmax's
+    a matrix."""
     M, N = view.outer * view.inner, view.reduced
     apart = tuple((s[0] or s[2]) if M > 1 else N for s in view.strides)
     step = view.strides[0][1] if N > 1 else 1
@@ -42,7 +43,7 @@ def launch_rows(call: Call, view: View) -> Launch:
 
 
 def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int) -> RowChoice:
-    """The table's choice, as far as the variant leaves one."""
+    """Return the table's choice, within the limits of the variant."""
     op = call.kind
     if op == "sum":
         apart = apart[:1]
@@ -59,12 +60,12 @@ def row_vectors(
     size: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int, step: int,
     *, sums: bool = False,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Elements of an access to rows of operands, and whether rows are unaligned: have
-    a prefix or a tail outside of whole vectors.
+    """Return the elements per access to rows of operands, and True if rows are unaligned: with a
+    prefix or a tail outside whole vectors.
 
-    apart: elements from row to row, of each operand; addresses: in bytes, modulo 16, of those that
-    may lie anywhere; step: elements from one of a row to the next. sums: only one operand is read
-    in vectors.
+    apart: elements from row to row, per operand; addresses: in bytes, modulo 16, of operands with
+    any address; step: elements from one element of a row to the next. sums: only one operand is
+    read in vectors.
     """
     vector = VECTOR_BYTES // itemsize
     if step != 1:
@@ -79,7 +80,7 @@ def row_vectors(
 
 
 def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
-    """The same for two blocks a row, where one would do: to see what that costs."""
+    """Return the same with two blocks per row instead of one, to measure the cost."""
     if choice.cluster > 1:
         return choice
     vectors = -(-size // choice.vector)
@@ -91,8 +92,8 @@ def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
 
 
 def run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
-    """The kernel of a choice, of operands (rows, N) whose elements of a row are neighbours unless
-    its vector is 1; where rows are split, and a second one for the sums of the parts."""
+    """Return the kernel of a choice, for operands (rows, N) whose row elements are contiguous
+    unless the vector is 1; for split rows, also a second kernel for the sums of the parts."""
     run = runner(compile_rows(call.kind, choice, call.dtype, call.arch), call.arch)
     if choice.kernel == "split":
         return shared(call.kind, run, choice)
@@ -110,7 +111,7 @@ def run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
 
 
 def shared(op: Op, run: Launch, choice: RowChoice) -> Launch:
-    """A kernel whose blocks share rows, with memory for what they find."""
+    """Return a kernel whose blocks share rows, with memory for their partial results."""
     found = (choice.split, 2) if op == "softmax" else (choice.split,)
 
     def with_parts(*operands: Tensor) -> None:
@@ -126,10 +127,10 @@ def compile_rows(
     op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None,
     *, result: torch.dtype | None = None,
 ) -> Any:  # fmt: skip
-    """The compiled kernel of a choice: a function of x (M, N) and y (M · split) for "sum", of x and
-    y for "softmax", of dy, y and dx for "softmax_backward", all (M, N).
+    """Return the compiled kernel of a choice: a function of x (M, N) and y (M · split) for "sum",
+    of x and y for "softmax", of dy, y and dx for "softmax_backward", all (M, N).
 
-    result: the dtype of sums, where it is not x's; parts are float32.
+    result: the dtype of sums, if different from x's; parts are float32.
     """
     from forgekit.kernels.rows import RowTile
 
@@ -141,7 +142,7 @@ def compile_rows(
     x = _row_spec(dtype, choice)
     sums = TensorSpec(torch.float32 if c.split > 1 else result or dtype, (None,), (1,))
     specs = {"sum": (x, sums), "softmax": (x, x), "softmax_backward": (x, x, x)}[op]
-    if c.kernel == "split":  # what the blocks of a row find
+    if c.kernel == "split":  # partial results of a row's blocks
         shape, strides = (None, c.split, 2), (2 * c.split, 2, 1)
         specs = (*specs[:-1], TensorSpec(torch.float32, shape, strides) if op == "softmax" else
                  TensorSpec(torch.float32, shape[:2], (c.split, 1)), x)  # fmt: skip
@@ -149,7 +150,7 @@ def compile_rows(
 
 
 def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
-    """What rows of a choice look like: whole vectors, contiguous at any address, or anything."""
+    """Return the specs of a choice's rows: whole vectors, contiguous at any address, or any."""
     if choice.vector == 1:
         return TensorSpec(dtype, (None, None), (None, None))
     if choice.unaligned:
@@ -158,15 +159,15 @@ def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
 
 
 def compile_step(op: str, variant: str, size: int, dtype: torch.dtype, arch: str | None) -> Any:
-    """A kernel on the way to the fastest, for rows of this size: a function of x and y."""
+    """Return a lesson's kernel for rows of this size: a function of x and y."""
     x, sums = TensorSpec(dtype, (None, None), (None, None)), TensorSpec(dtype, (None,), (1,))
     y = sums if op == "reduce_sum" else x
     return compile(_step(variant, size), x, y, device="virtual" if arch else "gpu", arch=arch)
 
 
-# CuTe DSL takes seconds to import, so these two import kernels when they are needed.
+# Importing CuTe DSL takes seconds, so these two functions import kernels on demand.
 def row_kernels(op: Op) -> dict[Kernel, Any]:
-    """The kernels of an operator over rows, made from a `RowTile`."""
+    """Return the kernels of an operator over rows, made from a `RowTile`."""
     from forgekit.kernels import reduce_sum, softmax, softmax_streaming
 
     of_op: dict[Op, dict[Kernel, Any]] = {
@@ -187,7 +188,7 @@ def row_kernels(op: Op) -> dict[Kernel, Any]:
 
 
 def _step(variant: str, size: int) -> Any:
-    """The kernel of a lesson's variant, for rows of this size."""
+    """Return the kernel of a lesson's variant, for rows of this size."""
     from forgekit.kernels import reduce_steps, softmax_steps
 
     if variant == "online":
@@ -202,7 +203,8 @@ def _step(variant: str, size: int) -> Any:
 
 
 def online_tile(size: int) -> tuple[int, int]:
-    """Threads, and elements of each, that keep a row in registers for the variant "online".
+    """Return the threads, and elements per thread, that keep a row in registers for the variant
+    "online".
 
     Raises:
         UsageError: a row of more than 32,768 elements.

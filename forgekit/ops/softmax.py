@@ -19,26 +19,26 @@ from forgekit.ops.reductions import check_operand, launcher
 def softmax(
     x: Tensor, dim: int = -1, *, variant: str | None = None, backend: str | None = None
 ) -> Tensor:
-    """exp(x) divided by its sums along dim: a new contiguous tensor of x's shape and dtype.
+    """Return exp(x) divided by its sums along dim: a new contiguous tensor of x's shape and dtype.
 
-    x: float16, bfloat16 or float32, of any shape and strides; computed in float32 from x less the
-    largest along dim, and rounded once. Infinities and NaN give what torch gives. dim: counts from
-    0, or from -1 backwards. variant: the kernel, "three_pass", "two_pass", "online", "vectorized"
-    or "cluster"; the fastest for the tensor if left out. backend: who computes, see
+    x: float16, bfloat16 or float32, of any shape and strides; computed in float32 from x minus the
+    maximum along dim, and rounded once. Infinities and NaN give the same results as in torch. dim:
+    counts from 0, or from -1 backwards. variant: the kernel, "three_pass", "two_pass", "online",
+    "vectorized" or "cluster"; by default the fastest for the tensor. backend: see
     `forgekit.ops.use_backend`.
 
-    On a GPU the kernel runs there, on the current stream; a tensor on the CPU is computed by the
-    same kernel on the virtual GPU. Gradients of any order flow through it, by `softmax_backward`
-    of the same backend. It never falls back on torch. Refused is what PyTorch has not for
-    operators written in Python: forward mode and torch.func.grad. torch.func.vmap computes slice
-    by slice.
+    On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
+    runs on the virtual GPU. Gradients of any order use `softmax_backward` of the same backend. It
+    never falls back to torch. Forward mode and torch.func.grad raise, because PyTorch lacks them
+    for operators written in Python. torch.func.vmap computes slice by slice.
 
     Raises:
-        UsageError: not a strided tensor, another dtype, no such dim, variant or backend, a device
-            where no kernel runs, a dual tensor; at `backward()`: a backend without one.
+        UsageError: not a strided tensor, an unsupported dtype, no such dim, variant or backend, a
+            device where no kernel runs, a dual tensor; at `backward()`: a backend without a
+            gradient.
         PlatformError: a GPU older than compute capability 8.0.
     """
-    if type(dim) is not int:  # True is equal to 1 where calls are looked up
+    if type(dim) is not int:  # the look-up of calls treats True and 1 as equal
         check_operand("softmax", x, dim, variant)
         dim = normal_dim(dim, x.dim())
     return _softmax.call(x, (dim, variant), backend)
@@ -52,10 +52,11 @@ def softmax_backward(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    """y * (grad - sum of grad * y along dim): the gradient of x, from that of y = softmax(x, dim).
+    """Return y * (grad - sum of grad * y along dim): the gradient of x, given that of y =
+    softmax(x, dim).
 
-    grad, y: of one shape, dtype and device; types, strides, dim, variants, backends and what is
-    raised as for `softmax`. The result is new and contiguous.
+    grad, y: of the same shape, dtype and device; types, strides, dim, variants, backends and errors
+    as for `softmax`. The result is new and contiguous.
     """
     if type(dim) is not int:
         _check_pair(grad, y, dim, variant)
@@ -68,7 +69,7 @@ def _backward(ctx: Any, grad: Tensor, y: Tensor) -> tuple[Tensor]:
     if ctx.backend is not None and ctx.backend not in backend_names("softmax_backward"):
         what = f"gradient of softmax by the backend {ctx.backend!r}"
         remedy = f'forgekit.ops.register_backend("softmax_backward", "{ctx.backend}", …) adds one'
-        raise usage_error(what, "no backward", "one that was registered with it", remedy)
+        raise usage_error(what, "no backward", "a gradient registered with that backend", remedy)
     return (softmax_backward(grad, y, ctx.options[0], backend=ctx.backend),)
 
 
@@ -88,21 +89,21 @@ def _check_pair(grad: Any, y: Any, dim: object, variant: object) -> None:
     check_tensor(grad, "grad")
     check_operand("softmax_backward", y, dim, variant, "y")
     if grad.shape != y.shape:
-        remedy = "use grad.expand(y.shape) if it has to be repeated"
-        needed = f"{tuple(y.shape)}, as y"
+        remedy = "use grad.expand(y.shape) if it must be repeated"
+        needed = f"{tuple(y.shape)}, like y"
         raise usage_error("grad.shape", tuple(grad.shape), needed, remedy)
     for what in ("dtype", "device"):
         got, needed = getattr(grad, what), getattr(y, what)
         if got != needed:
             remedy = f"use grad.to(y.{what})"
-            raise usage_error(f"grad.{what}", got, f"{needed}, as y", remedy)
+            raise usage_error(f"grad.{what}", got, f"{needed}, like y", remedy)
 
 
 def _double_backward(
     ctx: Any, v: Tensor, grad: Tensor, y: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
-    """With s = sum of grad * y: dx_i = y_i (grad_i - s), so its derivative by grad is dx's own
-    formula, and v_j (grad_j - s) - grad_j * sum of v * y is the one by y_j."""
+    """With s = sum of grad * y: dx_i = y_i (grad_i - s). So its derivative by grad has dx's own
+    formula, and its derivative by y_j is v_j (grad_j - s) - grad_j * sum of v * y."""
     for_grad = for_y = None
     if ctx.needs_input_grad[0]:
         for_grad = softmax_backward(v, y, ctx.options[0], backend=ctx.backend)

@@ -1,4 +1,4 @@
-"""Which configuration serves which rows, and why: the one place where it is decided.
+"""The only place that decides which configuration serves which rows, and why.
 
 Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
 for the first rule that a row is short enough for, and long enough where rows have to be few; the
@@ -10,7 +10,7 @@ those of few long rows, of 2026-11-23, and `middle_rows_h200.json` those of up t
 128 kB, of 2026-11-24. Unaligned rows, and those read by elements, take the rule of rows of as many
 accesses.
 
-Tried for softmax and its gradient, and left: loads past L1, 4 to 11 % slower where rows are many.
+Tried for softmax and its gradient, and rejected: loads past L1, 4 to 11 % slower for many rows.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "short", "registers", "shared", "streaming", "split"]
-# The kernels that rows may have; `row_kernels` of `row_launch.py` knows their classes.
+# The kernels for rows; `row_kernels` of `row_launch.py` maps them to classes.
 KERNELS: dict[Op, tuple[Kernel, ...]] = {
     "sum": ("sum", "short"),
     "softmax": ("registers", "shared", "streaming", "split"),
     "softmax_backward": ("registers", "streaming", "split"),
 }
 
-SMS = 132  # of an H200; blocks are counted in multiples of it
-SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice that where clusters have 16
+SMS = 132  # of an H200; block numbers are multiples of it
+SHARED_BYTES = 96 * 1024  # per block on any GPU since sm_80; twice that for clusters of 16
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Rule:
 
 
 ANY = 2**31
-L2_BYTES = 32 * 2**20  # of rows that wait in L2 to be read again
+L2_BYTES = 32 * 2**20  # rows that stay in L2 for their second read
 
 
 def middle(few: int, loads: int, threads: int, beyond: int, why: str) -> Rule:
@@ -76,11 +76,11 @@ SUM = (
 RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 2): (
         *SUM[:-1],
-        Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % before 1024 x 4", threads=512),
+        Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % faster than 1024 x 4", threads=512),
     ),
     ("sum", 4): SUM,
     ("softmax", 2): (
-        Rule(ANY, "split", 4, "1.1 to 5 times a cluster", 256, few=1, beyond=32767),
+        Rule(ANY, "split", 4, "1.1 to 5 times as fast as a cluster", 256, few=1, beyond=32767),
         Rule(ANY, "split", 4, "1.05 (8 rows of 600,000) to 3 times", 256, few=16, beyond=65536),
         middle(33, 2, 128, 512, "1.02 (33 rows of 64,000) to 2.6 times a block (1 of 48,000)"),
         middle(4 * SMS, 4, 256, 512, "0.96 (264 rows of 48,000) to 1.18 times (66 of 48,000)"),
@@ -95,7 +95,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(ANY, "shared", 8, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax", 4): (
-        Rule(ANY, "split", 4, "1.2 to 5 times a cluster", 256, few=1, beyond=32767),
+        Rule(ANY, "split", 4, "1.2 to 5 times as fast as a cluster", 256, few=1, beyond=32767),
         Rule(ANY, "split", 4, "1.1 (16 rows of 300,001) to 1.7 times", 256, few=16, beyond=65536),
         middle(33, 4, 128, 512, "1.0 (4 rows of 3,072) to 2.6 times a block (1 of 32,000)"),
         middle(4 * SMS, 4, 256, 512, "0.98 (132 rows of 6,000) to 1.22 times (264 of 32,000)"),
@@ -107,7 +107,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(1024, "shared", 8, "128 threads: 7 % before 256 in registers where rows are few"),
         Rule(2048, "registers", 2, "1024 threads: 1 % before 512 x 4"),
         Rule(4096, "registers", 4, "as long as a block has registers for it"),
-        Rule(8192, "shared", 8, "as fast as registers; more than one block an SM where shorter"),
+        Rule(8192, "shared", 8, "as fast as registers; several blocks per SM for shorter rows"),
         Rule(ANY, "shared", 16, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax_backward", 2): (
@@ -117,10 +117,10 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         middle(SMS, 2, 256, 512, "0.99 (132 rows of 6,144) to 1.29 times (1 of 12,000)"),
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(128, "registers", 1, "128 threads: 8 % before 16 for 1,000 rows, 3 behind for 2,048"),
-        Rule(256, "registers", 2, "128 threads: 2 % before a warp where rows are few"),
-        Rule(2048, "registers", 4, "3 % before 1 load where rows are few; threads matter little"),
-        Rule(2**16, "registers", 8, "clusters of 128 threads: 10 % before a block", threads=128),
+        Rule(128, "registers", 1, "128 threads: 8 % over 16 for 1,000 rows, 3 % below for 2,048"),
+        Rule(256, "registers", 2, "128 threads: 2 % faster than a warp for few rows"),
+        Rule(2048, "registers", 4, "3 % faster than 1 load for few rows; threads matter little"),
+        Rule(2**16, "registers", 8, "clusters of 128 threads: 10 % over a block", threads=128),
         Rule(ANY, "streaming", 4, "twice as fast as registers, which spill (24 rows of 2**20)"),
     ),
     ("softmax_backward", 4): (
@@ -130,10 +130,10 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(128, "registers", 4, "as forward"),
-        Rule(256, "registers", 8, "a warp: 3 % before two, 8 rows 1 % before 4 if few", rows=8),
+        Rule(256, "registers", 8, "one warp: 3 % over two; 8 rows 1 % over 4 if few", rows=8),
         Rule(2048, "registers", 4, "as for 2 bytes"),
-        Rule(8192, "registers", 6, "clusters of 2 or 4: before one block of 1024", threads=352),
-        Rule(ANY, "registers", 8, "16 blocks of a cluster: 3 to 10 % before 8", threads=256),
+        Rule(8192, "registers", 6, "clusters of 2 or 4: better than a block of 1024", threads=352),
+        Rule(ANY, "registers", 8, "16 blocks per cluster: 3 to 10 % faster than 8", threads=256),
     ),
 }
 # fmt: on
@@ -141,7 +141,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
 
 @dataclass(frozen=True)
 class RowChoice:
-    """A kernel over rows and the fields of its `RowTile`; turns: of `ShortRowSum`."""
+    """A kernel over rows and the fields of its `RowTile`; turns: those of `ShortRowSum`."""
 
     kernel: Kernel
     threads: int
@@ -158,24 +158,25 @@ class RowChoice:
 def choose_rows(
     op: Op, rows: int, size: int, itemsize: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
-    """The configuration for `rows` rows of `size` elements.
+    """Return the configuration for `rows` rows of `size` elements.
 
-    itemsize: bytes of an element. vector: elements of an access; 1 where they are not neighbours,
-    in unaligned rows of less than 4 vectors, and where operands begin at different places of one.
-    unaligned: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on
-    GPUs without.
+    itemsize: bytes per element. vector: elements per access; 1 if they are not contiguous, in
+    unaligned rows of less than 4 vectors, and if operands have different offsets within a vector.
+    unaligned: rows do not begin and end at vectors. clusters: maximum blocks per cluster, 1 on GPUs
+    without clusters.
     """
     choice = _choose(op, rows, size, itemsize, vector, unaligned, clusters)
     return replace(choice, whole=whole_loads(choice, size))
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
-    """Loads that all threads have in rows of `size` elements, wherever in memory these begin."""
+    """Return the loads that all threads have in rows of `size` elements, for any address of the
+    rows."""
     c = choice
-    together = c.threads * c.cluster * c.split  # vectors of a load
+    together = c.threads * c.cluster * c.split  # vectors per load
     if c.kernel in ("sum", "streaming", "split"):  # in rounds
         return 0 if c.unaligned or size % (c.vector * together * c.loads) else c.loads
-    outside = c.vector - 1 if c.unaligned else 0  # elements before the first whole vector, at most
+    outside = c.vector - 1 if c.unaligned else 0  # elements before the first whole vector
     return min(c.loads, max(0, size - outside) // c.vector // together)
 
 
@@ -196,11 +197,11 @@ def _choose(
         kernel, most = "registers", 1024
     if (
         op == "softmax" and unaligned and vectors > 512
-    ):  # likewise; a cluster: 5 to 20 % before a block
+    ):  # likewise; a cluster: 5 to 20 % faster than a block
         kernel, loads, most = "registers", 4 if clusters > 1 else 8, 256
     if kernel == "short" and (unaligned or vector == 1):
         kernel, loads = "sum", max(loads, 2)
-    if vector == 1 and size <= 8:  # a thread a row: a fifth of a warp's instructions for size 5
+    if vector == 1 and size <= 8:  # one thread per row: a fifth of a warp's instructions for size 5
         return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1)
     if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
@@ -218,19 +219,19 @@ def _choose(
     if threads > MOST_THREADS or shared > (SHARED_BYTES if clusters < 16 else 2 * SHARED_BYTES):
         return _streaming(vector, unaligned, clusters)
     beside = max(1, 128 // threads) if cluster == 1 else 1
-    if rule.rows and vector > 1:  # no fewer blocks than SMs
+    if rule.rows and vector > 1:  # at least as many blocks as SMs
         beside = power_below(rows // SMS, rule.rows)
     return RowChoice(kernel, threads, beside, loads, vector, cluster, unaligned=unaligned)
 
 
 def block_threads(lanes: int, least: int) -> int:
-    """Threads for so many lanes: a power of two up to a warp, then whole warps."""
+    """Return the threads for so many lanes: a power of two up to a warp, then whole warps."""
     lanes = max(lanes, least)
     return 1 << (lanes - 1).bit_length() if lanes <= WARP else -(-lanes // WARP) * WARP
 
 
 def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
-    """Rows that nothing holds: 1024 threads, and a few blocks to share a row where they can."""
+    """Configure rows too long to keep: 1024 threads, and a few blocks per row if possible."""
     cluster = min(clusters, 8)
     return RowChoice(
         "streaming", 1024, 1, 4 if vector > 1 else 8, vector, cluster, unaligned=unaligned
@@ -240,7 +241,8 @@ def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
 def _split(
     rule: Rule, rows: int, vectors: int, operands: int, vector: int, unaligned: bool
 ) -> RowChoice:
-    """Many blocks a row, a round of loads each or more: 132 of 512 threads, or as many threads."""
+    """Configure many blocks per row, with at least one round of loads each: 132 of 512 threads, or
+    as many threads."""
     together = min(rows, max(1, L2_BYTES // (vectors * VECTOR_BYTES * operands)))
     wanted = -(-SMS * 512 // (rule.threads * together))
     split = max(2, min(wanted, -(-vectors // (rule.threads * rule.loads))))
@@ -248,7 +250,7 @@ def _split(
 
 
 def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
-    """Blocks of 256 threads, or nearly; a row in turn where there are not 64 such blocks."""
+    """Configure blocks of about 256 threads; several rows in turn if there are many blocks."""
     vectors = -(-size // vector)
     threads = block_threads(-(-vectors // loads), 1)
     beside = max(1, 256 // threads)
@@ -261,10 +263,11 @@ def _sum(
     rows: int, size: int, threads: int, most: int, loads: int, vector: int, unaligned: bool,
     clusters: int,
 ) -> RowChoice:  # fmt: skip
-    """Sums keep nothing: blocks of 256 threads at least, and more blocks a row where rows are few:
-    those of a cluster, or, for 8 rows and fewer, as many as the GPU has room for, in two steps."""
+    """Configure sums, which keep no row: blocks of at least 256 threads, and more blocks per row
+    for few rows: those of a cluster, or, for at most 8 rows, as many as the GPU has room for, in
+    two steps."""
     threads, cluster, parts = min(threads, most), 1, 1
-    room = size // vector // 1024  # blocks that have something to do
+    room = size // vector // 1024  # blocks with work to do
     wanted = min(-(-SMS // rows), room)
     if wanted > 16 or (wanted > 1 and clusters == 1):
         threads, parts = 1024, min(max(2, 2 * SMS // rows), room)
@@ -276,5 +279,5 @@ def _sum(
 
 
 def power_below(size: int, most: int) -> int:
-    """The largest power of two up to size, `most` at most."""
+    """Return the largest power of two up to size, at most `most`."""
     return min(most, 1 << max(size, 1).bit_length() - 1)

@@ -18,25 +18,24 @@ _COMPLEX = (torch.complex32, torch.complex64)  # as wide as integers, so they co
 
 
 def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = None) -> Tensor:
-    """A new contiguous tensor (N, M) with y[n, m] = x[m, n], bit for bit.
+    """Return a new contiguous tensor (N, M) with y[n, m] = x[m, n], bit for bit.
 
-    x (M, N): any sizes, also 0; any strides, also 0; floats, integers, booleans, complex numbers of
-    at most 64 bits. On a GPU the kernel runs there, on the current stream; a tensor on the CPU is
-    computed by the same kernel on the virtual GPU. tile: rows and columns of a block's tile, 16, 32
-    or 64; the fastest for the tensor if left out. Tensors that need no tiles (one row or column,
-    columns that are contiguous) are copied without them. backend: who computes, see
-    `forgekit.ops.use_backend`.
+    x (M, N): any sizes and strides, including 0; floats, integers, booleans, complex numbers of at
+    most 64 bits. On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the
+    same kernel runs on the virtual GPU. tile: rows and columns of a block's tile, 16, 32 or 64; by
+    default the fastest for the tensor. Tensors that need no tiles (one row or column, contiguous
+    columns) are copied without them. backend: see `forgekit.ops.use_backend`.
 
-    Gradients flow through it: its derivative is itself. It never falls back on torch. What PyTorch
-    has not for operators written in Python is refused: forward mode and torch.func.grad.
+    It supports gradients: its derivative is the transpose. It never falls back to torch. Forward
+    mode and torch.func.grad raise, because PyTorch lacks them for operators written in Python.
     torch.func.vmap computes slice by slice.
 
     Raises:
-        UsageError: not a tensor, not 2-D, a dtype wider than 64 bits, another tile or backend, a
+        UsageError: not a tensor, not 2-D, a dtype wider than 64 bits, no such tile or backend, a
             device where no kernel runs, a dual tensor.
         PlatformError: a GPU older than compute capability 8.0.
     """
-    if tile is not None and type(tile) is not int:  # 32.0 is equal to 32 where calls are looked up
+    if tile is not None and type(tile) is not int:  # 32.0 equals 32 in the look-up of calls
         _check(x, tile)
     return _copy_transpose.call(x, (tile,), backend)
 
@@ -51,7 +50,7 @@ def _check(x: Any, tile: object) -> None:
         raise usage_error("x", shape, "2 dimensions", remedy)
     if x.dtype is torch.complex128:
         remedy = "transpose x.real and x.imag, or use x.to(torch.complex64)"
-        raise usage_error("x.dtype", "complex128", "64 bits an element at most", remedy)
+        raise usage_error("x.dtype", "complex128", "at most 64 bits per element", remedy)
     if x.dtype not in _COMPLEX:
         dtype_info(x.dtype)
     if tile is not None and not (type(tile) is int and tile in TILES):

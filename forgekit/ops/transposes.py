@@ -1,7 +1,5 @@
-"""From a call of copy_transpose to what launches it, compiled once.
-
-`choose` is the one place where it is decided which kernel transposes a tensor; the numbers behind
-it are in `book/measured/transpose_h200.json`.
+"""Compiles the launch of a copy_transpose call once. Only `choose` decides which kernel transposes
+a tensor; its numbers are in `book/measured/transpose_h200.json`.
 """
 
 from __future__ import annotations
@@ -18,12 +16,12 @@ from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import PIECE, runner
 
-TILES = (16, 32, 64)  # what a caller may ask for
-FEW_ROWS = 24  # of X, below which tiles leave most threads idle;
+TILES = (16, 32, 64)  # allowed values of tile=
+FEW_ROWS = 24  # rows or columns of X, below which tiles leave most threads idle;
 FEW_WHOLE_ROWS = 16  # if X is large and both sides can be accessed 16 bytes at a time
 FEW_COLUMNS = 4
-FEW_BLOCKS = 192  # with fewer on the 132 SMs of an H200, smaller tiles are faster
-# Types that are moved as integers of their width from the start: DLPack or TVM-FFI lack them.
+FEW_BLOCKS = 192  # with fewer blocks on the 132 SMs of an H200, smaller tiles are faster
+# Types moved as integers of their width, because DLPack or TVM-FFI lack them.
 _MOVED_AS = {
     torch.bool: torch.uint8,
     torch.float8_e4m3fn: torch.uint8,
@@ -38,13 +36,13 @@ _MOVED_AS = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel of `forgekit.kernels.copy_transpose` and what is compiled in.
+    """A kernel of `forgekit.kernels.copy_transpose` and its compiled-in values.
 
     kernel: its class. tile: rows and columns of X a block reads, (0, 0) for "flat". vector:
-    elements of one access to X (what M, N and the rows' strides are then multiples of).
-    contiguous: elements of a row of X are neighbours. shifted: rows of Y do not begin at sectors.
-    view: what the kernel is given for x, "x" itself, "row" (its transpose, a column) or "line"
-    (its memory as one column).
+    elements of one access to X (which divides M, N and the rows' strides). contiguous: elements of
+    a row of X are contiguous. shifted: rows of Y do not begin at sectors. view: the kernel's
+    argument for x, "x" itself, "row" (its transpose, a column) or "line" (its memory as one
+    column).
     """
 
     kernel: Literal["vector", "gather", "flat"]
@@ -63,11 +61,11 @@ def choose(
     tile: int | None = None,
     apart: int | None = None,
 ) -> Choice:
-    """The kernel for a tensor x that has elements.
+    """Return the kernel for a nonempty tensor x.
 
-    shape (M, N); stride in elements; address of its first element in bytes (modulo 16 will do);
-    itemsize in bytes; tile: what the caller asks for, None for the fastest; apart: elements from
-    one row of y to the next, None for M, which is a contiguous y.
+    shape (M, N); stride in elements; address of its first element in bytes (modulo 16 suffices);
+    itemsize in bytes; tile: the caller's choice, None for the fastest; apart: elements from one row
+    of y to the next, None for M, a contiguous y.
     """
     (M, N), (down, across) = shape, stride
     widest = VECTOR_BYTES // itemsize
@@ -75,19 +73,19 @@ def choose(
     apart = apart or M
     y_contiguous = apart == M or N == 1
 
-    # One row or one column: y has the same order, whatever x's other stride says.
+    # One row or one column: y has the same order, regardless of x's other stride.
     if N == 1 or (M == 1 and y_contiguous):
         step = down if N == 1 else across
         vector = widest if step == 1 and at_vectors else 1
         return Choice("flat", vector=vector, view="x" if N == 1 else "row")
-    # The columns of x are its memory's order already (x = a.t()): nothing to turn.
+    # The columns of x are already in memory order (x = a.t()): only copy.
     if (down, across) == (1, M) and y_contiguous:
         return Choice("flat", vector=widest if at_vectors else 1, view="line")
     if down < across and y_contiguous:
         whole = down == 1 and at_vectors and M % widest == 0 and across % widest == 0
         return Choice("flat", vector=widest if whole else 1)
     cuts = [(tile, tile)] if tile else _tiles(M, N, widest)
-    # Few rows or columns: a cache line holds what neighbouring threads need, whatever it is.
+    # Few rows or columns: a cache line holds the data of neighbouring threads in any order.
     few = tile is None and y_contiguous and (M < FEW_ROWS or N < FEW_COLUMNS)
     if few:
         cuts = cuts[:-1] if M >= FEW_WHOLE_ROWS and N >= FEW_COLUMNS else []
@@ -106,10 +104,10 @@ def choose(
 
 
 def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
-    """Tiles of "vector", the fastest first; the last is for whatever the others do not fit.
+    """Return tiles of "vector", the fastest first; the last fits all remaining tensors.
 
     A large x: sides of 256 bytes, or the power of two that holds a narrow x, so that a block still
-    reads, or writes, 256 bytes of a row. A small one: squares of less.
+    reads, or writes, 256 bytes of a row. A small one: smaller squares.
     """
     full = 16 * widest
     rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))
@@ -121,7 +119,8 @@ def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
 
 
 def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
-    """The fastest tile of "gather": a line of 128 bytes of Y, and as many columns as there are."""
+    """Return the fastest tile of "gather": a line of 128 bytes of Y, and as many columns as there
+    are."""
     if N <= 29:
         return (256, 16) if N <= 12 else (128, 32)
     rows = min(8 * widest, 64)
@@ -131,12 +130,13 @@ def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
 
 # -- launches -------------------------------------------------------------------------------------
 def launcher(call: Call) -> Launch | None:
-    """What transposes such an x into y; None if there is nothing to do.
+    """Return a function that transposes such an x into y; None if x is empty.
 
     Compiles at the first call of its kind.
 
     Raises:
-        ValueError: not two dimensions, or another tile; the operator says it in the user's terms.
+        ValueError: not two dimensions, or an unsupported tile; the operator translates it for the
+            user.
     """
     M, N = call.shape
     if call.tile not in (None, *TILES):
@@ -148,12 +148,12 @@ def launcher(call: Call) -> Launch | None:
 
 
 def _as_integers(call: Call) -> Launch:
-    """The same with x and y viewed as the integers of the call."""
+    """Return the same with x and y viewed as the integers of the call."""
     run = _whole(call)
 
     def launch(x: Tensor, y: Tensor) -> None:
         y = y.view(call.dtype)
-        if x.is_conj():  # has other strides once it is resolved
+        if x.is_conj():  # resolving it changes its strides
             x = x.resolve_conj().view(call.dtype)
             _whole(Call.of(call.op, x, arch=call.arch, tile=call.tile))(x, y)
         else:
@@ -163,12 +163,13 @@ def _as_integers(call: Call) -> Launch:
 
 
 def _whole(call: Call) -> Launch:
-    """One launch, or one for each piece where a kernel cannot count rows or columns."""
+    """Launch once, or once per piece if a kernel cannot count rows or columns."""
     return _in_pieces(call) if max(call.shape) > PIECE else _one_launch(call)
 
 
 def _one_launch(call: Call, apart: int | None = None) -> Launch:
-    """The launch of one kernel; apart: elements from one row of y to the next, None for M."""
+    """Return the launch of one kernel; apart: elements from one row of y to the next, None
+    for M."""
     (M, N), (stride,), (address,) = call.shape, call.strides, call.addresses
     choice = choose((M, N), (stride[0], stride[1]), address, call.dtype.itemsize, call.tile, apart)
     run = runner(compile_choice(choice, call.dtype, call.arch), call.arch)
@@ -178,7 +179,7 @@ def _one_launch(call: Call, apart: int | None = None) -> Launch:
 
 
 def _as_a_line(run: Launch) -> Launch:
-    """Memory in the order of y already: one column, in pieces if it is long."""
+    """Copy memory that is already in the order of y: one column, in pieces if it is long."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         source, target = x.t().view(-1, 1), y.view(1, -1)
@@ -189,7 +190,7 @@ def _as_a_line(run: Launch) -> Launch:
 
 
 def _in_pieces(call: Call) -> Launch:
-    """More rows or columns than a kernel counts: piece by piece."""
+    """Launch piece by piece for more rows or columns than a kernel counts."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):
@@ -202,7 +203,7 @@ def _in_pieces(call: Call) -> Launch:
 
 
 def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
-    """The compiled kernel of a choice: a function of x (M, N) and y (N, M), both of `dtype`.
+    """Return the compiled kernel of a choice: a function of x (M, N) and y (N, M), both of `dtype`.
 
     arch: of the virtual GPU, None for the GPU.
     """
@@ -228,6 +229,7 @@ def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
 
 
 def _threads(tile: tuple[int, int], itemsize: int) -> int:
-    """Threads of a block of "gather": some 20 loads each, but at least 16 bytes to store."""
+    """Return the threads per block of "gather": some 20 loads each, but at least 16 bytes to
+    store."""
     vectors = tile[0] * tile[1] * itemsize // VECTOR_BYTES
     return min(512, (64 if tile[1] == 64 else 128) * itemsize, vectors)

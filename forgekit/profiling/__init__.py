@@ -1,1 +1,1 @@
-"""Profiles by Python source line: what a kernel's instructions and memory accesses cost."""
+"""Profiles by Python source line: the cost of a kernel's instructions and memory accesses."""

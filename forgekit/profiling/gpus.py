@@ -1,4 +1,4 @@
-"""Constants of GPUs whose bandwidth bounds a kernel, each with its source."""
+"""Constants of GPUs, with their sources; memory bandwidth bounds a kernel."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from forgekit.errors import brief, usage_error
 
 _MB = 1024**2
-_ISSUED = 128  # threads' instructions in a clock and multiprocessor: 4 schedulers, a warp each
+_ISSUED = 128  # thread instructions per clock and multiprocessor: 4 schedulers, one warp each
 
 
 @dataclass(frozen=True)
 class Gpu:
     """A GPU's memory system.
 
-    bandwidth: bytes a second to device memory, the data sheet's peak; multiprocessors; l2_bytes:
-    None where NVIDIA does not publish it; device: pattern of the name that the driver gives it;
-    source: where the numbers stand. fp32_peak: FP32 operations a second without tensor cores, a
-    fused multiply-add counting as two, from the data sheet at the boost clock (B200: an eighth of
-    HGX B200); fp32_lanes of a multiprocessor; None where they are not known.
+    bandwidth: peak bytes per second to device memory, from the data sheet; multiprocessors;
+    l2_bytes: None if NVIDIA does not publish it; device: pattern of the driver's name for it;
+    source: the origin of the numbers. fp32_peak: FP32 operations per second without tensor cores (a
+    fused multiply-add counts as two), from the data sheet at the boost clock (B200: an eighth of
+    HGX B200); fp32_lanes per multiprocessor; None if unknown.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Gpu:
     fp32_lanes: int | None = None
 
     def seconds(self, size_bytes: float) -> float:
-        """The least time that so many bytes of device memory take."""
+        """Return the least time that moving so many bytes of device memory takes."""
         return size_bytes / self.bandwidth
 
     @property
@@ -43,8 +43,8 @@ class Gpu:
 
     @property
     def instruction_peak(self) -> float | None:
-        """Instructions of threads a second that the schedulers can issue, at the clock that
-        `fp32_peak` implies; None where that is not known."""
+        """Thread instructions per second that the schedulers can issue, at the clock that
+        `fp32_peak` implies; None if unknown."""
         if self.fp32_peak is None or self.fp32_lanes is None:
             return None
         return self.fp32_peak / (2 * self.fp32_lanes) * _ISSUED
@@ -93,10 +93,10 @@ DEFAULT = "H200"
 
 
 def gpu_named(name: str) -> Gpu:
-    """A GPU of the table by its name, however it is spaced and spelt.
+    """Return a GPU of the table by its name, in any spelling and spacing.
 
     Raises:
-        UsageError: none of that name.
+        UsageError: no GPU has that name.
     """
     wanted = _letters(name)
     for gpu in GPUS.values():
@@ -110,10 +110,10 @@ def gpu_named(name: str) -> Gpu:
 
 
 def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
-    """The GPU itself, or that of a name; for None the one of this machine, or an H200.
+    """Return the GPU itself, or the one of that name; for None this machine's GPU, or an H100.
 
     Raises:
-        UsageError: none of that name.
+        UsageError: no GPU has that name.
     """
     if chosen is None:
         return gpu_here() or GPUS[DEFAULT]
@@ -121,7 +121,7 @@ def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
 
 
 def gpu_here() -> Gpu | None:
-    """The GPU of this machine, if there is one and the table has it."""
+    """Return this machine's GPU, if it has one that the table lists."""
     import torch
 
     if not torch.cuda.is_available():
@@ -130,7 +130,7 @@ def gpu_here() -> Gpu | None:
 
 
 def gpu_of(device: str) -> Gpu | None:
-    """The GPU that its driver calls so, such as "NVIDIA H200"; None if the table has it not."""
+    """Return the GPU with this driver name, such as "NVIDIA H200"; None if the table lacks it."""
     return next((g for g in GPUS.values() if re.search(g.device, device)), None)
 
 

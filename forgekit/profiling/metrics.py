@@ -1,4 +1,4 @@
-"""The one table of metrics: short name, Nsight Compute's name, unit, meaning; and how to ask."""
+"""The one table of metrics: short name, Nsight Compute's name, unit, meaning; and look-ups."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.vgpu import AccessCounts
 
-# kind -> (ncu's op, what it is called in a sentence)
+# kind -> (ncu's op, description)
 GLOBAL_KINDS = {
-    "global_load": ("ld", "loads from global memory, cp.async's included, as in ncu"),
+    "global_load": ("ld", "loads from global memory, including those of cp.async, as in ncu"),
     "global_store": ("st", "stores to global memory"),
     "global_atomic": ("atom", "atomic operations on global memory whose old value is used"),
     "global_reduction": ("red", "atomic operations on global memory whose old value is not used"),
@@ -27,7 +27,7 @@ SHARED_KINDS = {
     "shared_async": ("ldgsts", "cp.async's writes to shared memory"),
 }
 
-# Of cp.async, ncu counts by instrumenting the machine code what it does not count in hardware.
+# Counts for cp.async that ncu gets by instrumenting the machine code, not from hardware counters.
 _SASS_UNIT = "smsp__sass_l1tex_"
 
 
@@ -35,10 +35,9 @@ _SASS_UNIT = "smsp__sass_l1tex_"
 class Metric:
     """One quantity of a profile.
 
-    name: the short name; ncu: Nsight Compute's name, "" where ncu counts nothing like it (its
-    instructions are those of machine code, these are PTX's); unit; meaning: in a sentence; ratio:
-    for what is not counted: numerator, denominator, factor, and the value where the denominator
-    is 0.
+    name: the short name; ncu: Nsight Compute's name, "" if ncu has no equivalent (ncu counts
+    machine instructions, this table PTX instructions); unit; meaning: in a sentence; ratio: for
+    derived metrics: numerator, denominator, factor, and the value if the denominator is 0.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Metric:
     ratio: tuple[str, str, float, float] | None = None
 
     def of(self, values: Counter[str]) -> int | float:
-        """Its value, from the counted ones."""
+        """Return its value, computed from the counted ones."""
         if self.ratio is None:
             return values[self.name]
         above, below, factor, nothing = self.ratio
@@ -61,38 +60,38 @@ class Metric:
 
 _GENERAL = (
     Metric("warp_instructions", "", "PTX instructions",
-           "instructions executed, once for each warp; machine code has another number"),
+           "instructions executed, once per warp; machine code has a different number"),
     Metric("thread_instructions", "", "PTX instructions",
-           "instructions executed, once for each active lane"),
-    Metric("thread_efficiency", "", "%", "active lanes of an instruction, of 32",
+           "instructions executed, once per active lane"),
+    Metric("thread_efficiency", "", "%", "active lanes per instruction, of 32",
            ("thread_instructions", "warp_instructions", 100 / 32, 100.0)),
     Metric("divergent_branches", "", "branches",
-           "branches at which the lanes of one warp went both ways"),
+           "branches at which the lanes of one warp diverged"),
     Metric("unique_bytes_read", "", "bytes",
-           "distinct bytes of device memory read: each has to come from there once"),
+           "distinct bytes of device memory read: each must be read at least once"),
     Metric("unique_bytes_written", "", "bytes",
-           "distinct bytes of device memory written: each has to go there once"),
+           "distinct bytes of device memory written: each must be written at least once"),
 )  # fmt: skip
 
 
 def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
-    """What is counted of one kind of access, and how it compares."""
+    """Counts of one kind of access, and their ratios."""
     in_hardware = not kind.endswith("async")
     prefix = "l1tex__" if in_hardware else _SASS_UNIT
     if kind.startswith("global"):
         unit, pipe = "sectors", f"pipe_lsu_mem_global_op_{op}"
         requests, units = f"{prefix}t_requests_{pipe}.sum", f"{prefix}t_sectors_{pipe}.sum"
         each = f"l1tex__average_t_sectors_per_request_{pipe}.ratio" if in_hardware else ""
-        counted = "32-byte sectors, those of one request counted once"
+        counted = "32-byte sectors, distinct within each request"
         ideal = "the fewest sectors that hold the distinct bytes of each request"
         moved = f"l1tex__t_bytes_{pipe}.sum" if in_hardware else ""
-        more, place = (f"{kind}_bytes_moved", moved, "bytes", f"{words}: 32 bytes a sector"), 5
+        more, place = (f"{kind}_bytes_moved", moved, "bytes", f"{words}: 32 bytes per sector"), 5
     else:
         unit, end = "wavefronts", f"mem_shared_op_{op}.sum"
         requests, units, each = "", f"{prefix}data_pipe_lsu_wavefronts_{end}", ""
         counted = "passes over the 32 banks"
-        ideal = "passes that would do without bank conflicts"
-        # ncu's counter of cp.async's conflicts counts data as they arrive, and differs between runs
+        ideal = "passes needed without bank conflicts"
+        # ncu's counter of cp.async conflicts counts data on arrival, and differs between runs
         conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_{end}" if in_hardware else ""
         beyond = f"{words}: wavefronts beyond the ideal"
         more, place = (f"{kind}_bank_conflicts", conflicts, unit, beyond), 3
@@ -102,10 +101,10 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         Metric(f"{kind}_{unit}", units, unit, f"{words}: {counted}"),
         Metric(f"{kind}_ideal_{unit}", "", unit, f"{words}: {ideal}"),
         Metric(f"{kind}_{unit}_per_request", each, unit,
-               f"{words}: {unit} of a request on average; 0 if there is none",
+               f"{words}: {unit} per request on average; 0 without requests",
                (f"{kind}_{unit}", f"{kind}_requests", 1, 0.0)),
         Metric(f"{kind}_bytes_asked", "", "bytes", f"{words}: active lanes times their width"),
-        Metric(f"{kind}_efficiency", "", "%", f"{words}: ideal {unit} of 100 {unit}",
+        Metric(f"{kind}_efficiency", "", "%", f"{words}: ideal {unit} as a percentage of {unit}",
                (f"{kind}_ideal_{unit}", f"{kind}_{unit}", 100, 100.0)),
     ]  # fmt: skip
     found.insert(place, Metric(*more))
@@ -118,7 +117,7 @@ METRICS: tuple[Metric, ...] = (
 )
 _BY_NAME = {m.name: m for m in METRICS} | {m.ncu: m for m in METRICS if m.ncu}
 
-# What ncu counts in machine code, and its neighbour here.
+# ncu's metrics of machine code -> the closest metric here
 _MACHINE_CODE = {
     "smsp__inst_executed.sum": "warp_instructions",
     "smsp__thread_inst_executed.sum": "thread_instructions",
@@ -128,21 +127,23 @@ _MACHINE_CODE = {
 
 
 def metric(name: str) -> Metric:
-    """Look up a short name or Nsight Compute's. Raises UsageError, with names that are near."""
+    """Look up a short name or Nsight Compute's. Raise UsageError with similar names if there is
+    none."""
     name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:
         return found
     if name in _MACHINE_CODE:
         remedy = f"ask for {_MACHINE_CODE[name]}, which counts PTX instructions"
-        raise usage_error("metric", name, "no count of machine code", remedy)
+        raise usage_error("metric", name, "machine code is not counted", remedy)
     near = difflib.get_close_matches(str(name), _BY_NAME, n=3, cutoff=0.5)
     remedy = f"did you mean {' or '.join(near)}?" if near else "Profile.metrics lists them all"
     raise usage_error("metric", brief(name), "the name of a metric", remedy)
 
 
 class ByName(ABC):
-    """Metrics as items, by their names or Nsight Compute's, and by their names as attributes."""
+    """Metrics as items, by their short or Nsight Compute names, and as attributes by their short
+    names."""
 
     @abstractmethod
     def __getitem__(self, name: str) -> int | float: ...
@@ -163,7 +164,7 @@ class ByName(ABC):
 class Counts(ByName):
     """Counted values, from which every metric is computed.
 
-    accesses: kind of memory access -> what it cost.
+    accesses: kind of memory access -> its cost.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class Counts(ByName):
         return total([self, other])
 
     def to_dict(self) -> dict[str, int | float]:
-        """Every metric that is not 0 or has a count behind it, by its short name."""
+        """Return every metric that is not 0 or derives from a nonzero count, by its short name."""
         kinds = (*GLOBAL_KINDS, *SHARED_KINDS)
         there = tuple(f"{k}_" for k in kinds if self.values[f"{k}_requests"])
         return {

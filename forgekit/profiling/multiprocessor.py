@@ -1,4 +1,4 @@
-"""How many blocks a multiprocessor holds at once, and the resource that is full first."""
+"""How many blocks a multiprocessor holds, and the resource that limits the number."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 _QUARTERS = 4  # each with its own warps and registers
 _REGISTERS = 65536
-_REGISTERS_UNIT = 256  # a warp gets a multiple
-_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA keeps the latter in each block
+_REGISTERS_UNIT = 256  # a warp's registers are a multiple
+_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves the latter in each block
 
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What a multiprocessor has room for: warps, blocks, bytes of shared memory.
+    """The capacity of a multiprocessor: warps, blocks, bytes of shared memory.
 
     Source: CUDA C++ Programming Guide, "Compute Capabilities".
     """
@@ -22,11 +22,11 @@ class Multiprocessor:
     shared_bytes: int
 
     def limits(self, threads: int, registers: int, shared_bytes: int) -> dict[str, int]:
-        """Return for each resource how many blocks it has room for; the least is the answer.
+        """Return the number of blocks that each resource allows; the smallest one limits.
 
-        threads, shared_bytes: of a block; registers: of a thread. The rules are those of NVIDIA's
+        threads, shared_bytes: per block; registers: per thread. The rules are those of NVIDIA's
         `cuda_occupancy.h`: a warp's registers come from one quarter of the multiprocessor, in units
-        of 256, and a block's shared memory in units of 128 bytes, 1 kB more than it asks for.
+        of 256, and a block's shared memory in units of 128 bytes, plus 1 kB.
         """
         warps = -(-threads // 32)
         of_warp = -(-registers * 32 // _REGISTERS_UNIT) * _REGISTERS_UNIT

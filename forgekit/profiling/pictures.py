@@ -1,4 +1,4 @@
-"""The pictures of one line of a profile: which sectors its accesses move, which banks they use."""
+"""The pictures of one line of a profile: the sectors and banks that its accesses use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forgekit.tracing.warp_access import WarpAccesses
 
 @dataclass(frozen=True, repr=False)
 class Pictures(Shown):
-    """Pictures one under the other; iterate for each, which has `figure` and `summary`."""
+    """Pictures, one below the other; iterate for each, which has `figure` and `summary`."""
 
     all: tuple[WarpAccesses, ...]
 
@@ -39,12 +39,12 @@ def show(
     """See `Profile.show`."""
     if profile.call is None:
         remedy = "use fk.profile(kernel, *args)"
-        raise usage_error("profile", "that of a script", "one of a call", remedy)
+        raise usage_error("profile", "the profile of a script", "a profile of a call", remedy)
     lines = [x for x in profile.lines if x.accesses]
     known = ", ".join(str(x.number) for x in lines) or "there is none"
     if line is None:
         if profile.worst is None:
-            needed = "one, since no line stands out"
+            needed = "a line, because none stands out"
             raise usage_error("line", "none", needed, f"name one of {known}")
         line = profile.worst.line
     chosen = next((x for x in lines if is_meant(line, x.source)), None)

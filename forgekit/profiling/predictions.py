@@ -1,7 +1,8 @@
-"""Predictions: a number written down before a run, and shown beside what was counted.
+"""Predictions: a number written down before a run, shown next to the count after it.
 
-Of a profile's metrics, by their names: the next `fk.profile` shows them beside its own. Of anything
-else, in words, with the answer given by the notebook. Wrong ones are kept as well as right ones.
+A prediction of metrics uses their names: the next `fk.profile` shows it next to the counts. Any
+other prediction has a question in words, and the notebook supplies the answer. Wrong predictions
+are kept as well.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from forgekit.show import Shown
 
 MICROSECONDS = "microseconds"  # of a predicted time, which `Profile.time` gives
 _TODO = "write your number in place of None and run this cell again"
-_LONG = 400  # characters of a value that was said
-_CLOSE = 0.01  # of a metric or a fraction, the difference that is right: no measurement is asked
+_LONG = 400  # characters of a shown value
+_CLOSE = 0.01  # relative tolerance of a metric or a fraction: no measurement is predicted
 
 
 @dataclass
 class Prediction:
-    """One number, or another value, said of a question; `answer` is None until it is known, and
-    `expected` what theory says where the answer is a measurement."""
+    """A predicted number or value for a question; `answer` is None until it is known, and
+    `expected` is the theoretical value if the answer is a measurement."""
 
     question: str
     said: Any
     metric: str = ""
     answer: Any = None
-    factor: float = 1.0  # within which it is right, of a predicted time
+    factor: float = 1.0  # a factor; tolerance of a predicted time
     expected: Any = None
 
     @property
     def open(self) -> bool:
-        """Whether nothing was written down: None, or `...`."""
+        """True if no value was written down: None, or `...`."""
         return self.said is None or self.said is ...
 
     @property
@@ -52,7 +53,7 @@ class Prediction:
         return not self.open and any(_same(self.said, a, roughly) for a in answers)
 
     def against(self, answer: Any, expected: Any = None) -> None:
-        """Print what was said beside the answer and what theory expects, and keep them."""
+        """Print the prediction, the answer and the theoretical value, and keep them."""
         self.answer, self.expected = answer, expected
         _keep(self)
         print(self)
@@ -69,10 +70,10 @@ class Prediction:
 
     def __repr__(self) -> str:
         if self.answer is None:
-            said = "nothing written down yet" if self.open else f"you say {self.said_text}"
+            said = "no prediction yet" if self.open else f"you say {self.said_text}"
             return f"{self.question}: {said}"
         if self.open:
-            return f"{self.question}: nothing written down; it is {self.answer_text}"
+            return f"{self.question}: no prediction; it is {self.answer_text}"
         verdict = "right" if self.right else f"it is {self.answer_text}"
         if self.right and _is_fraction(self.answer) and self.said != self.answer:
             within = f"a factor of {self.factor:.2f}" if self.factor > 1 else "1 %"
@@ -85,7 +86,7 @@ class Prediction:
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Shown):
-    """Predictions; as the last line of a cell it shows them, one a line."""
+    """Predictions; as the last line of a cell it shows them, one per line."""
 
     all: tuple[Prediction, ...] = ()
 
@@ -97,12 +98,12 @@ class Predictions(Shown):
 
     @property
     def to_do(self) -> str:
-        """What to do where a number is missing; empty if none is."""
+        """Return a hint if a number is missing; else an empty text."""
         return _TODO if any(p.open and p.answer is None for p in self.all) else ""
 
 
 class _Waiting(threading.local):
-    """What waits for this thread's next profile."""
+    """The predictions that wait for this thread's next profile."""
 
     all: tuple[Prediction, ...] = ()
 
@@ -115,21 +116,21 @@ _lock = threading.Lock()
 def predict(question: str | None = None, said: Any = None, /, **numbers: Any) -> Any:
     """Write a prediction down.
 
-    `fk.predict(global_load_sectors_per_request=4)`: of metrics, by name; the next `fk.profile`
-    shows them beside what it counted. `fk.predict(microseconds=20)`: the next `.time()` of a
-    profile prints it beside the predicted time; right within that time's interval.
-    `fk.predict("blocks", 8).against(blocks)`: of anything. None or `...` stands for a number not
-    written down yet. Metrics and fractions are right within 1 %, whole numbers and other values if
+    `fk.predict(global_load_sectors_per_request=4)` predicts metrics by name; the next `fk.profile`
+    shows them next to its counts. `fk.predict(microseconds=20)`: the next `.time()` of a profile
+    prints it next to the predicted time; it is right within that time's interval.
+    `fk.predict("blocks", 8).against(blocks)` predicts anything. None or `...` means that the number
+    is still missing. Metrics and fractions are right within 1 %, whole numbers and other values if
     they are equal.
 
     Args:
-        question, said: in words, and any value. numbers: metric -> number.
+        question, said: words, and any value. numbers: metric -> number.
 
     Returns:
-        What was written down: Predictions of metrics, or one Prediction of a question.
+        Predictions of metrics, or one Prediction of a question.
 
     Raises:
-        UsageError: no such metric (near ones are named), or not a number; neither form.
+        UsageError: no such metric (the message lists similar ones), not a number, or neither form.
     """
     if (question is None) == (not numbers):
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
@@ -149,12 +150,14 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
 
 def predictions() -> Predictions:
-    """All predictions of this process whose answers are known, the first of a question first."""
+    """Return all predictions of this process with known answers, the first of each question
+    first."""
     return Predictions(tuple(p for several in list(_answered.values()) for p in several))
 
 
 def take(counts: Counts) -> Predictions:
-    """The predictions that wait for a profile, with its numbers as answers; they wait no longer."""
+    """Remove the predictions that wait for a profile, and return them with its numbers as
+    answers."""
     waiting = tuple(p for p in _waiting.all if p.metric != MICROSECONDS)
     _waiting.all = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
     for p in waiting:
@@ -164,7 +167,7 @@ def take(counts: Counts) -> Predictions:
 
 
 def take_time(found: PredictedTime) -> None:
-    """Print what waits for a predicted time beside it; it waits no longer."""
+    """Print the predictions that wait for a predicted time next to it, and remove them."""
     if found.us is None or found.high is None:
         return
     waiting = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
@@ -184,12 +187,12 @@ def _keep(p: Prediction) -> None:
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:
-    """Equal, whether written as tuples or as lists; False for what cannot be compared."""
+    """True if equal, as tuples or as lists; False for values that cannot be compared."""
     if getattr(one, "is_meta", False) or getattr(other, "is_meta", False):
-        return one is other  # without numbers, and torch takes seconds to say so
+        return one is other  # decide without numbers: torch takes seconds to find that out
     try:
         return _equal(one, other, roughly)
-    except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, nesting without end
+    except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, endless nesting
         return False
 
 
@@ -211,7 +214,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         try:
             text = repr(value)
-        except Exception:  # an object that cannot be shown
+        except Exception:  # an object without a usable repr
             text = ""
         return text if 0 < len(text) <= _LONG else brief(value)
     value = value if isinstance(value, int) else float(value)

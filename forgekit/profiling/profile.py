@@ -1,4 +1,4 @@
-"""profile(): what each Python line of a kernel costs, counted on the virtual GPU."""
+"""profile(): the cost of each Python line of a kernel, counted on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -31,27 +31,28 @@ _FIRST = functools.partial(BlockTrace, 0, FIRST_TIMES)
 
 @dataclass(eq=False, repr=False)
 class Profile(ProfileData, Shown):
-    """What a function's kernels cost, by source line; a notebook shows it as a table.
+    """The cost of a function's kernels, by source line; a notebook shows it as a table.
 
     `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name of it,
-    `p["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]`, all give the number for all launches.
-    `Profile.metrics` lists what there is.
+    `p["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]`, all return the number for all launches.
+    `Profile.metrics` lists the metrics.
 
     Attributes:
         name: the host function's name.
         launches: each launch of a kernel with its own counts, in order.
-        lines: the source lines shown, launches added up; in source order unless sorted.
+        lines: the displayed source lines, summed over launches; in source order unless sorted.
         gpu: the GPU whose bandwidth bounds the time.
-        predicted: what `fk.predict` wrote down for it, with the answers.
-        first_accesses: (line, kind such as "global_load") -> what the first warps of block 0 asked
-            for, the first times they did it; empty for a script's profile.
+        predicted: the predictions of `fk.predict` for it, with the answers.
+        first_accesses: (line, kind such as "global_load") -> the first accesses of the first warps
+            of block 0; empty for a script's profile.
         call: the kernel, and copies of its arguments before the call; None for a script's profile.
     """
 
     # -- other views of it ----------------------------------------------------------------------
     @checked()
     def sort(self, by: str = "warp_instructions") -> Profile:
-        """The same lines, largest first by a metric; "line" restores the order of the source.
+        """Return the same lines, largest first by a metric; "line" restores the order of the
+        source.
 
         Raises:
             UsageError: no such metric.
@@ -72,13 +73,13 @@ class Profile(ProfileData, Shown):
         kernel: str | None = None,
         at_least: Mapping[str, float] | None = None,
     ) -> Profile:
-        """A profile of some lines, or of some launches; totals are those of its launches.
+        """Return a profile of some lines, or of some launches; totals cover its launches.
 
         Args:
             line: its number or a piece of its text.
             kind: "global", "shared" or one kind such as "global_load": lines with such accesses.
-            kernel: launches of this kernel alone.
-            at_least: metric -> the least value that a shown line has.
+            kernel: only launches of this kernel. at_least: metric -> the smallest value of a
+                displayed line.
 
         Raises:
             UsageError: no such metric, kind or kernel.
@@ -100,7 +101,7 @@ class Profile(ProfileData, Shown):
         return replace(self, lines=lines, launches=launches)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as dicts, lists, numbers and strings."""
+        """Return all of it as dicts, lists, numbers and strings."""
         return {
             "name": self.name,
             "gpu": self.gpu.name,
@@ -129,14 +130,14 @@ class Profile(ProfileData, Shown):
 
     @checked()
     def time(self, gpu: str | Gpu | None = None) -> PredictedTime:
-        """Predict how long the launches take on a GPU, with nothing of their data in its caches.
+        """Predict how long the launches take on a GPU whose caches hold none of their data.
 
-        It follows from what was counted, by the model of `forgekit.profiling.predicting.model`;
-        `book/virtual_gpu.md` says how far it was from times of an H200.
+        The model of `forgekit.profiling.predicting.model` computes it from the counts;
+        `book/virtual_gpu.md` compares it with times of an H200.
 
         Args:
-            gpu: a name of `forgekit.profiling.gpus.GPUS`, or a file that `forgekit calibrate`
-                wrote; by default that of the profile.
+            gpu: a name of `forgekit.profiling.gpus.GPUS`, or a file of `forgekit calibrate`; by
+                default the GPU of the profile.
 
         Raises:
             UsageError: no such GPU or file.
@@ -154,11 +155,10 @@ class Profile(ProfileData, Shown):
         return found
 
     def show(self, line: int | str | ProfiledLine | None = None, **options: Any) -> Pictures:
-        """Pictures of a line's memory accesses: sectors of global memory, banks of shared memory.
+        """Draw a line's memory accesses: sectors of global memory, banks of shared memory.
 
         Args:
-            line: its number, a piece of its text, or a line of `lines`; the worst where it is left
-                out.
+            line: its number, a piece of its text, or a line of `lines`; by default the worst.
             options: `block`, `warp`, `index`, as in `forgekit.coalescing` and `forgekit.banks`,
                 which draw them.
 
@@ -177,24 +177,25 @@ class Profile(ProfileData, Shown):
 def profile(
     kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None, blocks: int | None = None
 ) -> Profile:
-    """Run a kernel on the virtual GPU and count what each source line of it costs.
+    """Run a kernel on the virtual GPU and count the cost of each source line.
 
-    It runs on copies: the tensors passed stay as they are, and what it prints is not shown.
-    Counts are exact and the same in every run; `book/virtual_gpu.md` says how they compare with a
-    GPU's. A run costs about twice what it costs without counting.
+    It runs on copies: your tensors do not change, and the kernel's prints are hidden. Counts are
+    exact and the same in every run; `book/virtual_gpu.md` compares them with a GPU's. Counting
+    roughly doubles the time of a run.
 
     Args:
-        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
         args: its arguments, as in a call.
         gpu: name of the GPU (`forgekit.profiling.gpus.GPUS`) whose bandwidth bounds the time; by
-            default the one of this machine, or an H200.
-        blocks: of each launch that are run, at least 8, where all would take too long: the first,
-            the last, and others drawn from equal parts between them. Counts are then estimates.
+            default this machine's GPU, or an H200.
+        blocks: the number of blocks to run per launch, at least 8, if all would take too long: the
+            first, the last, and others drawn from equal parts between them. Counts are then
+            estimates.
 
     Raises:
-        UsageError: not a compiled kernel, arguments it was not compiled for, no such GPU, blocks
-            below 8.
-        KernelError: the kernel did something wrong; what a wrong kernel costs means nothing.
+        UsageError: not a compiled kernel, arguments that do not fit it, no such GPU, blocks below
+            8.
+        KernelError: the kernel made a mistake; the cost of a wrong kernel means nothing.
     """
     found = count(kernel, args, gpu, blocks)
     found.predicted = take(found.total)
@@ -205,7 +206,7 @@ def count(
     kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None,
     blocks: int | None = None,
 ) -> Profile:  # fmt: skip
-    """`profile`, without a look at what was predicted."""
+    """Return `profile` without the predictions."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     if blocks is not None:
@@ -217,10 +218,10 @@ def count(
 
 
 def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
-    """The profile of a recorded call.
+    """Return the profile of a recorded call.
 
     Raises:
-        KernelError: what stopped the kernel.
+        KernelError: the kernel was stopped.
     """
     call.result()
     found = of_recording(call.kernel.name, call.recording, gpu)
@@ -230,7 +231,7 @@ def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
 def of_recording(
     name: str, recording: Recording, gpu: Gpu | None = None, *, pace: bool = False
 ) -> Profile:
-    """The profile of all launches that were recorded; `launches_of` explains the rest."""
+    """Return the profile of all recorded launches; `launches_of` explains the rest."""
     launches = launches_of(recording, pace=pace)
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 

@@ -1,4 +1,4 @@
-"""What a profile knows: the counts of each launch and line, and what follows from them."""
+"""The data of a profile: the counts of each launch and line, and derived values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ProfileData(ByName):
     # -- numbers ------------------------------------------------------------------------------
     @functools.cached_property
     def total(self) -> Counts:
-        """All launches together. Bytes of device memory count once a launch."""
+        """All launches together. Bytes of device memory count once per launch."""
         return total([launch.counts for launch in self.launches])
 
     def __getitem__(self, name: str) -> int | float:
@@ -47,23 +47,23 @@ class ProfileData(ByName):
 
     @functools.cached_property
     def all_lines(self) -> tuple[ProfiledLine, ...]:
-        """Every line of every launch, in source order, whatever is shown."""
+        """Every line of every launch, in source order, including hidden ones."""
         return summed(self.launches)
 
     @property
     def worst(self) -> Waste | None:
-        """The line that wastes most of those shown, and why; None if nothing stands out."""
+        """The displayed line that wastes most, and why; None if no line stands out."""
         return next(iter(self.findings), None)
 
     @functools.cached_property
     def findings(self) -> list[Waste]:
-        """All that stands out, the largest waste first."""
+        """All lines that stand out, the largest waste first."""
         shown = {line.key for line in self.lines}
         return [f for f in waste_of(self.all_lines) if f.line.key in shown]
 
     @functools.cached_property
     def tensors(self) -> dict[str, TensorTraffic]:
-        """Tensor's name -> device memory touched, each byte once a launch."""
+        """Tensor's name -> device memory touched, each byte once per launch."""
         result: dict[str, TensorTraffic] = {}
         for t in (t for launch in self.launches for t in launch.tensors.values()):
             old = result.get(t.name, replace(t, read_bytes=0, written_bytes=0))
@@ -73,17 +73,17 @@ class ProfileData(ByName):
 
     @property
     def bytes_touched(self) -> int:
-        """Distinct bytes of device memory read plus written, of each launch: the least to move."""
+        """Distinct bytes of device memory read plus written, per launch: the minimum traffic."""
         return sum(launch.bytes_touched for launch in self.launches)
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory that one block has, the most of any launch."""
+        """Bytes of shared memory per block, the maximum over launches."""
         return max((launch.shared_bytes for launch in self.launches), default=0)
 
     @checked()
     def bound_s(self, gpu: str | Gpu | None = None) -> float:
-        """Seconds that moving `bytes_touched` takes at a GPU's peak bandwidth: no kernel that
+        """Return the seconds to move `bytes_touched` at a GPU's peak bandwidth: no kernel that
         touches these bytes, and finds none of them in a cache, is faster.
 
         Raises:

@@ -1,4 +1,4 @@
-"""From counts for each PTX instruction to counts for each Python source line."""
+"""From counts per PTX instruction to counts per Python source line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forgekit.profiling.predicting.facts import Facts, facts_of
 from forgekit.vgpu import AccessCounts, Recording, TensorTraffic
 
 NO_LINE = "(no line)"
-_PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
+_PREFIX = "kernel_cutlass_"  # suffix of the compiler's kernel names
 
 
 class _Counted(ByName):
@@ -21,7 +21,7 @@ class _Counted(ByName):
 
     @property
     def accesses(self) -> dict[str, AccessCounts]:
-        """Kind of memory access -> what it cost."""
+        """Kind of memory access -> its cost."""
         return self.counts.accesses
 
     def __getitem__(self, name: str) -> int | float:
@@ -30,7 +30,7 @@ class _Counted(ByName):
 
 @dataclass(frozen=True, eq=False)
 class ProfiledInstruction(_Counted):
-    """One PTX instruction: its kernel, its text and its line in the PTX, its Python line."""
+    """One PTX instruction: its kernel, its text, its PTX line and its Python line."""
 
     kernel: str
     pc: int
@@ -89,7 +89,7 @@ class ProfiledLine(_Counted):
         head = f"{self.where}: {self.text}" if self.source else NO_LINE
         body = "\n".join("  " + text for text in repr(self.counts).split("\n"))
         ptx = "\n".join(f"  {i.warp_instructions:>12,} × {i.text}" for i in self.instructions)
-        return f"{head}\n{body}\n  PTX, executed by so many warps:\n{ptx}"
+        return f"{head}\n{body}\n  PTX, with the number of warps that executed it:\n{ptx}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +97,13 @@ class Launch(_Counted):
     """One launch of one kernel.
 
     Attributes:
-        kernel: its name as it is written in Python; grid, block, cluster: (x, y, z).
-        counts: of the whole launch, also as attributes and items; lines: by source line;
+        kernel: its name in Python; grid, block, cluster: (x, y, z).
+        counts: those of the whole launch, also as attributes and items; lines: by source line;
         tensors: name -> device memory touched; shared_bytes: shared memory of one block.
-        pace: what its time is predicted from, and its counts; None where `Profile.time` runs the
-            kernel again for it.
+        pace: the inputs of its predicted time, and its counts; None if `Profile.time` runs the
+            kernel again for them.
         sample: `blocks` of `n_blocks` that ran, and the `disagreement` between two halves of them
-            (0.1: 10 %); counts are then estimates. None where all blocks ran.
+            (0.1: 10 %); counts are then estimates. None if all blocks ran.
     """
 
     kernel: str
@@ -119,12 +119,13 @@ class Launch(_Counted):
 
     @property
     def bytes_touched(self) -> int:
-        """Distinct bytes read plus distinct bytes written: what has to move at least."""
+        """Distinct bytes read plus distinct bytes written: the minimum traffic."""
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
 def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ...]:
-    """The counts of each launch, by source line; pace: with what its time is predicted from."""
+    """Return the counts of each launch, by source line; pace: with the inputs of its predicted
+    time."""
     launches = []
     counted = recording.counts
     facts: Sequence[Facts | None] = [None] * len(counted)
@@ -157,7 +158,7 @@ def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ..
 
 
 def kernel_name(mangled: str, first: SourceLine | None) -> str:
-    """The name of a kernel in Python; the compiler's own where the source cannot be had.
+    """Return the name of a kernel in Python; the compiler's own if there is no source.
 
     first: the line of its first instruction.
     """
@@ -167,7 +168,8 @@ def kernel_name(mangled: str, first: SourceLine | None) -> str:
 
 
 def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
-    """The lines of several launches: what they share is added up, kernels' instructions too."""
+    """Return the lines of several launches: sums over shared lines, including kernels'
+    instructions."""
     if len(launches) == 1:
         return launches[0].lines
     found: dict[tuple[str, int], ProfiledInstruction] = {}
@@ -178,7 +180,7 @@ def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
 
 
 def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine, ...]:
-    """Instructions put together by source line, in source order."""
+    """Return instructions grouped by source line, in source order."""
     parts: dict[tuple[str, int], list[ProfiledInstruction]] = {}
     for i in instructions:
         parts.setdefault(_place(i.source), []).append(i)
@@ -189,5 +191,5 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
 
 
 def _place(source: SourceLine | None) -> tuple[str, int]:
-    """What tells lines apart and orders them; instructions without a line come last."""
+    """Return the key that orders lines; instructions without a line come last."""
     return (source.filename, source.line) if source else ("~", 0)

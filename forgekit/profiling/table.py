@@ -22,18 +22,18 @@ WIDTH = 100
 HEADS = ("line", "source", "PTX\ninstr.", "lanes", "access", "requests", "each\n(ideal)", "moved")
 WORDS = (1, 4)  # columns of words
 LEGEND = (
-    "PTX instr.: executed, once a warp (machine code has another number). lanes: active, of 32. "
-    "each: sectors a request of global, wavefronts a request of shared memory (ideal: the fewest "
-    "that would do). moved: 32 bytes a sector."
+    "PTX instr.: executed, once per warp (machine code has a different number). lanes: active, of "
+    "32. each: sectors per request of global, wavefronts per request of shared memory (ideal: the "
+    "minimum). moved: 32 bytes per sector."
 )
 
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """A row of the table: a line and its first kind of access, or one more kind.
+    """A row of the table: a line and its first kind of access, or a further kind.
 
-    file: the file that begins here, where there are several. worst: what the profile finds worst,
-    if that is about this line.
+    file: the file that begins here, if there are several. worst: the profile's worst finding, if it
+    concerns this line.
     """
 
     line: ProfiledLine
@@ -44,7 +44,7 @@ class ProfileRow:
 
     @property
     def wasteful(self) -> bool:
-        """Whether what is worst is about this very row."""
+        """True if the worst finding concerns this row."""
         kind = self.access.kind if self.access else IDLE_LANES
         return self.worst is not None and self.worst.kind == kind
 
@@ -64,7 +64,7 @@ class ProfileRow:
 
 
 def rows(p: ProfileData) -> Iterator[ProfileRow]:
-    """The rows of all lines shown."""
+    """Return the rows of all displayed lines."""
     several = len({x.source.filename for x in p.lines if x.source}) > 1
     before = None
     for line in p.lines:
@@ -78,7 +78,7 @@ def rows(p: ProfileData) -> Iterator[ProfileRow]:
 
 
 def total_cells(p: ProfileData) -> tuple[str, ...]:
-    """The table's last row."""
+    """Return the table's last row."""
     moved = sum(a.bytes_moved for line in p.all_lines for a in line.accesses.values())
     instructions, lanes = p.total["warp_instructions"], p.total["thread_efficiency"]
     sized = size(moved) if moved else ""
@@ -86,7 +86,7 @@ def total_cells(p: ProfileData) -> tuple[str, ...]:
 
 
 def access_name(kind: str) -> str:
-    """`global load`; of cp.async `cp.async read` and `cp.async write`."""
+    """Return `global load`; for cp.async `cp.async read` and `cp.async write`."""
     known = {"global_async": "cp.async read", "shared_async": "cp.async write"}
     return known.get(kind, kind.replace("_", " "))
 
@@ -99,7 +99,7 @@ def _short(value: float) -> str:
 def heading(p: ProfileData) -> str:
     """`transpose: 1,024 blocks (32 × 32) of 256 threads (32 × 8)`"""
     if not p.launches:
-        return f"{p.name}: nothing was launched"
+        return f"{p.name}: no kernel was launched"
     if len(p.launches) == 1:
         (only,) = p.launches
         kernel = "" if only.kernel.startswith(p.name) else f"{only.kernel}, "
@@ -113,7 +113,7 @@ def heading(p: ProfileData) -> str:
 
 
 def sampling(p: ProfileData) -> str:
-    """Which part of the blocks ran, and how far the counts can be trusted; "" if all ran."""
+    """Describe which part of the blocks ran, and how reliable the counts are; "" if all ran."""
     parts = [launch.sample for launch in p.launches if launch.sample is not None]
     if not parts:
         return ""
@@ -127,7 +127,7 @@ def sampling(p: ProfileData) -> str:
 
 
 def traffic(p: ProfileData) -> list[str]:
-    """What each tensor's memory saw, and the bound that follows."""
+    """Describe the memory traffic of each tensor, and the resulting bound."""
     if not p.launches:
         return []
     parts = []
@@ -149,7 +149,7 @@ def traffic(p: ProfileData) -> list[str]:
 
 
 def verdict(p: ProfileData) -> str:
-    """The worst line and why."""
+    """Describe the worst line and why."""
     if not p.lines:
         return "no lines to show" if p.launches else ""
     finding = p.worst
@@ -162,14 +162,15 @@ def verdict(p: ProfileData) -> str:
 # -- two profiles ---------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """Two profiles as one table: the lines that access memory, side by side for each kind."""
+    """Format two profiles as one table: the lines that access memory, side by side for each
+    kind."""
 
     first: ProfileData
     second: ProfileData
 
     @property
     def table(self) -> Table:
-        """A row per pair of lines, then the totals; the n-th line of a kind faces the n-th."""
+        """Yield a row per pair of lines, then the totals; the n-th lines of a kind form a pair."""
         pairs = []
         both = [_by_kind(p) for p in (self.first, self.second)]
         for kind in dict.fromkeys([*both[0], *both[1]]):
@@ -188,7 +189,7 @@ class Comparison(Shown):
 
 
 def _by_kind(p: ProfileData) -> dict[str, list[tuple[str, str, str]]]:
-    """Kind of access -> (source, units per request, moved) of each line that does it."""
+    """Return kind of access -> (source, units per request, moved) of each such line."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for row in rows(p):
         if row.access is not None:
@@ -203,7 +204,7 @@ def comparison_html(shown: Comparison) -> str:
 
 # -- plain text ----------------------------------------------------------------------------------
 def as_text(p: ProfileData) -> str:
-    """The whole profile in lines of at most 100 columns."""
+    """Format the whole profile in lines of at most 100 columns."""
     out = [line for text in (heading(p), sampling(p)) for line in textwrap.wrap(text, WIDTH)]
     if p.lines:
         out += ["", *_table(p)]
@@ -223,7 +224,7 @@ def _table(p: ProfileData) -> list[str]:
     table = Table(HEADS, [*(row.cells for row in found), total_cells(p)], left=WORDS)
     lines = table.lines()
     beyond = max(map(len, lines)) + 2 - WIDTH
-    if beyond > 0:  # the source is cut
+    if beyond > 0:  # cut the source
         widest = max(len(row.cells[1]) for row in found)
         lines = table.lines(widest={1: max(widest - beyond, 6)})
     heads, body, whole = lines[:2], lines[2:-1], lines[-1]

@@ -1,9 +1,9 @@
-"""What stands out in a profile, in words: the line that wastes most, and why.
+"""Describes what stands out in a profile: the line that wastes most, and why.
 
-Waste of different kinds is made comparable by what a multiprocessor can do in a cycle: issue four
-instructions of a warp, serve one wavefront of shared memory, take two sectors from L2 (NVIDIA H100
-Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory a cycle; NVIDIA A100
-Tensor Core GPU Architecture: 64 bytes of L2 a cycle). It ranks lines; it is no time.
+Different kinds of waste are compared in cycles of a multiprocessor, which per cycle issues four
+warp instructions, serves one wavefront of shared memory, receives two sectors from L2 (NVIDIA H100
+Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory per cycle; NVIDIA A100
+Tensor Core GPU Architecture: 64 bytes of L2 per cycle). It ranks lines; it is not a time.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from forgekit.vgpu import HARDWARE, AccessCounts
 LANES, BANK_BYTES, BANKS = HARDWARE.LANES, HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 IDLE_LANES = "lanes"
-_ISSUED, _SECTORS = 4, 2  # in a cycle
-_WORTH = 0.05  # of the whole kernel's cycles: less does not stand out
+_ISSUED, _SECTORS = 4, 2  # per cycle
+_WORTH = 0.05  # of the whole kernel's cycles; smaller shares do not stand out
 
 _VERBS = {
     "load": "load", "store": "store", "atomic": "atomic operation", "reduction": "reduction",
@@ -30,10 +30,10 @@ _VERBS = {
 
 @dataclass(frozen=True)
 class Waste:
-    """What one line wastes.
+    """The waste of one line.
 
-    line; kind: the kind of access, such as `global_store`, or `lanes` for idle lanes; share: of
-    the kernel's cycles, 0 to 1, by the estimate above; reason: in a sentence.
+    line; kind: the kind of access, such as `global_store`, or `lanes` for idle lanes; share: the
+    fraction of the kernel's cycles, 0 to 1, by the estimate above; reason: a sentence.
     """
 
     line: ProfiledLine
@@ -46,7 +46,7 @@ class Waste:
 
 
 def waste_of(lines: Sequence[ProfiledLine]) -> list[Waste]:
-    """All that stands out, the largest share first."""
+    """Return all that stands out, the largest share first."""
     whole = sum(_cycles(line) for line in lines)
     found = []
     for line in lines:
@@ -69,14 +69,14 @@ def _cycles(line: ProfiledLine) -> float:
 
 def _lanes_reason(line: ProfiledLine) -> str:
     active = line["thread_instructions"] / line["warp_instructions"]
-    text = f"of a warp's {LANES} lanes {active:.3g} take part on average, and the others wait"
+    text = f"{active:.3g} of a warp's {LANES} lanes are active on average; the others wait"
     if line["divergent_branches"]:
-        return f"{text}: lanes of one warp go different ways here"
+        return f"{text}: the lanes of a warp diverge here"
     return text
 
 
 def access_reason(a: AccessCounts) -> str:
-    """Why an access takes more sectors or wavefronts than it could."""
+    """Describe why an access needs more sectors or wavefronts than the ideal."""
     ideal = a.ideal / a.requests
     needed = f"{ideal:.3g} would do"
     verb = _VERBS[a.kind.split("_")[1]]
@@ -93,7 +93,7 @@ def _cause(a: AccessCounts) -> str:
     if step == 0 and a.kind != "global_load":
         return ": its lanes meet at one address, one after the other"
     if step is None:
-        scattered, met = "the lanes' addresses are scattered", "several lanes need one bank"
+        scattered, met = "the lanes' addresses are scattered", "several lanes need the same bank"
         return f": {scattered if a.is_global else met}"
     if a.is_global and abs(step) <= a.width:
         return ": the warp's bytes begin inside a sector, not at its edge"

@@ -1,1 +1,1 @@
-"""What one run of a kernel touched, as data: footprint, accesses of warps, timeline."""
+"""Views of one run of a kernel, as data: footprint, accesses of warps, timeline."""

@@ -1,4 +1,4 @@
-"""Which banks of shared memory a warp's access needs: do lanes wait for each other?"""
+"""Finds the banks of shared memory that a warp's access needs, and bank conflicts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ BANK_BYTES, BANKS = HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 @dataclass(frozen=True)
 class BankPass:
-    """Lanes that are served together: all of a warp, or a half or quarter of it.
+    """Lanes that shared memory serves together: a whole warp, half or a quarter of one.
 
-    lanes: their numbers, active or not. words: bank -> the words it has to serve, one in a
-    wavefront, in order of address; each with the lanes that ask for it.
+    lanes: their numbers, active or not. words: bank -> the words it serves, one per wavefront, by
+    address; each with the lanes that request it.
     """
 
     lanes: range
@@ -38,7 +38,7 @@ class BankPass:
 
 @dataclass(frozen=True)
 class BankUse:
-    """Of one access to shared memory: wavefronts, the fewest that would do, and how they arise."""
+    """The cost of one access to shared memory: wavefronts, the minimum, and their cause."""
 
     wavefronts: int
     ideal: int
@@ -66,7 +66,7 @@ def bank_use(access: WarpAccess) -> BankUse:
 
 
 def _pass(access: WarpAccess, lanes: range) -> BankPass:
-    """Lanes that ask for a word share it, but for atomics and asynchronous copies."""
+    """Lanes that request the same word share it, except for atomics and asynchronous copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:
         if access.active[lane]:
@@ -90,7 +90,7 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
         part = "" if len(passes) == 1 else f" of lanes {spans([*worst.lanes])}"
         alone = f"all {count} lanes" if len(passes) == 1 else f"lanes {spans([*worst.lanes])}"
         if access.kind == "atomic":
-            return f"up to {worst.wavefronts} lanes{part} in one bank, where atomics take turns"
+            return f"up to {worst.wavefronts} lanes{part} in one bank, where atomics are serialised"
         if len(worst.words) == 1:
             return f"{alone} in bank {next(iter(worst.words))}"
         if len(worst.words) == access.width // BANK_BYTES:
@@ -108,8 +108,8 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
 
 
 class BankConflicts(WarpAccesses):
-    """Accesses of warps to shared memory, their addresses offsets in the block's; `uses` has the
-    wavefronts and banks of each.
+    """Accesses of warps to shared memory; addresses are offsets in the block's memory. `uses` has
+    the wavefronts and banks of each.
     """
 
     memory = "shared"
@@ -143,14 +143,15 @@ def banks(
     index: int = 0,
     warps: int = 1,
 ) -> BankConflicts:
-    """Run a kernel on the virtual GPU and show which banks of shared memory a warp's accesses need.
+    """Run a kernel on the virtual GPU and show the banks of shared memory that a warp's accesses
+    need.
 
-    A bank serves one 4-byte word in a wavefront, to all lanes that ask for it. The arguments are
+    A bank serves one 4-byte word per wavefront, to all lanes that request it. The arguments are
     those of `forgekit.coalescing`; an asynchronous copy into shared memory is a store.
 
     Raises:
-        UsageError: not a compiled kernel, arguments it was not compiled for, or no access of this
-            sort; the message says where there are some.
+        UsageError: not a compiled kernel, arguments that do not fit it, or no access of this kind;
+            the message lists lines that have some.
     """
     return trace_warps(BankConflicts, kernel, args, line=line, kind=kind, block=block, warp=warp,
                        index=index, warps=warps)  # fmt: skip

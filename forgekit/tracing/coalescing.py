@@ -1,4 +1,4 @@
-"""Which sectors and lines of memory a warp's access touches: is it coalesced?"""
+"""Finds the sectors and lines of memory that a warp's access touches: is it coalesced?"""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ LINE_BYTES = 128  # of the L1 and L2 caches: four sectors
 
 @dataclass(frozen=True)
 class SectorCount:
-    """Of one access: sectors fetched, the fewest that would do, 128-byte lines touched, bytes used.
-
-    turns: an atomic operation, for which a sector counts once per lane of its most wanted address.
+    """The cost of one access: sectors fetched, the minimum, 128-byte lines touched, bytes used.
+    turns: an atomic operation, for which a sector counts once per lane of its most requested
+    address.
     """
 
     sectors: int
@@ -41,11 +41,11 @@ class SectorCount:
     @property
     def text(self) -> str:
         """`32 sectors for 128 bytes asked, 4 would do (12 % used)`"""
-        text = f"{plural(self.sectors, 'sector')} for {plural(self.asked_bytes, 'byte')} asked"
+        text = f"{plural(self.sectors, 'sector')} for {plural(self.asked_bytes, 'byte')} requested"
         if self.sectors > self.ideal:
             text += f", {self.ideal} would do"
         if self.turns and self.sectors > self.ideal:
-            return f"{text} (lanes at one address take turns)"
+            return f"{text} (lanes at one address are serialised)"
         return f"{text} ({self.used_percent:.0f} % used)"
 
 
@@ -81,24 +81,24 @@ def coalescing(
     index: int = 0,
     warps: int = 1,
 ) -> Coalescing:
-    """Run a kernel on the virtual GPU and show which sectors of memory a warp's accesses touch.
+    """Run a kernel on the virtual GPU and show the sectors of memory that a warp's accesses touch.
 
-    Without `line` and `kind`: the first access of the warp on each line that makes some. It runs on
-    copies, as `forgekit.footprint` does; a kernel that fails does not raise, the picture then
-    shows what had happened until then.
+    Without `line` and `kind`: the warp's first access on each line with accesses. It runs on
+    copies, as `forgekit.footprint` does. A failing kernel does not raise; the picture then shows
+    the accesses up to the failure.
 
     Args:
-        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
         args: its arguments, as in a call.
-        line: accesses of this Python line only: its number, a piece of its text or a SourceLine.
-        kind: "load", "store" or "atomic" shows these alone (an asynchronous copy is a load).
+        line: only accesses of this Python line: its number, a piece of its text or a SourceLine.
+        kind: "load", "store" or "atomic" shows only these (an asynchronous copy is a load).
         block: linear number or coordinate. warp: number within the block.
-        index: which of the warp's accesses of a line, if there are several: in a loop, say.
-        warps: show so many warps, from `warp` on.
+        index: the number of the warp's access on a line, if there are several, as in a loop. warps:
+            show this many warps, starting at `warp`.
 
     Raises:
-        UsageError: not a compiled kernel, arguments it was not compiled for, or no access of this
-            sort; the message says where there are some.
+        UsageError: not a compiled kernel, arguments that do not fit it, or no access of this kind;
+            the message lists lines that have some.
     """
     return trace_warps(Coalescing, kernel, args, line=line, kind=kind, block=block, warp=warp,
                        index=index, warps=warps)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which thread touched which element of a kernel's tensors, as data and in words."""
+"""Records which thread touched which element of a kernel's tensors, as data and text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.touches import TensorTouches, Touches
 
-# Column of `touched`, past participle, the values of kind= for which it counts.
+# Column of `touched`, past participle, values of kind= that include it.
 _WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
          ("atomics", "updated", ("any", "store")))  # fmt: skip
 
@@ -29,20 +29,20 @@ MOST_ELEMENTS = 1 << 27  # some 3 GiB of numbers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Footprint(Picture):
-    """What a kernel touched in its tensors; a notebook shows it as a picture.
+    """The elements that a kernel touched in its tensors; a notebook shows it as a picture.
 
     Attributes:
         name: the host function's name.
         touched: tensor name -> arrays of the tensor's shape: `block`, `warp` (of its block) and
-            `thread`, the first that touched the element (linear indexes, x fastest; -1: none
-            did), `loads`, `stores`, `atomics` and their sum `count`, how often it was touched;
-            int32 (`warp` int16), and a column may be another's array: copy before writing to one.
-        threads: tensor name -> how many threads touched it.
+            `thread`, the first that touched the element (linear indices, x fastest; -1: none),
+            `loads`, `stores`, `atomics` and their sum `count`, the number of accesses; int32
+            (`warp` int16), and a column may be another's array: copy before writing to one.
+        threads: tensor name -> the number of threads that touched it.
         grid, block: blocks in the grid and threads in a block, each (x, y, z), of the largest
-            launch. launches: how many kernels the function launched.
-        by: what the colours tell apart, "block", "warp", "thread" or "count". kind: "any", "load"
-            or "store". lines: the Python lines that count; all of them if there are none.
-        error: what stopped the kernel, else None.
+            launch. launches: the number of kernels that the function launched.
+        by: the meaning of the colours, "block", "warp", "thread" or "count". kind: "any", "load"
+            or "store". lines: the Python lines that count; empty: all.
+        error: the error that stopped the kernel, else None.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Footprint(Picture):
     def headline(self) -> str:
         """`copy, line 12 alone: 8 blocks of 128 threads`"""
         if not self.launches:
-            return f"{self.name}: nothing was launched"
+            return f"{self.name}: no kernel was launched"
         alone = f", {lines_alone(self.lines)}" if self.lines else ""
         blocks, threads = extent(self.grid, "block"), extent(self.block, "thread")
         more = f", the largest of {self.launches} launches" if self.launches > 1 else ""
@@ -73,14 +73,14 @@ class Footprint(Picture):
 
     @property
     def summary(self) -> str:
-        """All that the picture says with numbers, in a line for each tensor."""
+        """Return all facts of the picture as text, one line per tensor."""
         lines = [f"footprint of {self.headline}"]
         lines += [f"  {name}: {self.describe(name)}" for name in self.touched]
         return "\n".join(lines + [f"  {note}" for note in self.notes])
 
     @property
     def notes(self) -> list[str]:
-        """What stopped the kernel."""
+        """Return the error that stopped the kernel."""
         return stop_notes(self.error, self.launches > 0)
 
     def _of(self, name: str) -> dict[str, Array]:
@@ -125,21 +125,21 @@ def footprint(
 ) -> Footprint:
     """Run a kernel on the virtual GPU and show which thread touched which element.
 
-    It runs on copies: the tensors passed stay as they are, and what it prints is not shown. A
-    kernel that fails does not raise here; the picture then shows what had happened until then.
+    It runs on copies: your tensors do not change, and the kernel's prints are hidden. A failing
+    kernel does not raise here; the picture then shows the accesses up to the failure.
 
     Args:
-        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
         args: its arguments, as in a call.
         tensor: show this tensor only, by the name of its parameter.
-        by: "block", "warp" or "thread", what the colours tell apart, or "count", how often an
-            element was read or written (whichever is more); by default the block, or the thread
-            where there is one block only.
-        kind: "load" or "store" shows these alone (an atomic operation counts as a store).
-        line: what this Python line touches: its number, a piece of its text or a SourceLine.
+        by: the meaning of the colours: "block", "warp", "thread", or "count", the number of reads
+            or writes of an element (the larger one); by default the block, or the thread if there
+            is only one block.
+        kind: "load" or "store" shows only these (an atomic operation counts as a store).
+        line: only accesses of this Python line: its number, a piece of its text or a SourceLine.
 
     Raises:
-        UsageError: not a compiled kernel, arguments it was not compiled for, an unknown tensor
+        UsageError: not a compiled kernel, arguments that do not fit it, an unknown tensor
             name, `by` or `kind`, or a line without accesses to global memory.
     """
     args = bind("footprint", kernel, args)
@@ -155,7 +155,8 @@ def footprint(
         if math.prod(shape) > MOST_ELEMENTS:
             raise UsageError(
                 got_needed(f"tensor {name}", f"{math.prod(shape):,} elements",
-                           f"at most {MOST_ELEMENTS:,}", "show a smaller one, or another: tensor=…")
+                           f"at most {MOST_ELEMENTS:,}", "show a smaller tensor, or another one: "
+                           "tensor=…")
             )  # fmt: skip
 
     columns = tuple(column for column, *_, kinds in _WAYS if kind in kinds)
@@ -167,7 +168,7 @@ def footprint(
         lines = chosen_lines(line, touches.sources, "makes a global access")
     found = {name: touches.tensors.get(name) for name in shapes}
     touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
-    if lines and tensor is None:  # of a line only what it touches
+    if lines and tensor is None:  # only the accesses of a line
         touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
     launches = call.recording.launches
     sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in launches]
@@ -188,7 +189,7 @@ def footprint(
 
 
 def _columns(found: TensorTouches | None, shape: tuple[int, ...]) -> dict[str, Array]:
-    """A tensor's entry in `Footprint.touched`; None: nobody touched it."""
+    """Return a tensor's entry in `Footprint.touched`; None: no thread touched it."""
     if found is None:
         nobody = np.broadcast_to(np.int32(-1), shape)
         columns = {"block": nobody, "thread": nobody}

@@ -1,4 +1,5 @@
-"""What all views of a run need: blocks by number or coordinate, what stopped a kernel, in words."""
+"""Shared by all views of a run: blocks by number or coordinate, and the error that stopped a
+kernel."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ LANES = HARDWARE.LANES
 
 
 class Launches(Listener):
-    """Counts what was launched: `launches` holds an object for each."""
+    """Counts launches: `launches` holds an object per launch."""
 
     def __init__(self) -> None:
         self.launches: list[object] = []
@@ -36,23 +37,25 @@ def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     if error is None:
         return []
     lines = [line.strip() for line in str(error).split("\n")]
-    shown = ["Shown is what had happened before."] if anything else []
+    shown = ["The picture shows the accesses up to the error."] if anything else []
     return [f"stopped: {lines[0]}", *lines[1:2], *shown]
 
 
 def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
-    """Linear number of a block, given so or as a coordinate. Raises UsageError: no such block."""
+    """Return the linear number of a block, given as a number or a coordinate. Raise UsageError if
+    there is no such block."""
     count = math.prod(grid)
     number = linear_block(block, grid)
     if not 0 <= number < count:
         needed = f"0 to {count - 1:,}, or a coordinate within the grid {grid}"
-        remedy = "choose a block of the launch" if count > 1 else "there is one block only"
+        remedy = "choose a block of the launch" if count > 1 else "there is only one block"
         raise UsageError(got_needed("block", brief(block), needed, remedy))
     return number
 
 
 def linear_block(block: object, grid: Grid) -> int:
-    """The linear number of a block given so or by its coordinate; -1 for what is no block."""
+    """Return the linear number of a block, given as a number or a coordinate; -1 if it is not a
+    block."""
     if isinstance(block, int) and not isinstance(block, bool):
         return block
     if not isinstance(block, tuple) or not 1 <= len(block) <= 3:

@@ -1,7 +1,8 @@
-"""Recordings of calls: a compiled kernel runs once for all that looks at the same call.
+"""Recordings of calls: a compiled kernel runs once for all views of the same call.
 
-A call is the same where the kernel is and the arguments hold the same bytes, laid out alike. They
-are compared with copies from before the run, so a changed element is always another call.
+Two calls are the same if the kernel is the same and the arguments hold the same bytes in the same
+layout. They are compared with copies from before the run, so a changed element always makes a
+different call.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from forgekit.vgpu import HOST, Listener, Recording, options
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
 
-MOST_BYTES = 128 << 20  # of all recordings that are kept
+MOST_BYTES = 128 << 20  # limit for all stored recordings
 _MOST_CALLS = 64
 
 _kept: list[Call] = []  # the latest last
@@ -31,7 +32,8 @@ _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
 @dataclass(eq=False)
 class Call:
-    """One call; before, after: copies of its arguments; error: what stopped the kernel."""
+    """One call; before, after: copies of its arguments; error: the error that stopped the
+    kernel."""
 
     kernel: CompiledKernel
     before: tuple[Any, ...]
@@ -47,11 +49,11 @@ class Call:
         return self.recording.size_bytes + sum(x.untyped_storage().nbytes() for x in tensors)
 
     def read(self, make: Callable[[], L]) -> L:
-        """Make a listener, tell it what happened, and return it."""
+        """Make a listener, replay the events to it, and return it."""
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """Read blocks as if one ran after the other, where a wrong access stopped the kernel.
+        """Read blocks as if they ran one after the other, if a wrong access stopped the kernel.
 
         Blocks run together, and the first wrong access stops them all, so the kernel runs again.
         """
@@ -64,7 +66,7 @@ class Call:
         return self._in_order.read(make)
 
     def result(self) -> tuple[Any, ...]:
-        """Return the arguments after the run. Raises KernelError: what stopped the kernel."""
+        """Return the arguments after the run. Raise KernelError if the kernel was stopped."""
         if self.error is not None:
             raise self.error.with_traceback(None)
         return self.after
@@ -79,8 +81,8 @@ def recorded(
 ) -> Call:
     """Record a call with copies of these arguments, or return the recording of an equal call.
 
-    What it prints is not shown. makes: of the listeners that will read it; findings: keep the
-    sanitizer's; shares: `shared` of the recording will be asked for.
+    The kernel's prints are hidden. makes: constructors of the listeners that will read it;
+    findings: keep those of the sanitizer; shares: `shared` of the recording is needed.
     """
     before = copied(args)
     with options() as chosen:
@@ -105,11 +107,11 @@ def sampled(
     """Run some blocks of each launch with copies of the arguments.
 
     Returns:
-        The copies after the run, and what happened.
+        The copies after the run, and the events.
 
     Raises:
         UsageError: fewer than 8 blocks.
-        KernelError: what stopped the kernel.
+        KernelError: the kernel was stopped.
     """
     changes = {"keep": False, "shares": True, "blocks": blocks, "sanitize": False}
     after, error, recording = _run(kernel, args, *makes, **changes)
@@ -132,7 +134,7 @@ def _run(
 
 # -- whether two calls are the same -----------------------------------------------------------
 def _layout(args: tuple[Any, ...]) -> object:
-    """Describe all of the arguments but their tensors' bytes."""
+    """Describe all of the arguments except the bytes of tensors."""
     storages: dict[int, int] = {}
     found: list[object] = []
     for x in args:

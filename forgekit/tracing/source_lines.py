@@ -1,4 +1,4 @@
-"""The lines that a user means with `line=`."""
+"""Resolves `line=` arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ LineChoice: TypeAlias = int | str | SourceLine
 
 
 def is_meant(line: object, source: SourceLine | None) -> bool:
-    """True if a number, a piece of text, a SourceLine or a profile's line means it; None: all."""
+    """True if a number, a piece of text, a SourceLine or a profile's line means this line; None:
+    all."""
     line = getattr(line, "source", None) or line  # a line of a profile
     if line is None or source is None:
         return line is None
@@ -28,9 +29,9 @@ def is_meant(line: object, source: SourceLine | None) -> bool:
 def chosen_lines(
     line: LineChoice, present: Iterable[SourceLine | None], doing: str
 ) -> frozenset[SourceLine]:
-    """Those of the lines `present` that are meant. Raises UsageError if none is.
+    """Return the lines of `present` that are meant. Raise UsageError if there are none.
 
-    doing: what these lines do, such as `makes a global access`, for the message.
+    doing: the role of these lines, such as `makes a global access`, for the message.
     """
     known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
     found = frozenset(s for s in known if is_meant(line, s))
@@ -47,7 +48,7 @@ def chosen_lines(
 
 
 def line_names(lines: Iterable[SourceLine]) -> str:
-    """`12, 15` or, where there are several files, `copy.py:12, sum.py:4`."""
+    """Return `12, 15` or, for several files, `copy.py:12, sum.py:4`."""
     lines = list(lines)
     if len({s.filename for s in lines}) < 2:
         return ", ".join(str(s.line) for s in lines)
@@ -55,6 +56,6 @@ def line_names(lines: Iterable[SourceLine]) -> str:
 
 
 def lines_alone(lines: Iterable[SourceLine]) -> str:
-    """`line 12 alone`, `lines 12, 15 alone`"""
+    """Return `line 12 alone`, `lines 12, 15 alone`."""
     lines = list(lines)
     return f"line{'s' * (len(lines) > 1)} {line_names(lines)} alone"

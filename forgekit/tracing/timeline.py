@@ -1,4 +1,4 @@
-"""What the warps of a block do, in program order: barriers, divergence, loops. No time."""
+"""The actions of a block's warps in program order: barriers, divergence, loops. No time."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
 
-ORDER = "order, not time: the virtual GPU's; a GPU runs its warps in any order"
+ORDER = "order, not time: the virtual GPU's order; a GPU runs its warps in any order"
 _NOUN = {"async copy": "copy-group instruction", "barrier": "barrier arrival",
          "warp-wide": "warp-wide instruction", "branch": "branch"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Timeline(Picture):
-    """What the warps of one block executed; a notebook shows it as a picture.
+    """The instructions of one block's warps; a notebook shows them as a picture.
 
     Attributes:
-        name: the host function's name. block: linear number. warps: how many it has.
-        steps: what was executed, in the machine's order. meetings: barriers that opened.
-        splits: branches that parted the lanes of a warp.
-        launch, launches: which of the function's launches it is, and how many there are.
-        lines: the Python lines shown; all of them if there are none.
-        error: what stopped the kernel, else None. complete: whether all was recorded.
+        name: the host function's name. block: linear number. warps: number of warps. steps: the
+            executed steps, in the machine's order. meetings: barriers that opened. splits: branches
+            that split the lanes of a warp. launch, launches: the number of this launch, and of all
+            launches of the function. lines: the displayed Python lines; empty: all. error: the
+            error that stopped the kernel, else None. complete: True if all of it was recorded.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Timeline(Picture):
 
     @property
     def instructions(self) -> int:
-        """Warp instructions: each warp that executes one counts."""
+        """Warp instructions, counted once per executing warp."""
         return sum(s.instructions * len(s.warps) for s in self.steps)
 
     @property
@@ -61,7 +60,7 @@ class Timeline(Picture):
         alone = f", {lines_alone(self.lines)}" if self.lines else ""
         where = f"{self.name}, block {self.block}{launch}{alone}"
         if not self.steps:
-            return f"{where}: nothing was executed"
+            return f"{where}: no instruction was executed"
         split = f"{plural(len(self.splits), 'divergent branch')}" if self.splits else (
             "no divergence")  # fmt: skip
         met = plural(len(self.meetings), "barrier") if self.meetings else "no barrier"
@@ -70,7 +69,7 @@ class Timeline(Picture):
 
     @property
     def notes(self) -> list[str]:
-        """What stopped the kernel, and what is missing from the record."""
+        """Describe the error that stopped the kernel, and missing parts of the record."""
         notes = stop_notes(self.error, bool(self.steps))
         if not self.complete:
             notes.append("Only the beginning of this long run was recorded.")
@@ -78,7 +77,7 @@ class Timeline(Picture):
 
     @property
     def summary(self) -> str:
-        """All that the picture says with numbers."""
+        """Return all facts of the picture as text."""
         lines = [f"timeline of {self.headline}", f"  {ORDER}"]
         lines += [f"  {line}" for line in (*self._by_line(), *self._loops(), *self._waits())]
         lines += [f"  {line}" for line in (*self._parted(), *self.notes)]
@@ -110,7 +109,7 @@ class Timeline(Picture):
                 for n, s in most.values()]  # fmt: skip
 
     def _waits(self) -> list[str]:
-        """Barriers, alike ones together."""
+        """Describe barriers, with equal ones grouped."""
         found: Counter[tuple[str, str, str]] = Counter()
         for m in self.meetings:
             late = f"{_warps(m.early.tolist())} first" if m.early.size else "none before the others"
@@ -123,7 +122,7 @@ class Timeline(Picture):
         return _capped(texts, "barriers")
 
     def _parted(self) -> list[str]:
-        """Divergence, warps with equal parts together."""
+        """Describe divergence, with warps of equal splits grouped."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for s in self.splits:
             warps = found.setdefault((s.source, s.taken, s.rest), [])
@@ -147,18 +146,18 @@ def timeline(
 ) -> Timeline:
     """Run a kernel on the virtual GPU and show what the warps of a block execute, step by step.
 
-    The order is the virtual GPU's: all warps together, as far as branches allow. It is not time.
-    It runs on copies, as `forgekit.footprint` does; a kernel that fails does not raise, the picture
-    then shows what had happened until then.
+    The order is the virtual GPU's: all warps together, as far as branches allow. It is not time. It
+    runs on copies, as `forgekit.footprint` does. A failing kernel does not raise; the picture then
+    shows the steps up to the failure.
 
     Args:
-        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
         args: its arguments, as in a call.
-        block: linear number or coordinate. launch: which one, if the function launches several.
-        line: steps of this Python line only: its number, a piece of its text or a SourceLine.
+        block: linear number or coordinate. launch: its number, if the function launches several.
+            line: only steps of this Python line: its number, a piece of its text or a SourceLine.
 
     Raises:
-        UsageError: not a compiled kernel, arguments it was not compiled for, no such block, launch
+        UsageError: not a compiled kernel, arguments that do not fit it, no such block, launch
             or line.
     """
     args = bind("timeline", kernel, args)

@@ -1,4 +1,4 @@
-"""Record what the warps of one block execute, step by step, in the order the machine runs them."""
+"""Records the steps that the warps of one block execute, in the machine's order."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
 from forgekit.vgpu import Access, Moment
 
-# In order of weight: of several kinds merged into one step, the last one names it.
+# By weight: the last of several kinds merged into one step names it.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
-_LIMIT = 60_000  # instructions of a group of threads that are recorded
+_LIMIT = 60_000  # recorded instructions of a group of threads, at most
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Instructions that follow each other on one source line and are of one kind.
+    """Consecutive instructions of one kind on one source line.
 
-    kind: one of KINDS; does: `load`, `store` or `atomic`, for memory; instructions: how many.
-    lanes: (warps, 32), who executes them. loops: (first instruction, iteration) of each loop they
-    are in, from the outermost to the innermost; iterations count from 1.
+    kind: one of KINDS; does: `load`, `store` or `atomic`, for memory; instructions: their number.
+    lanes: (warps, 32), the executing lanes. loops: (first instruction, iteration) of each enclosing
+    loop, from the outermost to the innermost; iterations count from 1.
     """
 
     source: SourceLine | None
@@ -41,10 +41,11 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """A barrier opens: after which step, for whom, and since which step each of them had waited.
+    """The opening of a barrier: the step before it, the lanes, and the steps since which they
+    waited.
 
-    since: (warps, 32), the first step from which on a lane's warp had nothing left to do but to
-    arrive and wait; -1 for lanes that did not meet here.
+    since: (warps, 32), the first step from which a lane's warp only arrives and waits; -1 for lanes
+    that did not meet here.
     """
 
     step: int
@@ -58,7 +59,7 @@ class Meeting:
 
     @property
     def early(self) -> Array:
-        """Warps that have to wait for others."""
+        """Return the warps that wait for others."""
         waited = (self.since >= 0) & (self.since < self.since.max())
         return np.flatnonzero(waited.any(axis=1))
 
@@ -71,11 +72,11 @@ class Split(NamedTuple):
 
 
 class BlockTimeline(Launches):
-    """Records the steps of one block in one launch, the barriers that open, the branches that part
-    lanes; line: of this line only.
+    """Records the steps of one block in one launch, its barriers and divergent branches; line: only
+    those of this line.
 
     Attributes:
-        sources: the lines that the block executes. complete: whether all was recorded.
+        sources: the lines that the block executes. complete: True if all of it was recorded.
     """
 
     def __init__(
@@ -91,16 +92,16 @@ class BlockTimeline(Launches):
         self._recorded = 0
         self._row: int | None = None
         self._loops: _Iterations
-        self._arrived: Array  # each lane's step from which on it has waited
+        self._arrived: Array  # each lane's step since which it waits
         self._busy: Array  # the last step of each lane's warp
-        # Of the instructions that run: who accessed memory in each, and (instruction, number, who)
-        # of the barriers that opened.
+        # For the running instructions: the threads that accessed memory in each, and (instruction,
+        # number, threads) of the opened barriers.
         self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
 
     def on_batch(self, m: Moment) -> None:
         super().on_batch(m)
-        number = linear_block(self.block, m.record.grid)  # the grid is known only now
+        number = linear_block(self.block, m.record.grid)  # the grid is unknown before the launch
         ours = len(self.launches) - 1 == self.launch and number in m.blocks
         self._row = m.blocks.index(number) if ours else None
         if ours:
@@ -149,14 +150,14 @@ class BlockTimeline(Launches):
         self._loops.last[who] = stop - 1
 
     def _lanes(self, m: Moment, mask: Array | None) -> Array | None:
-        """Threads of our block; None if it has none."""
+        """Return the threads of our block; None if it has none."""
         if self._row is None:
             return None
         who = m.expand(mask)[self._row]
         return who.copy() if who.any() else None
 
     def _execute(self, m: Moment, pc: int, start: int, who: Array, touched: Array | None) -> None:
-        """Threads execute an instruction, in one go with those from `start` on."""
+        """Threads execute an instruction, together with those from `start` on."""
         loops = self._loops.at(pc, start, who)
         instruction = m.program.instructions[pc]
         kind, does = _kind(instruction.opcode)
@@ -175,7 +176,7 @@ class BlockTimeline(Launches):
 
     def _meet(self, m: Moment, pc: int, number: int, who: Array) -> None:
         since = np.where(who, self._arrived, -1).reshape(-1, LANES)
-        # Threads that exit may be those that others have waited for: then `pc` is no barrier.
+        # Exiting threads may be those that others waited for: then `pc` is not a barrier.
         stops = [s for s in self.steps if s.kind == "barrier"]
         source = stops[-1].source if stops else m.program.line_at(pc)
         if is_meant(self.line, source):
@@ -197,7 +198,7 @@ def _append(steps: list[Step], step: Step) -> None:
 
 
 def _kind(parts: tuple[str, ...]) -> tuple[str, str]:
-    """(kind, what it does to memory) of an opcode."""
+    """Return (kind, effect on memory) of an opcode."""
     head = parts[0]
     if head in ("bar", "barrier"):
         return ("warp-wide" if "warp" in parts else "barrier"), ""
@@ -222,7 +223,8 @@ class _Iterations:
         self.last = np.full(threads, -1)
 
     def at(self, pc: int, start: int, who: Array) -> tuple[tuple[int, int], ...]:
-        """(first instruction, iteration) of the loops that threads are in, from `start` on."""
+        """Return (first instruction, iteration) of the loops that threads are in, from
+        `start` on."""
         found = []
         for first, end in self.loops:
             if not first <= pc <= end:

@@ -1,4 +1,4 @@
-"""Add up, while a kernel runs, which thread touched which element of its tensors.
+"""Record, while a kernel runs, which thread touched which element of its tensors.
 
 touches = recorded(kernel, args).read(Touches)
 touches.tensors["mY"].column("stores")
@@ -20,15 +20,14 @@ COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": 
 
 
 class TensorTouches:
-    """What happened to one tensor; tensors that share memory share what happens there.
-
-    region: the tensor's, as an access's target has it.
+    """The touches of one tensor; tensors that share memory share the touches there. region: the
+    tensor's, in the form of an access target.
     """
 
     def __init__(self, region: Any) -> None:
         info = region.info
         self.itemsize, self.size = info.itemsize, region.size_bytes // info.itemsize
-        # Of each element its place in the tensor's memory, where there may be gaps between them.
+        # Element -> its place in the tensor's memory, which may have gaps.
         place = np.full((), (region.first - region.start) // info.itemsize)
         for index, stride in zip(np.indices(info.shape, sparse=True), info.strides, strict=True):
             place = place + index * stride
@@ -37,11 +36,11 @@ class TensorTouches:
         self._is_element[place] = True
         self._first = {name: np.full(self.size, -1, np.int32) for name in ("block", "thread")}
         self._counts: dict[str, Array] = {}
-        self._seen: dict[int, Array] = {}  # launch -> which of its threads, (blocks, threads)
+        self._seen: dict[int, Array] = {}  # launch -> threads that touched it, (blocks, threads)
 
     def column(self, name: str) -> Array:
-        """Of each element the first `block` and `thread` (linear indexes; -1: none), or how many
-        `loads`, `stores` or `atomics` there were; int32."""
+        """Return for each element the first `block` or `thread` (linear indices; -1: none), or the
+        number of `loads`, `stores` or `atomics`; int32."""
         found = (self._first | self._counts).get(name)
         return np.broadcast_to(np.int32(0), self._place.shape) if found is None else (
             found[self._place])  # fmt: skip
@@ -65,19 +64,19 @@ class TensorTouches:
         block, thread = (np.broadcast_to(of[:, None], inside.shape)[inside] for of in who)
         counts = self._counts.setdefault(name, np.zeros(self.size, np.int32))
         np.add.at(counts, place, 1)
-        fresh = np.flatnonzero(self._first["block"][place] < 0)[::-1]  # the first one stays
+        fresh = np.flatnonzero(self._first["block"][place] < 0)[::-1]  # keep the first one
         self._first["block"][place[fresh]] = block[fresh]
         self._first["thread"][place[fresh]] = thread[fresh]
         self._seen.setdefault(launch, np.zeros(grid, bool))[block, thread] = True
 
 
 class Touches(Launches):
-    """Adds up accesses to global memory, also those through generic addresses.
+    """Records accesses to global memory, including those through generic addresses.
 
-    Asynchronous copies count as loads, when they are issued; bulk copies as accesses of at most 16
+    Asynchronous copies count as loads when they are issued; bulk copies as accesses of at most 16
     bytes by the thread that starts them.
 
-    columns: `loads`, `stores` and `atomics`, those that count; line: the Python line that does,
+    columns: `loads`, `stores` and `atomics`, those that count; line: the Python line that counts,
     None for all of them.
 
     Attributes:

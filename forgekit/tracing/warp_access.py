@@ -1,4 +1,4 @@
-"""Accesses of single warps, picked out of a run: which lane asks for which bytes."""
+"""Accesses of single warps, extracted from a run: the bytes that each lane requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.text import plural, spans
 from forgekit.tracing.observe import LANES, Array
 from forgekit.vgpu import HARDWARE
 
-WARPS = 32  # of the largest block
+WARPS = 32  # dimensions of the largest block
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +23,14 @@ class WarpAccess:
 
     Attributes:
         kind: `load`, `store`, `atomic`, `async load` or `async store`.
-        source: the Python line; None where the PTX has no line information.
-        tensor: names of the tensors reached; empty for shared memory.
+        source: the Python line; None if the PTX has no line information.
+        tensor: names of the accessed tensors; empty for shared memory.
         block, warp: linear numbers, in the grid and in the block.
-        index, times: it is number `index` of the `times` that this warp did this on this line.
+        index, times: this is access number `index` of `times` by this warp on this line.
         address: (32,) bytes; virtual in global memory, offsets in shared memory.
-        active: (32,) which lanes take part. width: bytes each.
-        element: (32,) what each lane asks for, such as `mX[3, 0]`; empty for shared memory.
-        other: of an asynchronous copy, the addresses in the other memory. past_l1: whether it
-            goes past the L1 cache.
+        active: (32,) True for active lanes. width: bytes per lane. element: (32,) each lane's
+            element, such as `mX[3, 0]`; empty for shared memory. other: the addresses in the other
+            memory, for an asynchronous copy. past_l1: True if it bypasses the L1 cache.
     """
 
     kind: str
@@ -50,7 +49,7 @@ class WarpAccess:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """(sectors or wavefronts, the fewest that would do), as the profiler counts them."""
+        """Return (sectors or wavefronts, the minimum), as the profiler counts them."""
         is_global = bool(self.element[self.lanes[0]])
         if self.other is not None:
             ends = (self.address, self.other) if is_global else (self.other, self.address)
@@ -93,7 +92,7 @@ class WarpAccess:
 
     @property
     def pattern(self) -> str:
-        """How the addresses go from lane to lane; empty for one lane."""
+        """Describe how the addresses change from lane to lane; empty for one lane."""
         lanes, address = self.lanes, self.address[self.active]
         if len(lanes) < 2:
             return ""
@@ -113,9 +112,9 @@ class WarpAccesses(Picture):
 
     Attributes:
         name: the host function's name.
-        accesses: what is shown, each with its addresses by lane.
-        omitted: how many accesses more were meant than a picture holds.
-        error: what stopped the kernel, else None. notes: what the picture says in red.
+        accesses: the displayed accesses, each with its addresses by lane. omitted: the number of
+            accesses that do not fit into a picture. error: the error that stopped the kernel, else
+            None. notes: red text of the picture.
     """
 
     name: str
@@ -130,7 +129,7 @@ class WarpAccesses(Picture):
     @property
     @abstractmethod
     def costs(self) -> list[tuple[str, str]]:
-        """Of each access: what it costs, and details of that, in words."""
+        """Return the cost of each access, and its details, in words."""
 
     @property
     def headline(self) -> str:
@@ -141,15 +140,15 @@ class WarpAccesses(Picture):
             return f"{self.name}: no access to {self.memory} memory"
         if len(who) == 1:
             ((block, warp),) = who
-            return f"{self.name}: what warp {warp} of block {block} asks of {self.memory} memory"
-        return f"{self.name}: what {len(who)} warps ask of {self.memory} memory"
+            return f"{self.name}: requests of warp {warp} of block {block} to {self.memory} memory"
+        return f"{self.name}: requests of {len(who)} warps to {self.memory} memory"
 
     @property
     def more(self) -> list[str]:
         if not self.omitted:
             return []
         these = "access is" if self.omitted == 1 else "accesses are"
-        return [f"{self.omitted} more {these} not shown; line= and kind= choose"]
+        return [f"{self.omitted} more {these} not shown; choose with line= and kind="]
 
     @property
     def summary(self) -> str:

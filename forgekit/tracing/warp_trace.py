@@ -1,4 +1,4 @@
-"""Record what one block does in global and shared memory, and pick accesses of single warps."""
+"""Records a block's accesses to global and shared memory, and extracts those of single warps."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from forgekit.vgpu import Access, Listener, Moment
 
 W = TypeVar("W", bound=WarpAccesses)
 
-MAX_PANELS = 6  # accesses in one picture
-FIRST_WARPS, FIRST_TIMES = 4, 8  # of each line, in `first_accesses`
+MAX_PANELS = 6  # accesses per picture
+FIRST_WARPS, FIRST_TIMES = 4, 8  # per line, in `first_accesses`
 _KINDS = ("any", "load", "store", "atomic")
 
 
@@ -42,7 +42,8 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """An instruction's access by the whole block; other: an asynchronous copy's other addresses."""
+    """An instruction's access by the whole block; other: addresses in the other memory
+    (asynchronous copy)."""
 
     site: Site
     width: int
@@ -53,17 +54,18 @@ class _Event:
 
 
 class BlockTrace(Listener):
-    """Records what one block does: at least the first `most` accesses of each warp at each site.
+    """Records a block's accesses: at least the first `most` of each warp at each site.
 
     Attributes:
-        events: what was recorded, in order. times: site -> how often each warp did it, (32,).
+        events: the recorded accesses, in order. times: site -> the number of accesses per warp,
+            (32,).
     """
 
     def __init__(self, block: int | tuple[int, ...], most: int) -> None:
         self.block, self.most = block, most
         self.events: list[_Event] = []
         self.times: dict[Site, Array] = {}
-        # Of an asynchronous copy in flight: what it reads, and that half of it.
+        # The read of an asynchronous copy in flight, and the recorded half of it.
         self._source: Array | None = None
         self._load: _Event | None = None
 
@@ -78,7 +80,7 @@ class BlockTrace(Listener):
         mask, event, address = m.expand(access.mask)[row], None, None
         for space, address, there in access.by_space(m.shape):
             event = self._record(m, access, space, mask & there[row], address[row]) or event
-        if address is not None and access.kind == "async load":  # its other half comes next
+        if address is not None and access.kind == "async load":  # the other half follows
             self._source, self._load = address[row], event
         elif address is not None and access.kind == "async store":
             if self._load is not None:
@@ -103,7 +105,7 @@ class BlockTrace(Listener):
         return event
 
     def of_warp(self, warp: int) -> dict[Site, list[_Event]]:
-        """What a warp did, by site, in the order of its first time there."""
+        """Return the accesses of a warp, by site, in the order of the first access."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         found: dict[Site, list[_Event]] = {}
         for event in self.events:
@@ -112,7 +114,7 @@ class BlockTrace(Listener):
         return found
 
     def access(self, event: _Event, block: int, warp: int, index: int) -> WarpAccess:
-        """What a warp asked for in an event, its number `index` at that site."""
+        """Return a warp's access in an event, its number `index` at that site."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         active, address = event.mask[part], event.address[part]
         element, tensor = [""] * LANES, ""
@@ -156,7 +158,8 @@ def trace_warps(
     index: int,
     warps: int,
 ) -> W:
-    """Run a kernel, pick accesses to `result`'s memory. Raises UsageError; see `fk.coalescing`."""
+    """Run a kernel and pick accesses to `result`'s memory. Raise UsageError as `fk.coalescing`
+    does."""
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)
@@ -186,7 +189,7 @@ def trace_warps(
             needed = f"a warp of block {number} that makes this access: {doing}"
             raise UsageError(got_needed("warp", warp, needed, "choose one of these"))
         most = max(trace.times[s][warp : warp + warps].max() for s in sites)
-        needed = f"0 to {most - 1:,}: how often this warp did it before"
+        needed = f"0 to {most - 1:,}: the number of earlier accesses by this warp"
         raise UsageError(got_needed("index", index, needed, "choose one of these"))
     shown = tuple(found[:MAX_PANELS])
     notes = stop_notes(error, bool(found))
@@ -206,8 +209,8 @@ def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError
 def first_accesses(
     trace: BlockTrace,
 ) -> dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]:
-    """(line, kind as in a profile's accesses: `global_load`) -> the first accesses of the first
-    warps of block 0 that make some, warp by warp."""
+    """Return (line, kind as in a profile's accesses: `global_load`) -> the first accesses of the
+    first warps of block 0, warp by warp."""
     found: dict[tuple[SourceLine | None, str], list[WarpAccess]] = {}
     warps: Counter[Site] = Counter()
     for warp in range(WARPS):

@@ -1,41 +1,41 @@
-"""The virtual GPU: runs the PTX that CuTe DSL's compiler made, on the CPU, warp by warp.
+"""The virtual GPU: runs the PTX of CuTe DSL's compiler on the CPU, warp by warp.
 
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-All that the rest of forgekit imports of it, but its exceptions, which are in `forgekit.errors`:
+The rest of forgekit imports only these names; the exceptions are in `forgekit.errors`:
 
     install, uninstall, is_installed, installed     route CuTe DSL's launches here
     options         of a run: sanitizer, schedule, budget, listeners, ...
     Call            load a program and launch it, or list the launches of a call without running
-    Recording       what happens in a run, once, for everything that looks at it
-    Listener, Moment, Access    what reads a recording or hears a run, event by event
-    AccessCounts, TensorTraffic    what a recording's counters hold
-    Finding         one mistake that the sanitizer has found
+    Recording       the events of a run, recorded once for all views
+    Listener, Moment, Access    readers of a recording or of a run, event by event
+    AccessCounts, TensorTraffic    the counts of a recording
+    Finding         one mistake found by the sanitizer
     HARDWARE        the numbers of the GPU: lanes, banks, architectures, limits, costs
-    HOST            what compiling for it needs of CuTe DSL and of torch's tensors
+    HOST            access to CuTe DSL and torch's tensors for the compiler
 
-It knows PTX and NumPy, and imports nothing of the rest of forgekit. From the bottom to the top;
-each imports only from those above it, annotations counted:
+It depends on PTX and NumPy, not on the rest of forgekit. From the bottom to the top; each imports
+only from those above it, including annotations:
 
     wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
-    plugins.py      what host code may ask of a GPU besides launches; `forgekit.cuda` is one
+    plugins.py      requests of host code to a GPU besides launches; `forgekit.cuda` is one
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
     elementary.py        log2, sin, cos and tanh, correctly rounded
-    tensor_cores.py      dot products as tensor cores add them up
+    tensor_cores.py      dot products with the additions of tensor cores
     ptx/            text -> instructions, each with its Python line
-    launch_record.py    one launch: grid, blocks, parameters; where a block stands
+    launch_record.py    one launch: grid, blocks, parameters; coordinates of a block
     memory/         global, shared and local memory
     code.py         a kernel's code: registers numbered, variables placed, liveness
-    sampling.py     which blocks of a large launch run where it is only to be counted
-    batch.py        the state of a batch of blocks: registers, memory, where its threads are
+    sampling.py     the blocks of a large launch that run if it is only counted
+    batch.py        the state of a batch of blocks: registers, memory, program counters
     access/         from addresses to elements; every access checked
-    listeners.py    what can watch a run
+    listeners.py    the observers of a run
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
-    opcodes/        what each opcode means
+    opcodes/        the meaning of each opcode
     program.py      instructions -> one step each
-    counters/       counts; sanitizer/ finds races and reads of memory that was never written
-    host/           the road from CuTe DSL's host code to a launch
+    counters/       counts; sanitizer/ finds races and reads of unwritten memory
+    host/           the path from CuTe DSL's host code to a launch
     recording.py, hardware.py    a run as plain data; constants and costs
 """
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.recording import Moment, Recording
     from forgekit.vgpu.sanitizer import Finding
 
-# Imported when they are first used: `forgekit.errors` needs this package, and not NumPy.
+# Imported on first use: `forgekit.errors` needs this package, but not NumPy.
 _HOME = {
     "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
     "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",

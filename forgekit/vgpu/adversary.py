@@ -1,8 +1,8 @@
-"""Adversarial schedules: orders of threads that a GPU may choose too, in which mistakes show.
+"""Adversarial schedules: orders of threads that a GPU may also choose, and that expose mistakes.
 
 In the usual order warps run in lockstep, which makes many races look harmless. An adversary cuts
 the threads that leave a barrier into parts, by warps or by single lanes, and lets each part run as
-far as it can before the next one starts. Everything is drawn from a seed.
+far as it can before the next one starts. A seed determines all choices.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ class Adversary:
         self.eager = self.backwards = bool(seed % 2)
 
     def parts(self, mask: Array) -> list[Array]:
-        """The threads of a full mask (blocks, threads) in parts, in the order they shall run."""
+        """Return the threads of a full mask (blocks, threads) in parts, in the order they
+        will run."""
         n_blocks, n_threads = mask.shape
         n_warps = n_threads // WARP
         places = self._draw.permuted(np.tile(np.arange(n_warps), (n_blocks, 1)), axis=1)
         part = np.repeat(places * min(_PARTS, n_warps) // n_warps, WARP, axis=1)
         kind = self._draw.choice(["lanes", "warps"] + ["blocks"] * (n_blocks > 1))
-        if kind == "lanes":  # those of a warp go their own ways
+        if kind == "lanes":  # lanes of one warp diverge
             part = part * 2 + self._draw.integers(2, size=mask.shape)
         elif kind == "blocks":
             part = part + self._draw.integers(2, size=(n_blocks, 1)) * _PARTS
@@ -41,7 +42,7 @@ class Adversary:
         return [threads for threads in found if threads.any()]
 
     def impatient(self) -> bool:
-        """Whether a wait that may end without success does so, though it could go on."""
+        """True if a wait that may end without success does so, even if it could succeed."""
         return bool(self._draw.integers(4) == 0)
 
     def noise(self, n: int) -> Array:

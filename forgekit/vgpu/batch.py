@@ -1,8 +1,8 @@
-"""The state of a batch of blocks: registers, memory, and where each of its threads is.
+"""The state of a batch of blocks: registers, memory, and each thread's program counter.
 
-A register is one array over the batch, of any shape that broadcasts to (blocks, threads): what is
-the same for a whole block has shape (B, 1), what depends on the thread index alone (1, T), and a
-constant (1, 1), so uniform work costs next to nothing. T is rounded up to whole warps.
+A register is one array over the batch, of any shape that broadcasts to (blocks, threads): values
+that are equal for a whole block have shape (B, 1), values that depend only on the thread index (1,
+T), and a constant (1, 1), so uniform work is nearly free. T is rounded up to whole warps.
 
 Every thread has a program counter. Threads with the same one form a group, a boolean mask. A group
 may overwrite registers of other threads as long as those threads will not read them again: liveness
@@ -33,10 +33,10 @@ EVERYONE = 0  # the count of a barrier that waits for the whole block
 
 
 class Vote(NamedTuple):
-    """What threads bring to a barrier that reduces.
+    """The threads' input to a barrier that reduces.
 
-    yes: whose predicate is true, a full mask; take: of how many said yes in each block and how many
-    voted, called with a full mask of the threads that get the answer.
+    yes: the threads with a true predicate, a full mask; take: called with the number of true
+    predicates and of voters per block, and a full mask of the threads that get the answer.
     """
 
     yes: Array
@@ -44,7 +44,8 @@ class Vote(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """Threads, a full mask, that have arrived at instruction `pc`; waits: and stopped there."""
+    """Threads, a full mask, that have arrived at instruction `pc`; waits: True if they stopped
+    there."""
 
     pc: int
     mask: Array
@@ -54,7 +55,8 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Barrier:
-    """Who has arrived at one barrier and is not released yet, in all blocks of the batch."""
+    """The threads that have arrived at one barrier and are not released yet, in all blocks of the
+    batch."""
 
     counts: Array  # (blocks,): threads waited for, EVERYONE for the whole block, -1 if unknown
     arrivals: list[Arrival] = field(default_factory=list)
@@ -64,8 +66,8 @@ class Barrier:
 class Waiting:
     """A group that sleeps before instruction `pc`.
 
-    what: `cluster` or `mbarrier`; keys: of each thread the number of what it waits for, (blocks,
-    threads) or broadcastable; parity: of the phase of an mbarrier.
+    what: `cluster` or `mbarrier`; keys: per thread the number of its barrier, (blocks, threads) or
+    broadcastable; parity: the parity of an mbarrier's phase.
     """
 
     pc: int
@@ -90,7 +92,7 @@ class Batch:
         self.record = record
         self.memory = memory
         self.blocks = blocks
-        self.part: Part | None = None  # of a sample
+        self.part: Part | None = None  # the part of a sample
         self.adversary = adversary
         self.n_blocks = len(blocks)
         self.block_threads = int(np.prod(record.block))
@@ -105,13 +107,13 @@ class Batch:
         padded = self.n_threads != self.block_threads
         everyone = (np.arange(self.n_threads) < self.block_threads)[None] if padded else None
         self.alive: Array | None = everyone
-        self.mask: Array | None = everyone  # the group that runs
+        self.mask: Array | None = everyone  # the running group
         self.pc = 0
         self.protected = 0  # registers (a bit set) that threads of other groups may still read
         self.runnable: dict[int, Array | None] = {0: everyone}
-        self.parked: dict[int, Array | None] = {}  # at a warp instruction, for missing lanes
-        self.held: list[tuple[int, Array]] = []  # by an adversary, until the others have run
-        self.at_barriers: dict[int, Barrier] = {}  # of a block, by number
+        self.parked: dict[int, Array | None] = {}  # at a warp instruction, lanes are missing
+        self.held: list[tuple[int, Array]] = []  # held by an adversary, until the others have run
+        self.at_barriers: dict[int, Barrier] = {}  # barriers of a block, by number
         self.asleep: list[Waiting] = []  # at a cluster's barrier or an mbarrier
 
     @property
@@ -121,30 +123,30 @@ class Batch:
 
     # -- masks ----------------------------------------------------------------------------
     def expand(self, mask: Array | None) -> Array:
-        """The mask as a full (blocks, threads) array."""
+        """Return the mask as a full (blocks, threads) array."""
         if mask is None:
             return np.ones(self.shape, bool)
         return np.broadcast_to(mask, self.shape)
 
     def only(self, thread: int) -> Array:
-        """The full mask of one thread, by its number in the batch."""
+        """Return the full mask of one thread, by its number in the batch."""
         one = np.zeros(self.shape, bool)
         one.flat[thread] = True
         return one
 
     def active(self, guard: Array | None) -> Array | None:
-        """The running group's mask, narrowed by an instruction's guard predicate."""
+        """Return the running group's mask, narrowed by an instruction's guard predicate."""
         if guard is None:
             return self.mask
         return guard if self.mask is None else guard & self.mask
 
     def lanes(self, mask: Array | None) -> Array:
-        """The mask by warps: (blocks * warps, 32)."""
+        """Return the mask by warps: (blocks * warps, 32)."""
         return self.expand(mask).reshape(-1, WARP)
 
     # -- registers ------------------------------------------------------------------------
     def write(self, register: int, value: Array) -> None:
-        """Set a register for the running group, keeping what other threads still need."""
+        """Set a register for the running group, and keep values that other threads still need."""
         if self.protected >> register & 1:
             self.merge(register, value, self.mask)
         else:
@@ -171,13 +173,13 @@ class Batch:
         return self.program.where(self.pc if pc is None else pc)
 
     def marked(self, error: E, kind: str) -> E:
-        """The error with what a program can read of it: its slug, the line that runs."""
+        """Return the error with the facts that a program can read: its slug, the running line."""
         source = self.program.instructions[self.pc].source
         error.kind, error.lines = kind, () if source is None else (source,)
         return error
 
     def thread_name(self, block: int, thread: int) -> str:
-        """`thread (3, 0, 0) of block (7, 0, 0)`, from indexes into the batch."""
+        """Return `thread (3, 0, 0) of block (7, 0, 0)`, from indices into the batch."""
         of_block, of_thread = self.record.coordinates(self.blocks[block], thread)
         return f"thread {of_thread} of block {of_block}"
 
@@ -190,7 +192,7 @@ class Batch:
 
 
 def pack_lanes(lanes: Array) -> Array:
-    """(…, 32) booleans to 32-bit masks, lane 0 in bit 0."""
+    """Convert (…, 32) booleans to 32-bit masks, lane 0 in bit 0."""
     packed = np.packbits(lanes, axis=-1, bitorder="little")
     return np.ascontiguousarray(packed).view(np.uint32)[..., 0]
 

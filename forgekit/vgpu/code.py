@@ -1,4 +1,4 @@
-"""A kernel's code made ready to be decoded: registers numbered, variables placed, liveness."""
+"""Prepares a kernel's code for decoding: registers numbered, variables placed, liveness."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DTYPES: dict[str, np.dtype] = {
 
 
 class Code(Dataflow):
-    """What PTX says of one kernel: its dataflow, where variables lie, the lines it comes from."""
+    """The facts of PTX about one kernel: its dataflow, addresses of variables, source lines."""
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel)
         self.module = module
         self.target = module.target
-        # No instruction that the decoder knows uses a register of another type.
+        # No instruction that the decoder supports uses a register of another type.
         self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
         self._lines: dict[int, SourceLine | None] = {}
         self._place_variables()
@@ -46,7 +46,7 @@ class Code(Dataflow):
         static = [v for v in shared if not v.external]
         self.shared_offsets, self.shared_end = _offsets(static, SHARED_RESERVED)
         for v in shared:
-            if v.external:  # behind the static ones
+            if v.external:  # after the static ones
                 self.shared_end = _round_up(self.shared_end, max(v.align, 16))
                 self.shared_offsets[v.name] = self.shared_end
         local = [v for v in self.kernel.variables.values() if v.space == "local"]
@@ -54,24 +54,22 @@ class Code(Dataflow):
         self.param_offsets, self.param_bytes = _offsets(self.kernel.params)
 
     def shared_bytes(self, record: LaunchRecord) -> int:
-        """Bytes of one block's shared memory: the kernel's own plus the launch's dynamic part."""
+        """Bytes of shared memory per block: the kernel's own plus the launch's dynamic part."""
         return self.shared_end - SHARED_RESERVED + record.shared_bytes
 
     @functools.cached_property
     def pointer_slots(self) -> list[int]:
-        """Offsets in the parameters of the words that may hold a pointer: those of 64 bits, and the
-        first of what may be a tensor map. A size of 32 bits and what stands in the padding after it
-        can look like one.
-        """
+        """Return offsets in the parameters of words that may hold a pointer: those of 64 bits, and
+        the first of a possible tensor map. A size of 32 bits with the padding after it can look
+        like one."""
         words = self.tensor_maps.union(self.wide_parameters())
         return sorted(self.param_offsets[name] + at for name, at in words)
 
     def line_at(self, pc: int) -> SourceLine | None:
-        """Return the Python line of an instruction; None where the PTX has no line information.
-
-        What the compiler puts in column 0 (branches, the arithmetic of loops) carries the line
-        after the function: it counts for the line before it, as in messages. The prologue carries
-        the first decorator's line: it counts for the `def`.
+        """Return the Python line of an instruction; None if the PTX has no line information.\n\n
+        Code that the compiler puts in column 0 (branches, loop arithmetic) carries the line after
+        the function: it counts for the line before it, as in messages. The prologue carries the
+        first decorator's line: it counts for the `def`.
         """
         if pc not in self._lines:
             self._lines[pc] = self._line_at(pc)
@@ -90,7 +88,7 @@ class Code(Dataflow):
         return found
 
     def where(self, pc: int) -> str:
-        """The Python line of an instruction, or its PTX line where there is no line info."""
+        """Return the Python line of an instruction, or its PTX line without line information."""
         pc = min(pc, len(self.instructions) - 1)
         instruction = self.instructions[pc]
         if instruction.source is None:
@@ -99,7 +97,8 @@ class Code(Dataflow):
 
 
 def _offsets(variables: Iterable[ptx.Variable], end: int = 0) -> tuple[dict[str, int], int]:
-    """Where variables lie that follow each other from `end` on, by name, and where they end."""
+    """Return the addresses, by name, of variables placed one after the other from `end`, and the
+    new end."""
     found = {}
     for v in variables:
         found[v.name] = _round_up(end, v.align)

@@ -1,9 +1,9 @@
 """log2, sin, cos and tanh of float32, correctly rounded: the same bits on every machine.
 
-C libraries and vector extensions differ in the last bits of their float64 results. Such a result
-is used only where every number close to it rounds to the same float32. For the rest, about one
-value in ten million, decimal arithmetic decides: results that are not float64 numbers themselves
-are irrational, so enough digits show on which side of a tie they lie.
+C libraries and vector extensions differ in the last bits of their float64 results. Such a result is
+used only if every number close to it rounds to the same float32. For the rest, about one value in
+ten million, decimal arithmetic decides: a result that is not a float64 number is irrational, so
+enough digits show its side of a tie.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PI = Decimal(
 
 
 def rounded(name: str, x: Array) -> Array:
-    """log2, sin, cos or tanh, by name, of float32."""
+    """Return log2, sin, cos or tanh, by name, of float32."""
     wide = getattr(np, name)(x.astype(np.float64))
     result: Array = wide.astype(np.float32)
     # How far the bits that rounding removes are above the lowest that leave a doubt; those below
@@ -49,7 +49,7 @@ def _tanh(x: Decimal) -> Decimal:
 
 
 def _series(angle: Decimal, term: Decimal, power: int) -> Decimal:
-    """Taylor's series of sine or cosine, from its first term, of this power of the angle."""
+    """Sum Taylor's series of sine or cosine, from its first term, with this power of the angle."""
     total, before = term, None
     while total != before:
         before, power = total, power + 2

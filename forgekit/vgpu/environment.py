@@ -12,10 +12,10 @@ ON, OFF = ("on", "yes", "true", "1"), ("off", "no", "false", "0")
 
 
 def is_on(name: str, default: bool) -> bool:
-    """Whether a variable says on, yes, true or 1; `default` where it is unset or empty.
+    """Return True if a variable is on, yes, true or 1; `default` if it is unset or empty.
 
     Raises:
-        UsageError: it says none of these, nor off, no, false or 0.
+        UsageError: it is none of these, nor off, no, false or 0.
     """
     said = os.environ.get(name, "").strip().lower()
     if said and said not in ON + OFF:
@@ -26,10 +26,10 @@ def is_on(name: str, default: bool) -> bool:
 
 
 def number(name: str, default: int) -> int:
-    """The whole number, 1 or more, that a variable says; `default` where it is unset or empty.
+    """Return the integer, 1 or more, in a variable; `default` if it is unset or empty.
 
     Raises:
-        UsageError: it says something else.
+        UsageError: it has any other value.
     """
     said = os.environ.get(name, "").strip()
     if not said:

@@ -1,4 +1,4 @@
-"""The exceptions that the virtual GPU raises, and the base of all of forgekit's.
+"""The exceptions that the virtual GPU raises, and the base class of all forgekit exceptions.
 
 `forgekit.errors` draws the whole tree. In a notebook an exception shows its message and the user's
 own line; in pytest the frames of forgekit are hidden.
@@ -19,12 +19,13 @@ _BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 
 def wants_all_frames() -> bool:
-    """Whether FORGEKIT_TRACEBACK=full asks for the frames within forgekit too."""
+    """True if FORGEKIT_TRACEBACK=full asks for the frames within forgekit."""
     return os.environ.get("FORGEKIT_TRACEBACK", "").strip().lower() == "full"
 
 
 def _hide_from_pytest(frame: FrameType | None) -> None:
-    """Mark our modules up to the user's frame: pytest then shows neither, if it is our error."""
+    """Mark forgekit's modules up to the user's frame, so that pytest hides them if the error is
+    ours."""
 
     def hidden(caught: Any) -> bool:
         return isinstance(caught.value, ForgekitError) and not wants_all_frames()
@@ -44,7 +45,7 @@ class ForgekitError(Exception):
             _hide_from_pytest(sys._getframe(1))
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback: name, message, the student's line."""
+        """Return what IPython shows in place of a traceback: name, message, the student's line."""
         lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {wrapped(str(self))}"]
         where = self._where()
         if where is not None:
@@ -56,31 +57,31 @@ class ForgekitError(Exception):
 
 
 class UsageError(ForgekitError, ValueError):
-    """A forgekit function was given something it cannot take."""
+    """A forgekit function got an argument that it cannot use."""
 
 
 def usage_error(what: str, got: object, needed: object, remedy: str) -> UsageError:
-    """A UsageError in the house's order; the arguments are those of `got_needed`."""
+    """Return a UsageError in the house's order; the arguments are those of `got_needed`."""
     return UsageError(got_needed(what, got, needed, remedy))
 
 
 class ArgumentMismatchError(UsageError):
-    """A compiled kernel was called with a tensor or scalar other than it was compiled for."""
+    """A compiled kernel was called with a tensor or scalar that differs from its signature."""
 
 
 class PlatformError(ForgekitError):
-    """This machine lacks something: a GPU that was asked for, a compiler for this system."""
+    """This machine lacks something: a requested GPU, a compiler for this system."""
 
 
 class KernelError(ForgekitError):
     """The virtual GPU stopped a kernel.
 
     Attributes:
-        kind: short slug of the mistake, such as `out-of-bounds`; empty where there is none.
-        lines: the Python lines concerned, with `file` and `line`; empty where they are not known.
-        who: ((x, y, z) of the block, of the thread) that was the first; None if there is none.
+        kind: short slug of the mistake, such as `out-of-bounds`; empty if there is none.
+        lines: the Python lines concerned, with `file` and `line`; empty if unknown.
+        who: ((x, y, z) of the block, of the thread) that failed first; None if there is none.
         place: the element or offset, as in the message.
-        overrun: of an access outside a tensor, its numbers (a `faults.Overrun`); None elsewhere.
+        overrun: the numbers of an access outside a tensor (a `faults.Overrun`); else None.
     """
 
     kind: str = ""
@@ -95,7 +96,7 @@ class MemoryAccessError(KernelError):
 
 
 class DeadlockError(KernelError):
-    """The threads of a kernel wait for each other indefinitely; the message says which ones."""
+    """The threads of a kernel wait for each other indefinitely; the message lists them."""
 
     kind = "deadlock"
 
@@ -113,10 +114,10 @@ class LaunchError(KernelError):
 
 
 class SanitizerError(KernelError):
-    """A kernel ran to its end, and did what a GPU does not promise to forgive.
+    """A kernel ran to its end, but its behaviour is undefined on a GPU.
 
-    Its results stand in the tensors. `findings` is the list of them, the gravest mistakes that
-    the sanitizer of the virtual GPU found.
+    Its results are in the tensors. `findings` lists the most serious mistakes that the sanitizer of
+    the virtual GPU found.
     """
 
     def __init__(self, message: str = "", findings: Sequence[Any] = ()) -> None:

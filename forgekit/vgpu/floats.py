@@ -1,10 +1,10 @@
 """Floating-point arithmetic with PTX's rounding, on NumPy arrays.
 
-NumPy rounds to nearest even and has no fused multiply-add; PTX asks for one rounding per `fma`,
+NumPy rounds to nearest even and has no fused multiply-add; PTX requires one rounding per `fma`,
 for `.rz/.rm/.rp`, for flushing of subnormals and for bfloat16. Everything here is exact: products
-of two float32 are exact in float64, and sums carry their rounding error along (Knuth's TwoSum), so
-that the final rounding sees the exact value. `fma` for float64 follows Boldo and Melquiond,
-"Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
+of two float32 are exact in float64, and sums keep their rounding error (Knuth's TwoSum), so that
+the final rounding sees the exact value. `fma` for float64 follows Boldo and Melquiond, "Emulation
+of a FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
 
 bfloat16 values are uint16 arrays, the upper half of the float32 of equal value.
 """
@@ -23,7 +23,7 @@ _TINY32 = np.float32(2.0**-126)  # smallest normal float32
 _MAGNITUDE = {2: np.uint16(0x7FFF), 4: np.uint32(0x7FFFFFFF)}
 _MANTISSA = {2: np.uint16(10), 4: np.uint32(23)}  # bits
 _BITS: dict[int, np.dtype[Any]] = {2: np.dtype("u2"), 4: np.dtype("u4")}
-# What a GPU's arithmetic gives for NaN, whatever the operands' payloads.
+# The GPU's NaN result of arithmetic, regardless of the operands' payloads.
 CANONICAL_NAN_16 = np.uint16(0x7FFF)  # float16 and bfloat16
 _CANONICAL_NAN: dict[int, Any] = {
     2: CANONICAL_NAN_16.view(np.float16), 4: np.uint32(0x7FFFFFFF).view(np.float32),
@@ -32,11 +32,11 @@ _QUIET_64, _INVALID_64 = np.uint64(1 << 51), np.uint64(0xFFF8 << 48)
 
 
 def flush(x: Array) -> Array:
-    """`.ftz`: subnormal float16 or float32 become zero of the same sign."""
+    """`.ftz`: flush subnormal float16 or float32 to zero of the same sign."""
     width = x.dtype.itemsize
     one = _BITS[width].type(1)
     magnitude = x.view(_BITS[width]) & _MAGNITUDE[width]
-    small = magnitude - one < (one << _MANTISSA[width]) - one  # 0 wraps around, and is none
+    small = magnitude - one < (one << _MANTISSA[width]) - one  # false for 0, which wraps around
     if not small.any():
         return x
     return np.where(small, np.copysign(x.dtype.type(0), x), x)
@@ -54,7 +54,7 @@ def relu(x: Array) -> Array:
 
 
 def canonical_nan(x: Array) -> Array:
-    """Float16 or float32 results of arithmetic carry the GPU's one NaN, 0x7FFF or 0x7FFFFFFF."""
+    """Give float16 or float32 results the GPU's only NaN, 0x7FFF or 0x7FFFFFFF."""
     nan = np.isnan(x)
     if nan.any():
         return np.where(nan, _CANONICAL_NAN[x.dtype.itemsize], x)
@@ -76,7 +76,7 @@ def first_nan(result: Array, *operands: Array) -> Array:
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """Rounded sum and its exact error; the error is 0 where the sum is not finite."""
+    """Return the rounded sum and its exact error; the error is 0 where the sum is not finite."""
     s = a + b
     part = s - a
     error = (a - (s - part)) + (b - part)
@@ -84,7 +84,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _to_odd(s: Array, error: Array) -> Array:
-    """The float64 rounded to odd of the exact value `s + error` (s being the nearest one)."""
+    """Return the float64 rounded to odd of the exact value `s + error` (s is the nearest one)."""
     bits = s.view(np.int64)
     adjust = (error != 0) & ((bits & 1) == 0)
     if not adjust.any():
@@ -97,9 +97,8 @@ def _to_odd(s: Array, error: Array) -> Array:
 
 # -- directed rounding ------------------------------------------------------------------------
 def directed(nearest: Array, side: Array, mode: str) -> Array:
-    """The exact result rounded by `mode` (rn, rz, rm, rp), given the nearest float.
-
-    side: sign of the exact result less `nearest`; 0 or NaN where that is right already.
+    """Return the exact result rounded by `mode` (rn, rz, rm, rp), given the nearest float.\n\n
+    side: sign of the exact result minus `nearest`; 0 or NaN where `nearest` is already right.
     """
     if mode == "rn":
         return nearest
@@ -115,7 +114,7 @@ def directed(nearest: Array, side: Array, mode: str) -> Array:
 
 
 def _side(s: Array, error: Array | None, back: Array) -> Array:
-    """Sign of `s + error - back`; NaN where both are infinite."""
+    """Return the sign of `s + error - back`; NaN where both are infinite."""
     side = np.sign(s - back)
     return side if error is None else np.where(side == 0, np.sign(error), side)
 
@@ -129,13 +128,13 @@ def round_to_f32(s: Array, error: Array | None, mode: str) -> Array:
 
 
 def fma32(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
-    """float32 `a*b + c` rounded once."""
+    """Return float32 `a*b + c` rounded once."""
     product = a.astype(np.float64) * b.astype(np.float64)
     c64 = c.astype(np.float64)
     s = product + c64
     if mode == "rn":
-        # The float64 sum decides alone unless it sits on a tie between two float32, or the
-        # result is subnormal or next to it (fewer bits, other ties).
+        # The float64 sum suffices unless it sits on a tie between two float32, or the result is
+        # subnormal or next to it (fewer bits, other ties).
         bits = s.view(np.int64)
         tie = ((bits & 0x1FFFFFFF) == 0x10000000).any()
         result = s.astype(np.float32)
@@ -149,17 +148,17 @@ def fma32(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
 
 
 def add32(a: Array, b: Array, mode: str) -> Array:
-    """float32 `a + b` with directed rounding (`rz`, `rm`, `rp`)."""
+    """Return float32 `a + b` with directed rounding (`rz`, `rm`, `rp`)."""
     return fma32(a, np.ones_like(a), b, mode)
 
 
 def mul32(a: Array, b: Array, mode: str) -> Array:
-    """float32 `a * b` with directed rounding."""
+    """Return float32 `a * b` with directed rounding."""
     return round_to_f32(a.astype(np.float64) * b.astype(np.float64), None, mode)
 
 
 def div32(a: Array, b: Array, mode: str) -> Array:
-    """float32 `a / b`; the remainder, exact in float64, says on which side the quotient lies."""
+    """Return float32 `a / b`; the remainder, exact in float64, gives the side of the quotient."""
     quotient = a / b
     if mode == "rn":
         return quotient
@@ -168,7 +167,7 @@ def div32(a: Array, b: Array, mode: str) -> Array:
 
 
 def sqrt32(a: Array, mode: str) -> Array:
-    """The float32 square root, by the same reasoning as `div32`."""
+    """Return the float32 square root, by the same reasoning as `div32`."""
     root = np.sqrt(a)
     if mode == "rn":
         return root
@@ -178,9 +177,8 @@ def sqrt32(a: Array, mode: str) -> Array:
 
 # -- float64 ----------------------------------------------------------------------------------
 def fma64(a: Array, b: Array, c: Array) -> Array:
-    """float64 `a*b + c` rounded once: Boldo and Melquiond's way, exact barring over- and
-    underflow; where those threaten, rational numbers do it, one value at a time.
-    """
+    """Return float64 `a*b + c` rounded once: Boldo and Melquiond's algorithm, exact except near
+    over- and underflow, where rational arithmetic handles one value at a time."""
     split = 134217729.0  # 2**27 + 1, Dekker's splitting
     a, b, c = np.broadcast_arrays(a, b, c)
     product = a * b
@@ -197,13 +195,13 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     vh, vl = two_sum(product, th)
     z, ze = two_sum(tl, vl)
     result = vh + _to_odd(z, ze)
-    result = np.where(result == 0, simple, result)  # with the sign that a zero must have
+    result = np.where(result == 0, simple, result)  # with the sign of the exact zero
     largest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(c))
     size = np.abs(product)
     tame = (largest < 2.0**990) & (size < 2.0**990) & ((size > 2.0**-900) | (a == 0) | (b == 0))
     if not tame.all():
         result = np.where(tame, result, simple)
-        plain = np.isinf(c) & np.isfinite(a) & np.isfinite(b)  # also where a*b overflows
+        plain = np.isinf(c) & np.isfinite(a) & np.isfinite(b)  # also if a*b overflows
         result = np.where(plain, c, result)
         for at in np.argwhere(~tame & np.isfinite(largest)):
             i = tuple(at)
@@ -212,12 +210,12 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
 
 
 def _exact_fma(a: float, b: float, c: float, simple: float) -> float:
-    """`a*b + c` of finite numbers, rounded once; simple: the same rounded twice."""
+    """Return `a*b + c` of finite numbers, rounded once; simple: the same rounded twice."""
     total = Fraction(a) * Fraction(b) + Fraction(c)
     if total == 0:
         return simple
     try:
-        return float(total)  # to nearest even, also where the result is subnormal
+        return float(total)  # to nearest even, including subnormal results
     except OverflowError:
         return np.inf if total > 0 else -np.inf
 
@@ -228,7 +226,7 @@ def bf16_to_f32(x: Array) -> Array:
 
 
 def f32_to_bf16(x: Array, mode: str = "rn") -> Array:
-    """float32 to bfloat16 (uint16); NaN becomes the canonical 0x7FFF."""
+    """Convert float32 to bfloat16 (uint16); NaN becomes the canonical 0x7FFF."""
     bits = np.ascontiguousarray(x).view(np.uint32)
     if mode == "rn":
         rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
@@ -248,7 +246,7 @@ def f32_to_bf16(x: Array, mode: str = "rn") -> Array:
 
 
 def f64_to_bf16(s: Array, error: Array) -> Array:
-    """The exact value `s + error` to bfloat16, rounded once to nearest even."""
+    """Round the exact value `s + error` to bfloat16 once, to nearest even."""
     # Rounding to odd at 24 bits (float32) leaves enough bits for the final rounding to 8.
     odd = _to_odd(s, error)
     nearest: Array = odd.astype(np.float32)
@@ -261,20 +259,20 @@ def f64_to_bf16(s: Array, error: Array) -> Array:
 
 
 def f32_to_f16(x: Array, mode: str = "rn") -> Array:
-    """float32 or float64 to float16; NaN becomes the canonical 0x7FFF."""
+    """Convert float32 or float64 to float16; NaN becomes the canonical 0x7FFF."""
     nearest = x.astype(np.float16)
     side = None if mode == "rn" else _side(x.astype(np.float64), None, nearest.astype(np.float64))
     return canonical_nan(nearest if side is None else directed(nearest, side, mode))
 
 
 def fma16(a: Array, b: Array, c: Array) -> Array:
-    """float16 `a*b + c` rounded once."""
+    """Return float16 `a*b + c` rounded once."""
     product = a.astype(np.float64) * b.astype(np.float64)
     s, error = two_sum(product, c.astype(np.float64))
     return f32_to_f16(_to_odd(s, error))
 
 
 def fma_bf16(a: Array, b: Array, c: Array) -> Array:
-    """bfloat16 `a*b + c` rounded once; bfloat16 as uint16."""
+    """Return bfloat16 `a*b + c` rounded once; bfloat16 as uint16."""
     a64, b64, c64 = (bf16_to_f32(x).astype(np.float64) for x in (a, b, c))
     return f64_to_bf16(*two_sum(a64 * b64, c64))

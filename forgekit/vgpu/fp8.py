@@ -18,7 +18,7 @@ _BIAS = {"e4m3": 7, "e5m2": 15}
 
 @functools.cache
 def values(name: str) -> Array:
-    """The float32 value of each of the 256 codes."""
+    """Return the float32 value of each of the 256 codes."""
     codes = np.arange(256)
     bits, bias = _MANTISSA_BITS[name], _BIAS[name]
     exponent, fraction = (codes & 0x7F) >> bits, (codes & ((1 << bits) - 1)) / (1 << bits)
@@ -37,12 +37,13 @@ def to_f32(codes: Array, name: str) -> Array:
 
 
 def from_f32(x: Array, name: str) -> Array:
-    """Nearest even and `.satfinite`: what is too large, or infinite, becomes the largest number."""
+    """Round to nearest even with `.satfinite`: too large or infinite values become the largest
+    number."""
     finite = values(name)[:128]
     finite = finite[np.isfinite(finite)]
     magnitude = np.minimum(np.abs(x), finite[-1])
-    # The last code that is not above; one more where the value lies past the middle to the next,
-    # or on it with an odd code. float32 holds the middles exactly.
+    # The last code that is not above; the next one if the value is past the midpoint, or on it with
+    # an odd code. float32 holds the midpoints exactly.
     code = np.searchsorted(finite, magnitude, "right") - 1
     upper = np.minimum(code + 1, len(finite) - 1)
     middle = (finite[code] + finite[upper]) / 2

@@ -1,4 +1,4 @@
-"""The numbers of the hardware that the virtual GPU models, and what an access of a warp costs."""
+"""The numbers of the modelled hardware, and the cost of a warp's access."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from forgekit.vgpu.host.signature import MOST
 
 
 class Hardware:
-    """Holds what is the same in every run.
-
-    ARCHITECTURES: those that can be compiled for; DEFAULT_ARCH: where none is named. LANES of a
-    warp; BANKS of shared memory, each BANK_BYTES wide; SECTOR_BYTES: what L1 asks of L2.
-    LARGEST_INDEX: of an offset in 32 bits. SCHEDULES: the orders in which threads can run.
+    """Constants of all runs.\n\n    ARCHITECTURES: the compile targets; DEFAULT_ARCH: the default
+    one. LANES per warp; BANKS of shared memory, each BANK_BYTES wide; SECTOR_BYTES: the unit of
+    L1's requests to L2. LARGEST_INDEX: the largest 32-bit offset. SCHEDULES: the orders in which
+    threads can run.
     """
 
     ARCHITECTURES = limits.ARCHITECTURES
@@ -29,16 +28,16 @@ class Hardware:
     SCHEDULES = SCHEDULES
 
     def max_shared_bytes(self, arch: str) -> int:
-        """Return the shared memory that a block can have, for `sm_90a` and the like."""
+        """Return the maximum shared memory per block, for architectures such as `sm_90a`."""
         return limits.max_shared_bytes(arch)
 
     def cost(
         self, space: str, kind: str, address: Array, active: Array, width: int
     ) -> tuple[int, int]:
-        """Return (sectors or wavefronts, the fewest that would do) of one warp's access.
+        """Return (sectors or wavefronts, the minimum) of one warp's access.
 
         space: global or shared; kind: load, store or atomic; address, active: (32,); width: bytes
-        of a lane.
+        per lane.
         """
         rows, there = np.maximum(address, 0)[None], active[None]
         if space == "shared":

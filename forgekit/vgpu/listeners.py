@@ -1,6 +1,6 @@
-"""What can watch the machine: counting, checking, tracing and drawing plug in here.
+"""Listeners observe the machine: counting, checking, tracing and drawing plug in here.
 
-Semantics do not depend on listeners, and a machine without any pays nothing for the possibility.
+Semantics do not depend on listeners, and a machine without listeners pays no cost.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Access(NamedTuple):
     kind: `load`, `store`, `atomic`, `async load`, `async store`; space: the instruction's,
     `global`, `shared`, `cluster` (shared memory of any block of the cluster), `local` or `generic`;
     address: virtual addresses (shared: within the block),
-    of any shape that broadcasts to (blocks, threads); mask: who takes part, None for everyone;
-    width: bytes each; targets: the memory meant, one target for each allocation reached; values:
-    what a load found or a store wrote, one array for each element of the vector; copy: one object
-    for all accesses of an asynchronous copy, from its start to its end.
+    of any shape that broadcasts to (blocks, threads); mask: the active threads, None for all;
+    width: bytes per thread; targets: the accessed memory, one target per allocation; values: the
+    loaded or stored values, one array per element of the vector; copy: one object for all accesses
+    of an asynchronous copy, from its start to its end.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Access(NamedTuple):
     copy: object = None
 
     def by_space(self, shape: tuple[int, int]) -> Iterator[tuple[str, Array, Array]]:
-        """Yield (space, addresses, where they are in that space) for global and shared memory.
+        """Yield (space, addresses, mask of that space) for global and shared memory.
 
         Both arrays are (blocks, threads); addresses of shared memory are offsets in the block's.
         """
@@ -55,7 +55,7 @@ class Access(NamedTuple):
 
 @dataclass(eq=False)
 class Awaited:
-    """left: the threads that have not waited for it; group: of each thread, 0 until committed."""
+    """left: the threads that have not waited for it; group: per thread, 0 until committed."""
 
     left: Array
     group: Array
@@ -63,12 +63,12 @@ class Awaited:
 
 @dataclass(eq=False)
 class Product(Awaited):
-    """What one `wgmma` has started in some warpgroups.
+    """The product that one `wgmma` has started in some warpgroups.
 
     accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
-    who, start: for each piece of 16 bytes of the operands, a thread of the warp that reads it,
-    ascending, and its first byte in the batch's shared memory; columns: of B; operands: A, None
-    from registers, and B as the numbers of their pieces, (warpgroups, rows, 2), or along the rows,
+    who, start: per 16-byte piece of the operands, a thread of the warp that reads it, ascending,
+    and its first byte in the batch's shared memory; columns: columns of B; operands: A, None from
+    registers, and B as the numbers of their pieces, (warpgroups, rows, 2), or along the rows,
     (warpgroups, rows / 8, 16).
     """
 
@@ -80,15 +80,15 @@ class Product(Awaited):
     start: Array
     columns: int
     operands: tuple[Array | None, ...]
-    token: object = None  # a listener's own
+    token: object = None  # used by a listener
 
 
 class Listener:
-    """Base class of all listeners: every event is ignored until a subclass cares.
+    """Base class of all listeners: it ignores every event; subclasses override methods.
 
     Arrays have any shape that broadcasts to `machine.shape`, (blocks, threads); a mask of None
-    means every thread. `machine.pc` is the instruction, `machine.program` knows its source line.
-    Arrays belong to the machine: keep them as long as you like, but do not write to them.
+    means every thread. `machine.pc` is the instruction, `machine.program` has its source line.
+    Arrays belong to the machine: you may keep them, but must not write to them.
     """
 
     def on_batch(self, m: Batch) -> None:
@@ -98,7 +98,7 @@ class Listener:
         """Threads access memory. An access that fails is not reported: the run ends there."""
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        """An asynchronous copy reaches shared memory, `access` as in its `async store`."""
+        """An asynchronous copy writes shared memory, `access` as in its `async store`."""
 
     def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         """The threads of `mask` have executed the instructions from `start` to before `stop`."""
@@ -110,7 +110,7 @@ class Listener:
         """Threads arrive at a block barrier that waits for `count` threads (None: the block)."""
 
     def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
-        """A barrier opens: the threads of `mask` have arrived, and those that waited go on."""
+        """A barrier opens: the threads of `mask` have arrived, and the waiting ones continue."""
 
     def on_warp_sync(self, m: Batch, members: Array | None) -> None:
         """Lanes meet at a warp-wide instruction (shuffle, vote, syncwarp)."""
@@ -122,15 +122,15 @@ class Listener:
         """Threads arrive at their cluster's barrier."""
 
     def on_cluster_done(self, m: Batch, clusters: Array) -> None:
-        """The barrier of these clusters (booleans) opens for those that have arrived."""
+        """The barrier of these clusters (booleans) opens for the threads that have arrived."""
 
     def on_cluster_wait(self, m: Batch, passing: Array) -> None:
         """Threads, a full mask, have waited for the barrier of their cluster, which is open."""
 
     def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
         """The threads of a full mask use an mbarrier, `words` (numbers of 8-byte words of the
-        batch's shared memory); what: `init`, `inval`, `expect`, `arrive`, or `wait` when the phase
-        that they ask for has ended."""
+        batch's shared memory); what: `init`, `inval`, `expect`, `arrive`, or `wait` when the
+        awaited phase has ended."""
 
     def on_mbarrier_phase(self, m: Batch, words: Array) -> None:
         """A phase of these mbarriers ends."""
@@ -140,25 +140,25 @@ class Listener:
 
     def on_async_completion(self, m: Batch, operation: AsyncOperation, part: Array) -> None:
         """The operations of `part` have arrived: they signal their mbarrier now, or their thread
-        has waited for their group (until their source has been read, with `.read`)."""
+        has waited for their group (with `.read`, until their source was read)."""
 
     def on_proxy_fence(self, m: Batch, mask: Array | None) -> None:
-        """What threads have stored to shared memory becomes visible to asynchronous operations."""
+        """Stores of these threads to shared memory become visible to asynchronous operations."""
 
     def on_product(self, m: Batch, product: Product) -> None:
         """A `wgmma` starts to read its operands."""
 
     def on_product_done(self, m: Batch, product: Product, done: Array) -> None:
-        """Threads, a full mask, have waited for it."""
+        """Threads, a full mask, have waited for a product."""
 
     def on_product_commit(self, m: Batch) -> None:
-        """Threads make a group of the products they have started."""
+        """Threads commit the products they have started as a group."""
 
     def on_product_fence(self, m: Batch) -> None:
-        """`wgmma.fence`: registers written so far may be used by products that come."""
+        """`wgmma.fence`: later products may use registers written so far."""
 
     def on_stop(self, m: Batch) -> None:
-        """The kernel is stopped by a mistake, which is raised next."""
+        """A mistake stops the kernel; it is raised next."""
 
     def on_batch_end(self, m: Batch) -> None:
         """Every thread of the batch has exited."""

@@ -1,7 +1,6 @@
-"""Plug-ins: what host code asks of a GPU besides launches of kernels.
-
-The virtual GPU itself takes every tensor for one of the CPU's and runs each launch at once. A
-plug-in changes that while it is active: it registers in `known`, and `install` starts it by name.
+"""Plug-ins: requests of host code to a GPU besides kernel launches.\n\nThe virtual GPU itself
+treats every tensor as a CPU tensor and runs each launch immediately. A plug-in changes that while
+it is active: it registers in `known`, and `install` starts it by name.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from forgekit.vgpu.errors import KernelError
 
 
 class Plugin:
-    """What a plug-in may change; this one changes nothing."""
+    """The behaviour that a plug-in may change; the base class changes nothing."""
 
     def start(self) -> None:
         """Begin."""
@@ -22,7 +21,7 @@ class Plugin:
         """Undo what `start` did."""
 
     def on_gpu(self, tensor: Any) -> bool:
-        """True if a tensor of the CPU's memory counts as memory of the GPU."""
+        """True if a tensor in the CPU's memory counts as GPU memory."""
         return False
 
     def on_host(self, tensor: Any) -> bool:
@@ -30,11 +29,12 @@ class Plugin:
         return False
 
     def for_dlpack(self, tensor: Any) -> Any:
-        """What the DSL's `from_dlpack` gets in place of a tensor."""
+        """Return the replacement for a tensor in the DSL's `from_dlpack`."""
         return tensor
 
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
-        """(start, bytes, owner) of memory that host code has allocated by a call, or None."""
+        """Return (start, bytes, owner) of memory that host code has allocated by a call, or
+        None."""
         return None
 
     def stopped(self, error: KernelError) -> KernelError:
@@ -42,11 +42,11 @@ class Plugin:
         return error
 
     def current_stream(self) -> int:
-        """The stream that TVM-FFI would pass: the default one."""
+        """Return the stream that TVM-FFI would pass: the default one."""
         return 0
 
     def keep(self, stream: int, work: Callable[[], object]) -> bool:
-        """True if work of a stream is kept for later, and not to run now."""
+        """True if work of a stream is recorded for later and must not run now."""
         return False
 
 

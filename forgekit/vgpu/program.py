@@ -1,4 +1,4 @@
-"""A kernel made ready to run: its code, and a step for each instruction."""
+"""A kernel prepared to run: its code, and a step per instruction."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ class Program(Code):
     """A kernel ready to run.
 
     Raises:
-        UnsupportedPtxError: an opcode the virtual GPU does not know.
+        UnsupportedPtxError: an opcode that the virtual GPU does not support.
     """
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel, module)
-        decoder = Decoder(self)  # refuses what is malformed before anything else looks at it
+        decoder = Decoder(self)  # refuses malformed code before any other use
         steps = [decoder.step(instruction) for instruction in kernel.instructions]
         self.steps: list[Step] = [
             self._forgetting(step, last) for step, last in zip(steps, self.dying, strict=True)
         ]
 
     def _forgetting(self, step: Step, dying: list[int]) -> Step:
-        """The step, and then nothing left of registers that nobody reads any more.
-
+        """Return the step, followed by the release of registers that are no longer read.\n\n
         Their memory serves the next instruction while it is still in the cache.
         """
         if not dying:

@@ -1,4 +1,4 @@
-"""Record a run once, as plain data, for everything that looks at it afterwards.
+"""Records a run once, as plain data, for all later views.
 
     with Recording() as recording:
         run(x, y)
@@ -6,8 +6,8 @@
     recording.read(MyListener)
 
 A recording holds the events of a run in order: arrays that the machine made anyway, so keeping them
-costs little. Reading tells a listener what happened as if the kernel ran again. A run whose events
-take too much memory is not kept: then the listeners named beforehand hear it while it runs.
+costs little. Reading replays the events to a listener as if the kernel ran again. Events that need
+too much memory are not kept: then the listeners named in advance receive them during the run.
 """
 
 from __future__ import annotations
@@ -38,20 +38,19 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound=Listener)
 
-MOST_BYTES = 128 << 20  # of the events that a recording keeps
-_EVENT_BYTES = 200  # of one event without its arrays
-_reading = threading.RLock()  # a batch holds the instruction that is read
+MOST_BYTES = 128 << 20  # limit for the events of a recording
+_EVENT_BYTES = 200  # one event without its arrays
+_reading = threading.RLock()  # a batch holds the instruction in replay
 _ACCESSES = ("on_access", "on_async_done")
 _NOTHING = np.zeros(0, np.int64)
-_SMALL = 1024  # elements that are not worth a look
+_SMALL = 1024  # smaller arrays are not compressed
 
 
 class Moment(Protocol):
-    """The machine as a listener sees it, in a run or in a recording.
-
-    program: the kernel; pc: the instruction that runs, its number. record: the launch. blocks: the
-    numbers of the batch's blocks; part: of a sample, which they belong to, None where all blocks
-    run. shape: (blocks, threads) of the batch, threads in whole warps.
+    """The machine as listeners see it, in a run or in a recording.\n\n    program: the kernel; pc:
+    the number of the running instruction. record: the launch. blocks: the numbers of the batch's
+    blocks; part: their part of a sample, None if all blocks run. shape: (blocks, threads) of the
+    batch, threads in whole warps.
     """
 
     program: Code
@@ -89,22 +88,22 @@ class _PastBatch:
 
 Event = tuple[
     _PastBatch, int, str, tuple[Any, ...]
-]  # the instruction, the listener's method, its rest
+]  # the instruction, the listener's method, the arguments
 
 
 class Recording:
-    """What happens within a `with` block: all that is launched there, in the usual order.
+    """The events of a `with` block: all its launches, in the usual order.
 
     Args:
-        makes: of the listeners that will read it, each a function that makes one; needed only for
-            runs too long to be kept.
+        makes: constructors of the listeners that will read it; needed only for runs too long to be
+            kept.
         sanitize: collect the sanitizer's findings.
-        keep: False for a run that is only to be counted. shares: `shared` will be asked for.
-        changes: more of `options`, such as `all_threads`.
+        keep: False for a run that is only counted. shares: `shared` is needed. changes: further
+            `options`, such as `all_threads`.
 
     Attributes:
-        launches: what was launched, in order. findings: the sanitizer's, None where it was off.
-        size_bytes: memory that the recording takes.
+        launches: the launches, in order. findings: the sanitizer's, None if it was off. size_bytes:
+            memory of the recording.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Recording:
         self._running: AbstractContextManager[Options]
         if sanitize:
             self._options["findings"] = self.findings
-        elif current().findings is not None:  # a script's own, which its recordings must not hide
+        elif current().findings is not None:  # a script's own list, which this must not hide
             del self._options["sanitize"]
         if not keep:
             self._go_live()
@@ -149,7 +148,7 @@ class Recording:
         return self.is_complete or make in self._live
 
     def read(self, make: Callable[[], L]) -> L:
-        """Make a listener, tell it what happened, and return it."""
+        """Make a listener, replay the events to it, and return it."""
         if self._events is None:
             return cast(L, self._live[make])
         listener = make()
@@ -165,16 +164,16 @@ class Recording:
 
     @property
     def shared(self) -> list[Shared]:
-        """Return what blocks of each launch share."""
+        """Return the sharing between blocks of each launch."""
         return self.read(Sharing).launches
 
     @property
     def reaches_further(self) -> bool:
-        """True if a kernel has reached memory of tensors that were no arguments."""
+        """True if a kernel has accessed memory of tensors that were not arguments."""
         return any(m.memory.adopted for m, _, name, _ in self._events or () if name == "on_batch")
 
     def add(self, event: Event) -> None:
-        """Keep an event, or pass it on where events are not kept."""
+        """Keep an event, or pass it on if events are not kept."""
         if self._events is None:
             for listener in self._live.values():
                 _tell(listener, event)
@@ -188,7 +187,7 @@ class Recording:
             masks = [x for x in event[3] if isinstance(x, np.ndarray)]
         for mask in masks:
             if id(mask) not in self._counted:
-                self._counted.add(id(mask))  # the events keep it, so its id stays its own
+                self._counted.add(id(mask))  # the events hold it, so its id stays unique
                 self.size_bytes += mask.nbytes
         self._events.append(event)
         self.size_bytes += _EVENT_BYTES
@@ -213,7 +212,7 @@ Sum = Array | tuple[Array, Array]  # an array, or a column and a row whose sum i
 
 
 class _Kept:
-    """An access without what was read or written, which would keep all memory alive."""
+    """Return an access without the values read or written, which would keep all memory alive."""
 
     __slots__ = ("address", "fields", "masks", "targets")
 
@@ -232,7 +231,7 @@ class _Kept:
         return _bytes(self.address) + sum(_bytes(places) for places, *_ in self.targets)
 
     def access(self) -> Access:
-        """Return the access as a listener hears it; its targets have no rows."""
+        """Return the access in the listeners' form; its targets have no rows."""
         targets = [
             Target(_NOTHING, _sum(places), mask, space, allocation, skipped, inside)
             for places, mask, space, allocation, skipped, inside in self.targets
@@ -246,7 +245,7 @@ def _bytes(a: Sum) -> int:
 
 
 def _summands(a: Array) -> Sum:
-    """Split an array: most addresses are that of the block plus that within the block."""
+    """Split an array: most addresses are the block's plus the address within the block."""
     if a.ndim != 2 or a.size < _SMALL or 1 in a.shape:
         return a
     column, row = a[:, :1].copy(), a[:1] - a[:1, :1]

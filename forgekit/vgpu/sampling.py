@@ -1,9 +1,8 @@
-"""Which blocks of a large launch run where it is only to be counted, and how many each stands for.
-
-The first and the last cluster of blocks stand for themselves. The others are cut into equal runs,
-of which one cluster each is drawn and stands for its run (stratified sampling). Two halves, drawn
-alternately, tell how far samples disagree. Some neighbours run too and stand for nothing: they show
-what blocks that run at the same time share.
+"""Chooses the blocks of a large launch that run if it is only counted, and their weights.\n\nThe
+first and the last cluster of blocks represent themselves. The others are cut into equal runs, and
+one cluster drawn from each represents its run (stratified sampling). Two halves, drawn alternately,
+show how far samples disagree. Some neighbours also run, with weight 0: they show the sharing
+between blocks that run at the same time.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from typing import NamedTuple
 from forgekit.vgpu.launch_record import LaunchRecord
 
 NEIGHBOURS = 16  # blocks
-FEWEST = 8  # blocks of a sample
+FEWEST = 8  # blocks per sample
 
 
 class Part(NamedTuple):
     """Blocks that run as one batch or more.
 
     name: "all", "ends", "even", "odd" or "neighbours". blocks: their numbers, ascending. weight:
-    how many blocks of the launch each of them stands for; 0 for neighbours.
+    the number of blocks of the launch that each represents; 0 for neighbours.
     """
 
     name: str
@@ -33,10 +32,9 @@ class Part(NamedTuple):
 
 
 def parts(record: LaunchRecord, most: int | None) -> list[Part]:
-    """What of a launch to run; most: blocks to be counted, at least FEWEST; None for all.
-
-    A launch with few more blocks than that runs whole, as does one whose blocks wait for each
-    other.
+    """Return the parts of a launch to run; most: blocks to count, at least FEWEST; None for
+    all.\n\n    A launch with only few more blocks than that runs whole, like one whose blocks wait
+    for each other.
     """
     n_blocks, team = math.prod(record.grid), record.cluster_blocks
     teams, wanted = n_blocks // team, max((most or 0) // team, FEWEST)

@@ -1,18 +1,19 @@
-"""Arithmetic of tensor cores: dot products whose terms are cut off at one place and added exactly.
+"""Arithmetic of tensor cores: dot products whose terms are truncated at one place and added
+exactly.
 
 A floating-point result is computed as an H200's `mma.sync` does, after Xie et al., "MMA-Sim:
 Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909, 2025), who extend
 Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021):
 
-1. Products of a row and a column are exact; of the K products and of c the largest exponent
-   decides (a product's is the sum of its factors', a subnormal number's that of the least normal).
-2. All of them are cut off, towards zero, 25 binary places below it, and added without rounding.
-3. The sum is cut off to float32, or rounded to nearest even to float16.
+1. Products of a row and a column are exact; the largest exponent of the K products and of c decides
+(a product's exponent is the sum of its factors', a subnormal number's is that of the smallest
+normal). 2. All of them are truncated, towards zero, 25 binary places below it, and added without
+rounding. 3. The sum is truncated to float32, or rounded to nearest even to float16.
 
-`wgmma` adds up its K products in the same way. `mma.sync` has no unit for FP8: see
+`wgmma` adds its K products in the same way. `mma.sync` has no unit for FP8: see
 `_fp8_multiply_add`; `wgmma` has one, which keeps 13 places of terms and of results (`FP8_UNIT`).
 
-Matrices lie with the longest axis last, the warps of `mma.sync` or the columns of `wgmma`, so that
+Matrices have the longest axis last, the warps of `mma.sync` or the columns of `wgmma`, so that
 NumPy's inner loops are long.
 """
 
@@ -27,7 +28,8 @@ from forgekit.vgpu.floats import Array
 
 
 class Unit(NamedTuple):
-    """places: kept of a term below the largest exponent; fraction: bits kept of a float32 sum."""
+    """places: bits kept of a term below the largest exponent; fraction: bits kept of a
+    float32 sum."""
 
     places: int
     fraction: int
@@ -39,17 +41,17 @@ _NOTHING = -8000  # the exponent of zero: below that of any product
 # Least exponent of a normal number.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
-# Products with exponents between these, and what they are scaled by, are normal in float32.
+# Products with exponents between these, and their scale factors, are normal in float32.
 _LOW, _HIGH = -100, 125
-_EXACT_SUM = 16  # so many terms of at most 27 bits add up to an int32
-_AT_ONCE = 1 << 15  # sums computed together: what is needed for them stays in the second cache
+_EXACT_SUM = 16  # so many terms of at most 27 bits fit in an int32
+_AT_ONCE = 1 << 15  # sums computed together: their temporaries stay in the L2 cache
 
 
 class Matrix(NamedTuple):
     """Rows of A or columns of B of many warps or warpgroups.
 
-    values: float32, (rows, K, …); exponents: int16, of the same shape; low, high: the lowest
-    and the highest of those of values that are not zero; finite: no infinity or NaN among them;
+    values: float32, (rows, K, …); exponents: int16, of the same shape; low, high: the lowest and
+    the highest exponent of nonzero values; finite: no infinity or NaN among them;
     halves: FP8 as fp16, the first halves of all registers before the second ones.
     """
 
@@ -61,13 +63,13 @@ class Matrix(NamedTuple):
     halves: bool = False
 
     def columns(self, chosen: slice) -> Matrix:
-        """Some of the K of a matrix in halves."""
+        """Return some of the K of a matrix in halves."""
         values, exponents = self.values[:, chosen], self.exponents[:, chosen]
         return self._replace(values=values, exponents=exponents, halves=False)
 
 
 def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
-    """The matrix of unsigned codes of a type of `LEAST`, (rows, K, …).
+    """Return the matrix of unsigned codes of a type of `LEAST`, (rows, K, …).
 
     halves: FP8, four to a register and warps last, is converted to fp16.
     """
@@ -88,7 +90,7 @@ def _lowest(exponents: Array, least: int) -> int:
 
 
 def to_f32(codes: Array, kind: str) -> Array:
-    """Codes of a type as float32; of tf32 the lowest 13 bits do not count."""
+    """Return codes of a type as float32; for tf32 the lowest 13 bits are ignored."""
     if kind == "f16":
         return codes.view(np.float16).astype(np.float32)
     if kind == "bf16":
@@ -104,14 +106,13 @@ def _exponents(values: Array, least: int) -> Array:
 
 
 def _fields(values: Array) -> Array:
-    """The exponent fields of float32, int16."""
+    """Return the exponent fields of float32, int16."""
     return (values.view(np.int32) >> 23).astype(np.int16) & np.int16(0xFF)
 
 
 def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
-    """A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many warps.
-
-    c: float32 or float16, which the result is, too.
+    """Return A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many
+    warps.\n\n    c: float32 or float16, also the type of the result.
     """
     if a.halves:
         return _fp8_multiply_add(a, b, c)
@@ -125,9 +126,9 @@ def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
 
 
 def _fp8_multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
-    """As an H200 does, found by fitting its results, of which all 12,288 agree: registers are
-    converted to fp16, the products of their first halves are added up from zero, to these those of
-    the second halves, and c is added last, rounded to nearest even.
+    """Multiply and add as an H200 does. The rule was fitted to its results, and all 12,288 agree:
+    registers are converted to fp16, the products of their first halves are added from zero, then
+    those of the second halves, and c is added last, rounded to nearest even.
     """
     half = a.values.shape[1] // 2
     total = np.zeros_like(c)
@@ -141,7 +142,7 @@ def _dot(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
     top = _largest_exponents(a, b, c)
     highest = int(top.max())
     tiny = int(top.min()) < _LOW
-    if tiny:  # no product that is not zero, where the factors are large enough
+    if tiny:  # no product but zero, if the factors are large enough
         tiny = bool(c[top < _LOW].any())
         np.maximum(top, np.int16(_LOW), out=top)
     usual = a.finite and b.finite and a.low + b.low >= _LOW and a.high + b.high <= _HIGH
@@ -159,7 +160,7 @@ def _dot(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
 
 
 def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
-    """The same where exponents are extreme, or a value is infinite or NaN: all in float64."""
+    """The same for extreme exponents, or an infinite value or NaN: all in float64."""
     top = np.maximum(_largest_exponents(a, b, c), np.int16(LEAST["f32"])).astype(np.int64)
     scale = _wide_power_of_two(unit.places - top)
     total = _sum_of_products(a, b, scale) + np.trunc(c.astype("f8") * scale)
@@ -178,15 +179,15 @@ def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
 
 
 def _cut(x: Array, fraction: int) -> Array:
-    """float64 with so many bits of its fraction, the rest cut off."""
+    """Return float64 truncated to so many fraction bits."""
     return (x.view(np.int64) & np.int64(-1 << (52 - fraction))).view(np.float64)
 
 
 def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:
-    """The largest exponent of the terms of each sum, int16."""
+    """Return the largest exponent of the terms of each sum, int16."""
     if c.dtype == np.float16:
         top = _exponents(c.astype(np.float32), LEAST["f16"])
-    else:  # zero counts as the least normal number
+    else:  # zero counts as the smallest normal number
         top = np.maximum(_fields(c) - np.int16(127), np.int16(LEAST["f32"]))
     one = np.empty_like(top)
     for k in range(a.values.shape[1]):
@@ -196,9 +197,8 @@ def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:
 
 
 def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
-    """The sums of the scaled products, each cut off to a whole number, in float64.
-
-    scale: of a type in which products and scaled products are exact.
+    """Return the sums of the scaled products, each truncated to an integer, in float64.\n\n
+    scale: has a type in which products and scaled products are exact.
     """
     left, right = (x.values.astype(scale.dtype, copy=False) for x in (a, b))
     product, cut = np.empty_like(scale), np.empty(scale.shape, np.int32)
@@ -215,17 +215,17 @@ def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
 
 
 def _power_of_two(exponent: Array) -> Array:
-    """float32 2.0**exponent for int16 exponents of normal numbers."""
+    """Return float32 2.0**exponent for int16 exponents of normal numbers."""
     return ((exponent + np.int16(127)).astype(np.int32) << 23).view(np.float32)
 
 
 def _wide_power_of_two(exponent: Array) -> Array:
-    """float64 2.0**exponent for int64 exponents of normal numbers."""
+    """Return float64 2.0**exponent for int64 exponents of normal numbers."""
     return ((exponent + 1023) << 52).view(np.float64)
 
 
 def multiply_add_integers(a: Array, b: Array, c: Array, *, saturate: bool) -> Array:
-    """The same of int8 or uint8 matrices and int32 sums, which wrap or saturate."""
+    """Do the same for int8 or uint8 matrices and int32 sums, which wrap or saturate."""
     # At most 32 products of 16 bits: exact in float32.
     product = np.matmul(
         np.moveaxis(a, -1, 0).astype("f4"), np.moveaxis(b, -1, 0).swapaxes(1, 2).astype("f4")

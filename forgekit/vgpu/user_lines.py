@@ -1,4 +1,4 @@
-"""The user's own line: in a traceback, among the calls that are running, as a person names it."""
+"""Finds the user's own line: in a traceback, or among the running calls, and names it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ class SourceLine:
 
     @property
     def where(self) -> str:
-        """`kernels.py, line 12`, or `cell, line 3`: no folder, so that it is equal on every
-        machine.
-        """
+        """Return `kernels.py, line 12`, or `cell, line 3`: without a folder, so that it is equal on
+        every machine."""
         return f"{display_path(self.filename)}, line {self.line}"
 
     def __str__(self) -> str:
@@ -41,9 +40,8 @@ class SourceLine:
 
 
 def display_path(filename: str) -> str:
-    """The name of a source file as shown to a student: without folders; for a notebook cell
-    `cell [7]`, the number Jupyter shows beside it, or `cell` where that is not to be had.
-    """
+    """Return the displayed name of a source file: without folders; for a notebook cell `cell [7]`,
+    the number that Jupyter shows, or `cell` if unknown."""
     if not _CELL.search(filename):
         return re.split(r"[/\\]", filename)[-1]
     number = _execution_count(filename)
@@ -51,7 +49,7 @@ def display_path(filename: str) -> str:
 
 
 def _execution_count(filename: str) -> int | None:
-    """The number of a cell's last run, from IPython's own table of cell files."""
+    """Return the number of a cell's last run, from IPython's own table of cell files."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     table = getattr(getattr(shell, "compile", None), "_filename_map", None)
@@ -59,9 +57,8 @@ def _execution_count(filename: str) -> int | None:
 
 
 def is_user_file(filename: str) -> bool:
-    """Whether a file holds the student's code: not a library's, not forgekit's own (its kernels
-    count).
-    """
+    """True if a file holds the student's code: not a library's, not forgekit's own (its kernels
+    count)."""
     if _CELL.search(filename):
         return True
     if filename.startswith("<"):
@@ -75,7 +72,7 @@ def is_user_file(filename: str) -> bool:
 
 
 def is_library(module: str) -> bool:
-    """Whether a top-level module is one of the libraries whose frames are never the student's."""
+    """True if a top-level module is a library whose frames are never the student's."""
     return module in _LIBRARIES or module in sys.stdlib_module_names
 
 
@@ -89,12 +86,12 @@ def is_user_frame(frame: FrameType) -> bool:
 
 
 def source_line(filename: str, line: int) -> SourceLine:
-    """The line with its text, which is empty where the source is not to be had."""
+    """Return the line with its text, which is empty without source."""
     return SourceLine(filename, line, linecache.getline(filename, line).strip())
 
 
 def user_line(traceback: TracebackType | None) -> SourceLine | None:
-    """The innermost line of the student's code in a traceback; None if there is none."""
+    """Return the innermost line of the student's code in a traceback; None if there is none."""
     found: SourceLine | None = None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):
@@ -104,7 +101,7 @@ def user_line(traceback: TracebackType | None) -> SourceLine | None:
 
 
 def calling_user_line() -> SourceLine | None:
-    """The student's line that is running now, found from the live stack; None if there is none."""
+    """Return the student's line that is running now, from the live stack; None if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_user_frame(frame):

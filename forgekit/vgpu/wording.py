@@ -1,4 +1,4 @@
-"""Messages: got, needed, remedy; values and commands as a person reads them."""
+"""Messages: got, needed, remedy; values and commands in readable form."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import textwrap
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 _WIDTH = 96  # characters of a notebook's error box
-_GOT = 400  # characters of what was got, where it is put into words
+_GOT = 400  # longest description of a value
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+|0x[0-9a-f]{9,}")
 
 
 def got_needed(what: str, got: object, needed: object, remedy: str) -> str:
     """Format a message in the house's order: `what: got …, needed …; remedy`.
 
-    got: words, or any other value, which is put into a few.
+    got: words, or any other value, which is described briefly.
     """
     words = _cut(got, _GOT) if isinstance(got, str) else brief(got)
     return f"{what}: got {words}, needed {needed}; {remedy}"
 
 
 def brief(value: object) -> str:
-    """A value in one line: its `repr`, shortened; a tensor by dtype and shape. Raises nothing."""
+    """Describe a value in one line: its `repr`, shortened; a tensor by dtype and shape. Never
+    raises."""
     kind = type(value)
     if isinstance(value, type | FunctionType | BuiltinFunctionType | ModuleType):
         module, name = isinstance(value, ModuleType), value.__name__
@@ -37,15 +38,15 @@ def brief(value: object) -> str:
             dtype = str(value.dtype).removeprefix("torch.")
             return f"{with_article(dtype)} {array} of shape {tuple(value.shape)}"
         text = _ADDRESS.sub("", " ".join(_BRIEF.repr(value).split("\n")))
-    except Exception:  # an object that cannot be shown
+    except Exception:  # an object without a usable repr
         return with_article(kind.__name__)
     bare = text.startswith("<") and f" {kind.__name__} " in f" {text[1:-1].split('.')[-1]} "
     return with_article(kind.__name__) if bare else _cut(text, _BRIEF.maxother)
 
 
 def as_typed(text: str) -> str:
-    """The text, whose commands (`forgekit doctor`, say) stand behind `uv run` where uv runs this
-    process: so they work there as they are typed or pasted."""
+    """Return the text with `uv run` before its commands (such as `forgekit doctor`) if uv runs this
+    process, so that they work as typed or pasted."""
     if "UV_RUN_RECURSION_DEPTH" not in os.environ:
         return text
     return re.sub(r"`(?=(?:forgekit|jupytext|python) )", "`uv run ", text)
@@ -56,7 +57,7 @@ def with_article(noun: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """The text, its middle left out if it is long."""
+    """Return the text, with its middle left out if it is long."""
     return text if len(text) <= most else f"{text[: most - 20]} … {text[-17:]}"
 
 
@@ -66,7 +67,7 @@ _BRIEF.maxstring = _BRIEF.maxother = 120
 
 
 def wrapped(message: str) -> str:
-    """Long lines broken between words, as a notebook's error box breaks them anywhere."""
+    """Break long lines between words; a notebook's error box would break them anywhere."""
     broken: list[str] = []
     for line in message.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]

@@ -63,7 +63,7 @@ def unspecified(text: str) -> list[str]:
 @pytest.mark.parametrize("words", REFUSED)
 def test_what_a_page_calls_refused_is_refused(words: str) -> None:
     assert any(words in " ".join(text.split()) for text in PAGES.values())
-    with pytest.raises(UnsupportedPtxError, match="does not know this"):
+    with pytest.raises(UnsupportedPtxError, match="does not support this"):
         load(f"{HEAD}{REFUSED[words]};\nret;\n}}\n")
 
 

@@ -122,7 +122,7 @@ def test_expected_that_nobody_computed_is_not_right(dtype):
         poisoned = empty(*shape, dtype=dtype)
         report = compare(poisoned.clone(), poisoned)
         assert not report.ok and report.wrong == poisoned.numel()
-        assert "as fk.empty leaves it: nothing to compare with; were the arguments" in str(report)
+        assert "as fk.empty leaves it, so it is no reference; did you swap the arguments" in str(report)
         assert (
             "<img" not in report._repr_mimebundle_()["text/html"] and str(report).count("\n") == 0
         )
@@ -231,7 +231,7 @@ def test_values_that_are_no_numbers(value):
 
 def test_the_nothing_that_a_kernel_returns():
     for pair, label in (((None, torch.ones(3)), "actual"), ((torch.ones(3), None), "expected")):
-        with pytest.raises(UsageError, match=f"{label}: got None, .* returns nothing, it writes"):
+        with pytest.raises(UsageError, match=f"{label}: got None, .* writes into its arguments"):
             check(*pair)
 
 
@@ -347,9 +347,9 @@ HINTS = [  # of a matrix
     (lambda e: e.T.reshape(40, 1000),
      "actual holds the values of expected in the order of its transpose"),
     (lambda e: e.reshape(-1).roll(1).reshape(40, 1000),
-     "actual is expected shifted: each value stands one place later"),
+     "actual is expected shifted: each value is one place later"),
     (lambda e: e.reshape(-1).roll(-1).reshape(40, 1000),
-     "actual is expected shifted: each value stands one place earlier"),
+     "actual is expected shifted: each value is one place earlier"),
     (lambda e: broken(e, (slice(2, None), slice(2, None)), NAN),
      "every wrong element is NaN, never stored or computed"),
 ]  # fmt: skip
@@ -491,7 +491,7 @@ def test_notebook_can_be_made_to_raise(notebook):
 def test_notebook_shows_no_traceback(notebook):
     (output,) = notebook["usage"]
     assert output.traceback == [
-        "\x1b[1;31mUsageError\x1b[0m: shape of actual: got (3,), needed (4,) as expected has; "
+        "\x1b[1;31mUsageError\x1b[0m: shape of actual: got (3,), needed (4,) like expected; "
         "compare tensors of equal shape",
         "",
         "  cell [8], line 2: check(torch.zeros(3), torch.zeros(4))",

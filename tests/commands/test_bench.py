@@ -45,7 +45,7 @@ def test_results_report_and_picture(suite, tmp_path, capsys):
     assert bench("--suite", suite, "--out", out, "--plot", plot) == 0
     printed = capsys.readouterr().out
     assert "There is no GPU here" in printed and "| 33×40 | float16 | 1 |" in printed
-    assert "left out: torch: nothing of it runs on the virtual GPU" in printed
+    assert "left out: torch: it launches no kernel on the virtual GPU" in printed
     results = read_results(out)
     assert [r.case.shape for r in results.rows] == [(33, 40)] * 2 + [(16, 16)] * 2
     assert all(r.counters and r.timing is None for r in results.rows)
@@ -72,7 +72,7 @@ def test_ctrl_c_keeps_what_was_measured(suite, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(ops, "copy_transpose", interrupted)
     assert bench("--suite", suite, "--out", tmp_path / "r.json") == 130
-    assert "interrupted, 2 rows are kept" in capsys.readouterr().err
+    assert "interrupted, 2 rows are saved" in capsys.readouterr().err
     results = read_results(tmp_path / "r.json")
     assert results.interrupted and len(results.rows) == 2
 
@@ -202,8 +202,8 @@ def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
         (["--variant", "onlin"], "--variant: got 'onlin', needed some of best, naive"),
         (["--host-times", "--op", "bogus"], "--op: got 'bogus'"),
         (["--scheduler", "tls://localhost:1"], "--scheduler: got 'tls://localhost:1'"),
-        (["--read", "none.json", "--op", "softmax"], "--read: got --op, --device beside it"),
-        (["--read", "none.json", "--host-times"], "--read: got --device, --host-times beside"),
+        (["--read", "none.json", "--op", "softmax"], "--read: got --op, --device as well"),
+        (["--read", "none.json", "--host-times"], "--read: got --device, --host-times as well"),
         (["--plot", "x.jpg"], "--plot: got 'x.jpg'"),
         (["--compare", "none.json"], "none.json: got No such file"),
         (["--fail-on-regression", "5%"], "--fail-on-regression: got no baseline"),

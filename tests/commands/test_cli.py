@@ -198,7 +198,7 @@ def test_lab_without_the_course_opens_the_current_folder(started, tmp_path, monk
     assert main(["lab"]) == 0
     assert started[0][1] == tmp_path
     assert not any("default_url" in word for word in started[0][0])
-    assert "without the course" in capsys.readouterr().err
+    assert "no course folder found" in capsys.readouterr().err
 
 
 def test_lab_without_jupyterlab_names_the_remedy(started, monkeypatch, capsys):

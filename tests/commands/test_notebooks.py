@@ -159,7 +159,7 @@ def test_a_failing_cell_is_reported_and_nothing_written(tmp_path, capsys):
 
 def test_a_cell_that_should_fail_and_does_not(tmp_path):
     source = write_pair(tmp_path, '# %% tags=["raises-exception"]\nx = 1\n')
-    with pytest.raises(ForgekitError, match="cell 1: tagged raises-exception, and it ran"):
+    with pytest.raises(ForgekitError, match="cell 1: tagged raises-exception, but it raised"):
         notebooks.build(source)
 
 

@@ -77,7 +77,7 @@ def test_a_traceback_has_no_frames_of_the_virtual_gpus_own_hooks(script, capsys)
 def test_names_of_older_versions_come_with_the_new_one(script, capsys, line, new):
     assert run(script, f"{KERNEL}{line}\n") == 1
     said = capsys.readouterr().err.partition("forgekit: ")[2]
-    assert "is gone from CuTe DSL; scripts for older versions still use it. " in said
+    assert "no longer exists in CuTe DSL; scripts for older versions still use it. " in said
     assert new in said
 
 
@@ -279,7 +279,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
     assert main(["profile", "--blocks", "64", script(text)]) == 1
     printed = " ".join(capsys.readouterr().out.split())
     assert "--blocks 64: 2 of 2 launches ran in part: the first and the last block, one" in printed
-    assert "computed is therefore incomplete: believe neither its results nor a comp" in printed
+    assert "are incomplete: do not trust them or any comparison of them" in printed
     assert "128 of 2,000 blocks of 2 launches ran: the first, the last and one from each" in printed
     assert "counts are estimates; two halves of the sample differ by 0.0 %" in printed
     assert "ended with status 1, perhaps by a comparison of incomplete results." in printed
@@ -289,7 +289,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
 def test_profile_of_a_sample_that_is_all_says_so(script, capsys):
     assert main(["profile", "--blocks", "64", script(f"{KERNEL}copy(x, y, 0)\n")]) == 0
     printed = capsys.readouterr().out
-    assert "--blocks 64: every launch ran whole, since none has many more blocks." in printed
+    assert "--blocks 64: every launch ran whole, because none has many more blocks." in printed
     assert "estimates" not in printed
     assert main(["profile", "--blocks", "7", script("x = 1")]) == 2
     said = "--blocks: got 7, needed 8 or more; leave it out to run all"
@@ -504,4 +504,4 @@ def test_sanitize_looks_inside_what_listens_itself(call, script, capsys):
 
 def test_profile_says_what_counts_for_itself(script, capsys):
     main(["profile", script(f"{RACE}fk.profile(run, x, y)\n")])
-    assert "launched kernels only inside of fk.profile" in last_line(capsys)
+    assert "launched kernels only inside fk.profile" in last_line(capsys)

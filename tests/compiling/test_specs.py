@@ -133,7 +133,7 @@ def test_bad_specs_are_refused(make):
         ({"static": [2]}, "static: got [2], needed modes, which are 0 to 1"),
         ({"static": torch.ones(2)}, "static: got a float32 tensor of shape (2,), needed a list"),
         ({"align": 16.0}, "spec, align: got 16.0, needed a whole number"),
-        ({"names": (1, None)}, "names: got [1, None], needed 2, one a mode"),
+        ({"names": (1, None)}, "names: got [1, None], needed 2, one per mode"),
     ],
 )
 def test_what_is_no_whole_number_or_names_no_mode_is_refused(facts, says):

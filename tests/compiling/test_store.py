@@ -70,7 +70,7 @@ def test_a_folder_others_may_write_is_not_trusted(mode, cache):
 def test_a_folder_of_somebody_else_is_not_trusted(cache):
     store.save(KEY, PARTS)
     os.chown(cache, 65534, 65534)
-    with pytest.warns(UserWarning, match="somebody else owns"):
+    with pytest.warns(UserWarning, match="another user owns"):
         store.save("b" * 64, PARTS)
     assert store.load(KEY) is None and list(cache.iterdir()) == [entry(cache)]
 
@@ -84,7 +84,7 @@ def test_a_link_to_the_folder_is_followed_if_it_is_ones_own(owner, cache, tmp_pa
         assert store.load(KEY) == PARTS
     elif os.getuid() == 0:
         os.chown(tmp_path / "link", owner, owner, follow_symlinks=False)
-        with pytest.warns(UserWarning, match="somebody else owns"):
+        with pytest.warns(UserWarning, match="another user owns"):
             assert store.load(KEY) is None
 
 

@@ -125,10 +125,10 @@ def compile_(fn, *arguments):
         ("copy_without_alignment", "multiples of 16 bytes"),
         ("renamed_fragment", "cute.make_rmem_tensor(shape"),
         ("misspelt", "did you mean `sync_threads`?"),
-        ("method_of_torch", "`flip` belongs to torch's tensors"),
+        ("method_of_torch", "`flip` is a method of torch tensors"),
         ("whole_tensors", "`mY[i] = 0.5 * mX[i]`"),  # and not the student's own line, completed
         ("load_rank", "(?,0)"),
-        ("early_return", "`return` stands inside"),
+        ("early_return", "`return` is inside"),
         ("store_python_number", "write a number with a point, such as `3.0`"),
         ("store_of_int64", "dtype=torch.float32"),
         ("length_of_tensor", "`a.shape[0]`"),

@@ -36,7 +36,7 @@ def test_a_matrix() -> None:
         ("(4,4):(1,2)", ["not one-to-one, 16 coordinates share 10 offsets"]),
         ("(32,4):(0,1)", ["broadcast", "stride 0 repeats the same elements"]),
         ("(4,8):(-1,4)", ["1 element apart, backwards"]),
-        ("(1,8):(0,1)", ["one element, nowhere to step", "8 elements"]),
+        ("(1,8):(0,1)", ["one element, no step", "8 elements"]),
         (PRINTED["nested"], ["32-bit float (f32) in global memory (gmem)", "2·? + 3·32", "? x ?"]),
         (
             PRINTED["argument, divisible"],
@@ -47,7 +47,7 @@ def test_a_matrix() -> None:
         (PRINTED["registers"], ["a thread's own registers"]),
         (PRINTED["identity"], ["each element is a coordinate, the first one (0,0)"]),
         (PRINTED["nested identity"], ["adds 1 to entry 0 of entry 1 of the coordinate"]),
-        (PRINTED["layout of layout"], ["moved by (1,0) and passed on to (4,4):(4,1)"]),
+        (PRINTED["layout of layout"], ["moved by (1,0) and passed to (4,4):(4,1)"]),
         (PRINTED["empty"], ["1 element"]),
     ],
 )

@@ -50,7 +50,7 @@ def test_layouts_are_values() -> None:
         ((4, True), None, "got True"),
         ("44", None, "got '44'"),
         ((4, 8), (1, "x"), "stride entry: got 'x'"),
-        ((4, 8), (1, 4, 8), r"stride: got \(1,4,8\) for shape \(4,8\), needed one stride for each"),
+        ((4, 8), (1, 4, 8), r"stride: got \(1,4,8\) for shape \(4,8\), needed one stride per"),
         ((4, (2, 4)), (1, 4), "nested like the shape"),
         (8, (1,), "nested like the shape"),
         ((4, Dynamic()), None, "known only at run time"),
@@ -89,7 +89,7 @@ def test_computing_with_unknown_sizes_asks_for_them() -> None:
         lambda: fl.logical_product(layout, 2),
     ]
     for compute in computations:
-        with pytest.raises(UsageError, match=r"known only at run time.*give the sizes"):
+        with pytest.raises(UsageError, match=r"known only at run time.*pass the sizes"):
             compute()
 
 
@@ -117,7 +117,7 @@ def test_of_coordinate_layouts_only_with_integer_strides(function: object) -> No
         (lambda: Swizzle(3, 4, 2), "overlap"),
         (lambda: Swizzle(3, -1, 3), "must not be negative"),
         (lambda: Swizzle(10, 12, 13), "beyond 32 bits"),
-        (lambda: Swizzle(1.5, 0, 3), "no integer"),  # type: ignore[arg-type]
+        (lambda: Swizzle(1.5, 0, 3), "not an integer"),  # type: ignore[arg-type]
         (lambda: ComposedLayout(Layout(4), 0, 4), "outer a Layout"),  # type: ignore[arg-type]
     ],
 )

@@ -219,15 +219,15 @@ def test_a_missing_layout_is_answered_politely(shape, stride, says):
 @pytest.mark.parametrize(
     ("shape", "stride", "says"),
     [
-        ("(4,6)", (8, 1), "shape entry: got '(4,6)', needed a positive integer; give sizes as"),
+        ("(4,6)", (8, 1), "shape entry: got '(4,6)', needed a positive integer; pass sizes as"),
         ((4, 6), "(8,1)", "stride entry: got '(8,1)', needed an integer"),
         ((4, 6.0), (8, 1), "shape entry: got 6.0, needed a positive integer"),
         ((4, 0), (8, 1), "shape entry: got 0, needed a positive integer"),
         ((4, True), (8, 1), "shape entry: got True"),
         ({4, 6}, (8, 1), "shape entry: got {4, 6}"),
         (Layout((4, 6)), (8, 1), "shape entry: got (4,6):(1,4), needed a positive integer"),
-        ((4, 6), 8, "stride: got 8 for shape (4,6), needed one stride for each size"),
-        ((4, 6), (8,), "stride: got (8) for shape (4,6), needed one stride for each size"),
+        ((4, 6), 8, "stride: got 8 for shape (4,6), needed one stride per size"),
+        ((4, 6), (8,), "stride: got (8) for shape (4,6), needed one stride per size"),
         ((4, (2, 3)), (8, 1), "stride: got (8,1) for shape (4,(2,3))"),
         ((10**9, 10**9), (1, 1), "Your modes have the sizes 1000000000 and 1000000000"),
     ],

@@ -232,11 +232,11 @@ def test_errors_of_keepdim(keepdim: Any) -> None:
 @pytest.mark.parametrize(
     ("grad", "y", "words"),
     [
-        (torch.zeros(3, 2), torch.zeros(2, 3), ("grad.shape: got (3, 2)", "(2, 3), as y")),
+        (torch.zeros(3, 2), torch.zeros(2, 3), ("grad.shape: got (3, 2)", "(2, 3), like y")),
         (torch.zeros(3), torch.zeros(2, 3), ("grad.shape: got (3,)", "grad.expand")),
         (torch.zeros(3).half(), torch.zeros(3), ("grad.dtype: got torch.float16", "grad.to(y")),
-        (torch.zeros(3, device="meta"), torch.zeros(3), ("grad.device: got meta", "cpu, as y")),
-        (torch.zeros(3), torch.zeros(3, device="meta"), ("grad.device: got cpu", "meta, as y")),
+        (torch.zeros(3, device="meta"), torch.zeros(3), ("grad.device: got meta", "cpu, like y")),
+        (torch.zeros(3), torch.zeros(3, device="meta"), ("grad.device: got cpu", "meta, like y")),
         (1.0, torch.zeros(3), ("grad: got float", "torch.as_tensor(grad)")),
         (torch.zeros(3), None, ("y: got NoneType", "torch.as_tensor(y)")),
         (torch.zeros(3).to_sparse(), torch.zeros(3), ("grad: got", "grad.to_dense()")),

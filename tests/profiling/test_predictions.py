@@ -41,8 +41,8 @@ def profiled(naive: Any) -> Profile:
 @pytest.mark.parametrize(
     ("said", "answer", "says"),
     [
-        (None, 15, "q: nothing written down; it is 15"),
-        (..., 15, "q: nothing written down; it is 15"),
+        (None, 15, "q: no prediction; it is 15"),
+        (..., 15, "q: no prediction; it is 15"),
         (15, 15, "q: you said 15: right"),
         (14, 15, "q: you said 14; it is 15"),
         ("15", 15, "q: you said '15'; it is 15"),
@@ -65,7 +65,7 @@ def test_what_was_said_stands_beside_the_answer(
     said: Any, answer: Any, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prediction = fk.predict("q", said)
-    state = "nothing written down yet" if said is None or said is ... else "you say "
+    state = "no prediction yet" if said is None or said is ... else "you say "
     assert repr(prediction).startswith(f"q: {state}")
     prediction.against(answer)
     assert capsys.readouterr().out == says + "\n"
@@ -90,7 +90,7 @@ def test_all_are_kept_the_first_first(capsys: pytest.CaptureFixture[str]) -> Non
     assert repr(fk.predictions()).split("\n") == [
         "offset: you said 14; it is 15",
         "offset: you said 15: right",
-        "start: nothing written down; it is (3, 4)",
+        "start: no prediction; it is (3, 4)",
     ]
     fk.predict("start", (3, 4)).against((3, 4))  # what was open is not kept beside it
     assert repr(fk.predictions()).split("\n")[2:] == ["start: you said (3, 4): right"]
@@ -156,10 +156,10 @@ def test_a_number_close_enough_is_right_and_zero_is_zero(naive: Any) -> None:
 def test_a_number_not_written_down_is_no_error(nothing: Any, naive: Any) -> None:
     said = fk.predict(global_load_sectors_per_request=nothing)
     assert repr(said) == (
-        "global load sectors per request: nothing written down yet\n"
+        "global load sectors per request: no prediction yet\n"
         "(write your number in place of None and run this cell again)"
     )
-    assert repr(profiled(naive)).endswith("request: nothing written down; it is 4")
+    assert repr(profiled(naive)).endswith("request: no prediction; it is 4")
     assert not fk.predictions().all[0].right
 
 

@@ -81,7 +81,7 @@ def test_the_worst_line_and_why(naive, tiled):
     assert profile_of("t_smem1").worst is None
     idle = profile_of("uneven_loops").worst
     assert idle.kind == "lanes"
-    assert "16.5 take part" in idle.reason
+    assert "16.5 of a warp's 32 lanes are active" in idle.reason
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_html_shows_the_same(naive):
     assert "32 sectors (4)" in page
     assert "neighbouring threads are 1,024 bytes apart" in page
     still, _, script = page.partition("<script>")  # which an untrusted notebook takes out
-    assert "32 sectors for 128 bytes asked, 4 would do" in still and "fkProfile(" in script
+    assert "32 sectors for 128 bytes requested, 4 would do" in still and "fkProfile(" in script
 
 
 # -- what it runs on ----------------------------------------
@@ -260,7 +260,7 @@ def test_a_kernel_that_fails_says_so():
 def test_nothing_launched():
     x = fk.zeros(0, device="virtual")
     p = Profile("nothing", (), gpu_named("H200"))
-    assert "nothing was launched" in repr(p)
+    assert "no kernel was launched" in repr(p)
     assert p.worst is None
     assert p.bytes_touched == 0
     assert p._repr_mimebundle_()["text/html"]
@@ -349,7 +349,7 @@ def test_lines_without_pictures(tiled):
 
 
 def test_no_picture_where_nothing_stands_out():
-    with pytest.raises(UsageError, match="no line stands out; name one of"):
+    with pytest.raises(UsageError, match="because none stands out; name one of"):
         profile_of("t_smem1").show()
 
 

@@ -189,7 +189,7 @@ def sanitized(host, *args, constants=()):
 def test_a_barrier_that_a_warp_has_left_the_kernel_without():
     (finding,) = sanitized(order_kernels.barrier_of_one_warp, fk.randn(64), fk.empty(32)).findings
     assert finding.kind == "divergent-barrier"
-    assert "32 threads of all blocks have left the kernel without it" in finding.message
+    assert "32 threads of all blocks have exited without it" in finding.message
     assert "thread (32, 0, 0) of block (0, 0, 0)" in finding.message
 
 
@@ -252,7 +252,7 @@ def test_check_of_a_correct_kernel_under_adversarial_schedules():
 
 
 def test_seeds_need_again():
-    with pytest.raises(UsageError, match="seeds: got 3, needed again= beside it"):
+    with pytest.raises(UsageError, match="seeds: got 3, needed again= as well"):
         fk.check([1.0], [1.0], seeds=3)
 
 

@@ -114,7 +114,7 @@ def test_stores_into_the_other_block(form, seed):
 def test_a_store_and_its_mbarrier_belong_together():
     body = """mapa.shared::cluster.u32 %r12, %r4, 1; mapa.shared::cluster.u32 %r13, %r2, 0;
     st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r12], %r0, [%r13]; ret;"""
-    with pytest.raises(KernelError, match="stores into one block's shared memory, and signals"):
+    with pytest.raises(KernelError, match="stores into one block's shared memory and signals"):
         run(body, 2, cluster=2)
 
 
@@ -159,7 +159,7 @@ def test_the_bytes_are_there_after_the_wait(read):
         ((f", {4 * WORDS},", ", 20,"), "misaligned", "20 bytes at once, not a multiple of 16"),
         (("[%r1]", "[%r1+128]"), "out-of-bounds", "256 bytes at shared-memory offset 128"),
         (("[%rd0]", "[%rd0+768]"), "out-of-bounds", "past its end"),
-        (("[%r2]", "[%r2+8]"), "mbarrier", "that nobody has made"),
+        (("[%r2]", "[%r2+8]"), "mbarrier", "has not initialised"),
     ],
 )  # fmt: skip
 def test_mistakes(change, kind, says):

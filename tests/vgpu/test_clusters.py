@@ -113,7 +113,7 @@ def test_whose_memory_an_address_is():
 
 def test_a_rank_that_is_none():
     body = "mapa.shared::cluster.u32 %r8, %r6, 4; ld.shared::cluster.b32 %r20, [%r8];"
-    with pytest.raises(MemoryAccessError, match="in no block of its cluster of 4 blocks") as caught:
+    with pytest.raises(MemoryAccessError, match="outside all blocks of its cluster of 4 blocks") as caught:
         run(STORE + body + BACK)
     assert caught.value.kind == "out-of-bounds"
 

@@ -291,14 +291,14 @@ def add(installed):
         ("dynamic", lambda: torch.zeros(4, 4, device="meta"),
          "argument `mB`: got a tensor on meta, needed a CPU tensor"),
         ("static", lambda: from_dlpack(torch.zeros(4, 9)),
-         "got size 9 in mode 1, needed 8, which was compiled in"),
+         "got size 9 in mode 1, needed 8, the compiled-in value"),
         ("static", lambda: from_dlpack(torch.zeros(8, 4).T),
-         "got stride 1 in mode 0, needed 8, which was compiled in"),
+         "got stride 1 in mode 0, needed 8, the compiled-in value"),
         ("aligned", lambda: torch.zeros(4, 9)[:, 1:],
          "got a start 4 bytes beyond a boundary, needed a multiple of 16 bytes"),
         ("8 columns", lambda: torch.zeros(5, 9), "got size 9 in mode 1, needed 8"),
         ("8 columns", lambda: torch.zeros(3, 8), "argument `mB`: got size 3 in mode 0, needed 4: "
-         "`mA` has size 4 in mode 0, and both were compiled with one symbol"),
+         "`mA` has size 4 in mode 0, but both were compiled with one symbol"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(installed, how, wrong, said):

@@ -56,7 +56,7 @@ def test_the_largest_launches_are_accepted():
 def test_a_block_other_than_compiled():
     head = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p0) "
     for directive in (".reqntid 64, 1, 1", ".maxntid 31, 1, 1"):
-        with pytest.raises(LaunchError, match="which was compiled in; launch the block"):
+        with pytest.raises(LaunchError, match="the compiled-in size; launch the block"):
             launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)
     for directive in (".reqntid 32, 1, 1", ".maxntid 32, 1, 1"):
         launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)
@@ -67,7 +67,7 @@ def test_a_block_other_than_compiled():
     [
         ("sm_80", 2, 2, "blocks without clusters on sm_80; compile for sm_90a"),
         ("sm_90a", 17, 17, "1 to 16 blocks in a cluster"),
-        ("sm_90a", 3, 2, r"a grid that consists of whole clusters, not \(3, 1, 1\)"),
+        ("sm_90a", 3, 2, r"a grid of whole clusters, not \(3, 1, 1\)"),
         ("sm_90a", (4, 3, 1), (2, 2, 1), r"whole clusters, not \(4, 3, 1\)"),
     ],
 )

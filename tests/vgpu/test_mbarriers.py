@@ -166,13 +166,13 @@ def test_remote_arrivals():
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("mbarrier.arrive.shared.b64 _, [%r1+8];", "that nobody has made"),
-        ("mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];", "nobody has"),
+        ("mbarrier.arrive.shared.b64 _, [%r1+8];", "has not initialised"),
+        ("mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];", "not initialised"),
         ("st.shared.b64 [%r1], %rd0; mbarrier.arrive.shared.b64 _, [%r1];", "been overwritten"),
-        ("mbarrier.arrive.shared.b64 _, [%r1], 3;", "arrives more often than the mbarrier waits"),
-        ("mbarrier.init.shared.b64 [%r1], 0;", "for 0 arrivals; 1 to 1,048,575 can be"),
-        ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;", "more than 1,048,575 bytes"),
-        ("mbarrier.arrive.b64 _, [%rd0];", "an address that is not in shared memory"),
+        ("mbarrier.arrive.shared.b64 _, [%r1], 3;", "arrives more often than the mbarrier's count"),
+        ("mbarrier.init.shared.b64 [%r1], 0;", "for 0 arrivals; the limit is 1 to 1,048,575"),
+        ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;", "more than 1,048,575 missing"),
+        ("mbarrier.arrive.b64 _, [%rd0];", "an address outside shared memory"),
     ],
 )  # fmt: skip
 def test_misused(body, says):

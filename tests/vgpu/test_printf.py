@@ -98,4 +98,4 @@ def test_a_launch_prints_a_bounded_number_of_lines(capsys, monkeypatch):
     printer.close()
     printed = capsys.readouterr().out.splitlines()
     assert printed[:10] == [*"13579", *"02468"]
-    assert printed[10].startswith("[cute.printf: 10 lines shown, 5 more left out")
+    assert printed[10].startswith("[cute.printf: 10 lines shown, 5 more omitted")

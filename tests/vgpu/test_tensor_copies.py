@@ -295,7 +295,7 @@ def test_what_cute_dsl_writes():
     [
         ((8, 0xF, 1), "no tensor map for tiles"), ((8, 0xF, 6), "no tensor map for tiles"),
         ((8, 0x780, 0x600), "converted or unpacked"), ((8, 1 << 16, 1 << 16), "converted"),
-        ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "other pieces than 16"),
+        ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "pieces other than 16"),
         ((0, 0xF, 8), "not a multiple of 16"), ((52, 0xFF000000, 2 << 24), "boxes of 12 bytes"),
         ((8, 0x6000, 0x2000), "more than the 32 of its swizzle"),
     ],
@@ -381,9 +381,9 @@ def test_what_the_driver_would_not_take(change, says):
     [
         (("[%r1]", "[%r1+64]"), "misaligned", "shared-memory offset 64.*\n.*byte_alignment=128"),
         (("[%r1]", "[%r1+16256]"), "out-of-bounds", "512 bytes at shared-memory offset 16,256"),
-        (("[%rd0,", "[%rd5,"), "tensor-map", "an address, .* where no tensor map can be"),
-        (("[%rd0,", "[%rd0+16,"), "tensor-map", "an address, .* where no tensor map can be"),
-        (("[%r2];", "[%r2+8];"), "mbarrier", "that nobody has made"),
+        (("[%rd0,", "[%rd5,"), "tensor-map", "an address, .* that cannot hold a tensor map"),
+        (("[%rd0,", "[%rd0+16,"), "tensor-map", "an address, .* that cannot hold a tensor map"),
+        (("[%r2];", "[%r2+8];"), "mbarrier", "has not initialised"),
     ],
 )  # fmt: skip
 def test_mistakes(change, kind, says):
@@ -456,7 +456,7 @@ def test_a_wrong_number_of_bytes_is_said(expected):
     x = random((8, 16), "f4")
     body = text(LOAD + "ret;", (0, 0), expected)
     says = f"{'256 bytes have come that nobody announced' if expected < 512 else 'and 512 bytes'} "
-    with pytest.raises(KernelError, match=says + rf"\({expected:,} announced, 512 have come\)"):
+    with pytest.raises(KernelError, match=says + rf"\({expected:,} expected, 512 arrived\)"):
         launch(body, tensor_map(x, (16, 8)), x)
 
 

@@ -137,7 +137,7 @@ def test_atomics_take_turns():
     run = virtual(kernels.count, x, y)
     shown = fk.banks(run, x, y, kind="atomic")
     assert shown.uses[0].text == (
-        "8 wavefronts, 1 would do: up to 8 lanes in one bank, where atomics take turns"
+        "8 wavefronts, 1 would do: up to 8 lanes in one bank, where atomics are serialised"
     )
     assert texts(shown, "lane") == [str(8 * bank + turn) for turn in range(8) for bank in range(4)]
     assert_legible(shown)
@@ -145,7 +145,7 @@ def test_atomics_take_turns():
     assert_legible(fk.coalescing(run, x, y))
     total = fk.coalescing(run, x, y, kind="atomic")
     assert total.counts[0].text == (
-        "32 sectors for 4 bytes asked, 1 would do (lanes at one address take turns)"
+        "32 sectors for 4 bytes requested, 1 would do (lanes at one address are serialised)"
     )
 
 
@@ -196,7 +196,7 @@ def test_lanes_that_share_a_word_share_a_cell():
 
 def test_a_strip_of_several():
     shown = transposed(0, warps=2)
-    assert shown.headline == "tiled: what 2 warps ask of shared memory"
+    assert shown.headline == "tiled: requests of 2 warps to shared memory"
     assert len(texts(shown, "panel title")) == 4
     assert sum("24 more wavefronts in between" in t for t in texts(shown)) == 2
     assert_legible(shown)

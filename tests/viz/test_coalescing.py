@@ -50,10 +50,10 @@ def test_load_and_store_of_a_naive_transpose(naive):
     assert shown.error is None and shown.omitted == 0
     assert repr(shown) == (
         "coalescing of naive\n"
-        f"  load of mX, line {LINE}: 4 sectors for 128 bytes asked (100 % used)\n"
+        f"  load of mX, line {LINE}: 4 sectors for 128 bytes requested (100 % used)\n"
         "    warp 0 of block 0, all 32 lanes, 4 bytes each; 4 bytes from lane to lane; "
         "1 line of 128 bytes\n"
-        f"  store of mY, line {LINE}: 32 sectors for 128 bytes asked, 4 would do (12 % used)\n"
+        f"  store of mY, line {LINE}: 32 sectors for 128 bytes requested, 4 would do (12 % used)\n"
         "    warp 0 of block 0, all 32 lanes, 4 bytes each; 64 bytes from lane to lane; "
         "16 lines of 128 bytes"
     )
@@ -105,7 +105,7 @@ def test_block_warp_and_several_warps(naive):
         assert (shown.accesses[0].block, shown.accesses[0].warp) == (11, 2)
     several = fk.coalescing(*naive, kind="load", warps=3)
     assert [a.element[0] for a in several.accesses] == ["mX[0, 0]", "mX[1, 0]", "mX[2, 0]"]
-    assert several.headline == "naive: what 3 warps ask of global memory"
+    assert several.headline == "naive: requests of 3 warps to global memory"
     many = fk.coalescing(*naive, warps=8)
     assert (len(many.accesses), many.omitted) == (6, 10)
     assert many.more[0].startswith("10 more accesses are not shown") and many.more[0] in repr(many)
@@ -131,10 +131,10 @@ def test_asynchronous_copies_and_atomics():
     run = virtual(kernels.asynchronous, fk.spec(x, static=True, align=16), y)
     shown = fk.coalescing(run, x, y, kind="load")
     assert shown.accesses[0].place.startswith("asynchronous load of mX, line ")
-    assert shown.counts[0].text == "16 sectors for 512 bytes asked (100 % used)"
+    assert shown.counts[0].text == "16 sectors for 512 bytes requested (100 % used)"
     x, y = fk.randn(2, 64), fk.zeros(2)
     shown = fk.coalescing(virtual(kernels.reduce, x, y), x, y, kind="atomic", block=1, warp=1)
-    assert shown.headline.endswith("1 sector for 4 bytes asked (12 % used)")
+    assert shown.headline.endswith("1 sector for 4 bytes requested (12 % used)")
     assert_legible(shown)
     assert shown.accesses[0].element[0] == "mY[1]" and shown.accesses[0].lanes.tolist() == [0]
 
@@ -172,11 +172,11 @@ def test_a_kernel_that_fails_and_what_stays(naive, capsys):
     assert isinstance(shown.error, MemoryAccessError) and "mX[40]" in str(shown.error)
     assert [a.kind for a in shown.accesses] == ["load", "store"]
     assert shown.notes[0].startswith("stopped: Out of bounds: warp_kernels.py, line ")
-    assert shown.notes[-1] == "Shown is what had happened before."
+    assert shown.notes[-1] == "The picture shows the accesses up to the error."
     assert "stopped: Out of bounds" in " ".join(texts(shown))
     nothing = fk.coalescing(run, x, y, block=1, line=12345)  # it never got so far
     assert nothing.accesses == () and nothing.headline == "overrun: no access to global memory"
-    assert "stopped" in repr(nothing) and "Shown is" not in repr(nothing)
+    assert "stopped" in repr(nothing) and "up to the error" not in repr(nothing)
     assert_legible(nothing)
     assert_legible(shown)
     fk.coalescing(*naive)
@@ -190,7 +190,7 @@ def test_a_kernel_that_fails_and_what_stays(naive, capsys):
 def test_a_cell_for_each_lane_in_its_sector(naive):
     shown = fk.coalescing(*naive, kind="load")
     assert texts(shown, "title") == [
-        f"load of mX, line {LINE}: 4 sectors for 128 bytes asked (100 % used)"
+        f"load of mX, line {LINE}: 4 sectors for 128 bytes requested (100 % used)"
     ]
     assert texts(shown, "lane") == [str(i) for i in range(32)]
     assert [len(boxes(shown, g)) for g in ("used", "sector", "not touched")] == [32, 4, 0]
@@ -222,7 +222,7 @@ def test_lines_in_between_are_left_out_of_a_strip(naive):
     y = fk.empty(320, 16)
     shown = fk.coalescing(run, x, y)
     titles = texts(shown, "panel title")
-    assert len(titles) == 2 and titles[1].endswith("32 sectors for 128 bytes asked, 4 would do "
+    assert len(titles) == 2 and titles[1].endswith("32 sectors for 128 bytes requested, 4 would do "
                                                    "(12 % used)")  # fmt: skip
     assert any(t.endswith("8 more lines in between, not shown") for t in texts(shown))
     assert len(texts(shown, "row label")) == 1 + 8

@@ -356,7 +356,7 @@ def test_out_of_bounds_is_kept_and_shown():
         r"stopped: Out of bounds: test_footprint.py, line \d+: mY\[i\] = mX\[i\]", notes[0]
     )
     assert notes[1].startswith("thread (104, 0, 0) of block (7, 0, 0) reads mX[1000]")
-    assert notes[2] == "Shown is what had happened before."
+    assert notes[2] == "The picture shows the accesses up to the error."
     assert all(f"\n  {note}" in repr(shown) for note in notes)
     said = " ".join(" ".join(texts(shown)).split())
     assert "mX[1000]" in said and "896 of 1,000 elements read" in said
@@ -370,8 +370,8 @@ def test_no_elements():
     shown = copied(0, 128)
     assert isinstance(shown.error, LaunchError)
     assert shown.touched["mX"]["count"].shape == (0,)
-    assert shown.headline == "copy: nothing was launched" and shown.describe("mX") == "no elements"
-    assert "no elements" in texts(shown) and "Shown is" not in repr(shown)
+    assert shown.headline == "copy: no kernel was launched" and shown.describe("mX") == "no elements"
+    assert "no elements" in texts(shown) and "up to the error" not in repr(shown)
     shown = footprint(copy, fk.arange(8), fk.empty(0), 0, 8)
     assert shown.error is None and shown.describe("mX") == "0 of 8 elements touched"
 

@@ -93,7 +93,7 @@ def test_a_line_of_the_profile_opens_its_picture(browser: Any, profile: fk.Profi
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
-    assert "4 sectors for 128 bytes asked (100 % used)" in view.inner_text()
+    assert "4 sectors for 128 bytes requested (100 % used)" in view.inner_text()
     page.get_by_role("slider", name="warp").press("End")
     page.get_by_role("slider", name="access").press("ArrowRight")
     page.locator(".fk-accesses svg").focus()

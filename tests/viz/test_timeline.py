@@ -225,7 +225,7 @@ def test_a_kernel_that_fails(capsys):
     assert "hello" not in capsys.readouterr().out
     assert_legible(shown)
     never = fk.timeline(run, x, y, block=1)
-    assert never.steps == () and never.headline == "overrun, block 1: nothing was executed"
+    assert never.steps == () and never.headline == "overrun, block 1: no instruction was executed"
     assert_legible(never)
 
 

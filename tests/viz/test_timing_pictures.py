@@ -121,8 +121,8 @@ def test_the_percentiles_stand_around_the_median() -> None:
 def test_counts_by_variant() -> None:
     figure = benchmark(COUNTS).plot().figure
     heads = said(figure, "head")
-    for words in ("bytes moved for each byte needed", "sectors a load (32 bytes each)",
-                  "bank conflicts, % of wavefronts", "PTX instructions for each byte"):  # fmt: skip
+    for words in ("bytes moved per byte needed", "sectors per load (32 bytes each)",
+                  "bank conflicts, % of wavefronts", "PTX instructions per byte"):  # fmt: skip
         assert words in heads
     assert texts(figure, "value")[:4] == ["4.50×", "4.50×", "1.00×", "1.00×"]
     assert texts(figure, "value")[12:16] == ["–", "–", "50.0", "0.0"]  # no shared memory, and 0
@@ -197,7 +197,7 @@ def test_lines_of_counts(sizes: list[int], run: Any) -> None:
     figure = sweep(COUNTS, sizes, recorded=run).plot().figure
     assert len(figure.axes) == (7 if run else 6)  # a chart for each quantity, and the key
     units = said(figure, "unit")
-    assert "sectors a store (32 bytes each)" in units and units.count("N of N×N float32") == 5
+    assert "sectors per store (32 bytes each)" in units and units.count("N of N×N float32") == 5
     stores = {line.get_gid(): line.get_ydata() for line in figure.axes[2].lines}
     assert stores["scatter"] == pytest.approx([32.0] * len(sizes))
     assert figure.axes[3].get_ylim()[1] >= 100  # conflicts, in percent

@@ -3,9 +3,9 @@
     fk.bench({"naive": a, "padded": b, "torch": lambda x, y: x.T.contiguous()}, x, y)
     fk.sweep(variants, lambda n: (fk.randn(n, n), fk.empty(n, n)), [256, 512, 1024]).plot()
 
-On a GPU: medians of times with a cold L2 cache beside the copy that bounds them. On the virtual
-GPU: counts, which are exact, and a predicted time in place of a measured one; times of a recorded
-run stand beside.
+On a GPU: medians of times with a cold L2 cache, next to the copy that bounds them. On the virtual
+GPU: exact counts, and a predicted time instead of a measured one, next to the times of a recorded
+run.
 """
 
 from __future__ import annotations
@@ -52,36 +52,37 @@ def bench(
 ) -> Benchmark:
     """Measure variants of one computation on the same arguments.
 
-    On a GPU each is timed (CUDA events, L2 flushed before each call, median) and the ceiling is
-    measured in the same run. On the virtual GPU each runs once, without the sanitizer, and what it
-    launches is counted, and its time predicted from these counts; a function that launches nothing
-    there, such as torch's on the CPU, stands as "not counted here". A variant that raises, or whose
-    result is wrong, is not measured: it stands in the table with the reason, and the others go on.
-    If none is left, the first error is raised.
+    On a GPU each is timed (CUDA events, L2 flushed before each call, median), and the ceiling is
+    measured in the same run. On the virtual GPU each runs once, without the sanitizer; its launches
+    are counted, and its time is predicted from these counts. A function that launches no kernel
+    there, such as torch's on the CPU, is listed as "not counted here". A variant that raises, or
+    whose result is wrong, is not measured: the table lists the reason, and the other variants are
+    measured. If none is left, the first error is raised.
 
     Args:
         variants: name -> a compiled kernel or a function of the arguments.
         args: passed to each variant.
-        moved_bytes: what a call has to move, a number or a function of the arguments; by default
-            each tensor among the arguments once, and the result if every variant returns one.
-        reference: the expected result, or a function of the arguments that gives it, computed
-            before anything runs. A variant's result is the tensor that it returns, or else its last
-            tensor argument, which is filled with NaN (as by `fk.empty`) first.
+        moved_bytes: the bytes that a call must move, a number or a function of the arguments; by
+            default each tensor among the arguments once, and the result if every variant returns
+            one.
+        reference: the expected result, or a function of the arguments that returns it, computed
+            before any variant runs. A variant's result is the tensor that it returns, or else its
+            last tensor argument, which is filled with NaN (as by `fk.empty`) first.
         rtol, atol: tolerances as in `fk.check`.
-        recorded: a recorded run, or its name, to lay beside; its steps that have the variants'
-            names and the first tensor's dtype.
+        recorded: a recorded run, or its name, shown next to the counts: its steps with the
+            variants' names and the first tensor's dtype.
         repeats: timed calls on a GPU.
 
     Raises:
-        UsageError: no variants, a name that is no text, a variant that cannot be called, a tensor
-            elsewhere than where kernels run, numbers that cannot be, no such recorded run.
-        Exception: what the first variant raised, if none could be measured; CheckError if its
+        UsageError: no variants, a name that is not text, a variant that cannot be called, a tensor
+            on another device than the kernels', impossible numbers, no such recorded run.
+        Exception: the error of the first variant, if none could be measured; CheckError if its
             result was wrong.
     """
     check_variants(variants)
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
     if shown is not None and not isinstance(shown, Recorded):
-        remedy = 'use recorded="week0/07_transpose", say'
+        remedy = 'use recorded="week0/07_transpose", for example'
         raise usage_error("recorded", brief(shown), "a Recorded or its name", remedy)
     tensors = tuple(a for a in args if isinstance(a, torch.Tensor))
     plan = Plan(args, tensors, _expected(reference, args), (rtol, atol), repeats)
@@ -130,11 +131,11 @@ def sweep(
 
     Args:
         variants: as in `bench`; or a function of the arguments that returns such a dict, for
-            kernels compiled for each size.
+            kernels compiled per size.
         make_arguments: size -> the arguments, a tuple (or one tensor).
         sizes: numbers, or tuples of numbers such as (rows, columns), which are then ordered by
             their product.
-        axis: what a size is, for axis and table, such as "N of N×N float32".
+        axis: the meaning of a size, for axis and table, such as "N of N×N float32".
         options: those of `bench`; `reference` and `moved_bytes` are functions of the arguments
             here.
 
@@ -146,7 +147,7 @@ def sweep(
     for name in ("reference", "moved_bytes"):
         given = options.get(name)
         if given is not None and not callable(given):
-            remedy = "what it is depends on the size"
+            remedy = "it depends on the size"
             raise usage_error(
                 name, brief(type(given).__name__), "a function of the arguments", remedy
             )
@@ -188,13 +189,13 @@ def _moved(given: Number | None, args: tuple[Any, ...]) -> int | None:
     value = given(*args) if callable(given) else given
     if given is not None and (type(value) is not int or value <= 0):
         needed = "an integer above 0, or a function of the arguments that gives one"
-        remedy = "add up x.numel() * x.element_size() of what is read and written"
+        remedy = "add up x.numel() * x.element_size() of the tensors read and written"
         raise usage_error("moved_bytes", brief(value), needed, remedy)
     return value
 
 
 def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
-    """The expected result, in memory of its own."""
+    """Return the expected result, in its own memory."""
     value = reference(*args) if callable(reference) else reference
     if value is None and reference is not None:
         needed = "the expected tensor, or a function that returns it"
@@ -206,6 +207,6 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _ceiling() -> float:
-    """GB/s of a copy, of 1 GB where there is room."""
+    """GB/s of a copy, of 1 GB if memory allows."""
     free, _ = torch.cuda.mem_get_info()
     return ceiling_gbps(min(10**9, free // 4))

@@ -1,4 +1,4 @@
-"""What `fk.bench` and `fk.sweep` return: data, and its quantities, tables and words."""
+"""The results of `fk.bench` and `fk.sweep`: data, and its quantities, tables and words."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Size = int | tuple[int, ...]
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
-_SHORT, _SHORT_NAME = 44, 28  # letters of a reason in the table itself, of a name in one line
+_SHORT, _SHORT_NAME = 44, 28  # letters of a reason in the table, of a name in one line
 
 
 @dataclass(frozen=True)
 class Quantity:
     """One number of a variant.
 
-    title: with its unit. value: of what was measured and the ceiling in GB/s; None where there is
-    none. digits: after the point.
+    title: with its unit. value: function of the measurement and the ceiling in GB/s; None if there
+    is no value. digits: after the decimal point.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Quantity:
 def _ratio(
     above: str, below: str, factor: int = 1
 ) -> Callable[[Measured, float | None], float | None]:
-    """One count for each of another, or for each byte to be moved; None where there is none."""
+    """Return a function for one count per another, or per byte to be moved; None if unknown."""
 
     def value(m: Measured, ceiling: float | None) -> float | None:
         if m.counters is None:
@@ -56,13 +56,13 @@ def _ratio(
 
 
 COUNTED = (
-    Quantity("bytes", "bytes moved for each byte needed", _ratio("global_bytes", "moved_bytes"), 2),
-    Quantity("loads", "sectors a load (32 bytes each)", _ratio("load_sectors", "load_requests")),
-    Quantity("stores", "sectors a store (32 bytes each)",
+    Quantity("bytes", "bytes moved per byte needed", _ratio("global_bytes", "moved_bytes"), 2),
+    Quantity("loads", "sectors per load (32 bytes each)", _ratio("load_sectors", "load_requests")),
+    Quantity("stores", "sectors per store (32 bytes each)",
              _ratio("store_sectors", "store_requests")),
     Quantity("conflicts", "bank conflicts, % of wavefronts",
              _ratio("bank_conflicts", "shared_wavefronts", 100)),
-    Quantity("instructions", "PTX instructions for each byte needed",
+    Quantity("instructions", "PTX instructions per byte needed",
              _ratio("thread_instructions", "moved_bytes"), 2),
 )  # fmt: skip
 PERCENT = Quantity("percent", "% of the ceiling", lambda m, top: m.percent(top) if top else None, 0)
@@ -70,7 +70,8 @@ TIMED = (PERCENT, Quantity("gbps", "GB/s", lambda m, top: m.gbps(), 0))
 
 
 def at_percentile(m: Measured, which: str) -> Measured:
-    """The same with the 20th ("low") or 80th ("high") percentile of the times as its median."""
+    """Return the same with the 20th ("low") or 80th ("high") percentile of the times as the
+    median."""
     assert m.timing is not None
     time = m.timing.p20_ms if which == "low" else m.timing.p80_ms
     return Measured(m.moved_bytes, Timing(time, time, time))
@@ -79,7 +80,7 @@ def at_percentile(m: Measured, which: str) -> Measured:
 # -- results --------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class VariantOutcome:
-    """A variant: what it costs, or why that was not measured (measured is None then)."""
+    """A variant: its cost, or why it was not measured (then measured is None)."""
 
     name: str
     measured: Measured | None
@@ -91,14 +92,13 @@ class Benchmark(Shown):
     """Variants of one computation, measured in one run; a notebook shows it as a table.
 
     Attributes:
-        outcomes: one a variant, in the order given. `b["naive"]` is the Measured of one.
+        outcomes: one per variant, in the given order. `b["naive"]` is the Measured of that variant.
         kind: "gpu" (times) or "virtual" (counts). where: its name.
-        arguments: sizes and types in words; shape, dtype: of the first tensor.
-        moved_bytes: what GB/s and bytes are counted of; moved_given: by the user.
-        ceiling_gbps: of a copy in the same run; None on the virtual GPU.
-        checked: the results were compared with a reference.
-        recorded: times of a GPU laid beside, None unless given.
-        date: of the run.
+        arguments: sizes and types in words; shape, dtype: those of the first tensor. moved_bytes:
+            the basis of GB/s and bytes; moved_given: True if the user gave it.
+        ceiling_gbps: the rate of a copy in the same run; None on the virtual GPU. checked: the
+            results were compared with a reference. recorded: the recorded times of a GPU, None
+            unless given. date: the date of the run.
     """
 
     outcomes: tuple[VariantOutcome, ...]
@@ -115,10 +115,10 @@ class Benchmark(Shown):
     date: str
 
     def __getitem__(self, name: str) -> Measured:
-        """What a variant costs.
+        """Return the cost of a variant.
 
         Raises:
-            UsageError: there is none of that name, or it failed.
+            UsageError: no variant has that name, or it failed.
         """
         by_name = {o.name: o for o in self.outcomes}
         found = by_name.get(name) if isinstance(name, str) else None
@@ -131,13 +131,14 @@ class Benchmark(Shown):
 
     @property
     def failed(self) -> dict[str, str]:
-        """Variants that were not measured -> why."""
+        """Variants that were not measured -> the reason."""
         return {o.name: o.failed for o in self.outcomes if o.failed}
 
     # -- recorded times -------------------------------------------------------------------------
     @property
     def recorded_shape(self) -> tuple[int, ...] | None:
-        """The recorded shape shown: that of the first tensor, or the largest of its dtype."""
+        """Return the recorded shape to show: that of the first tensor, or the largest of its
+        dtype."""
         names = {o.name for o in self.outcomes}
         rows = self.recorded.rows if self.recorded is not None else ()
         shapes = {r.shape for r in rows if r.step in names and r.dtype == self.dtype}
@@ -146,7 +147,7 @@ class Benchmark(Shown):
         return max(shapes, key=lambda s: (math.prod(s), s), default=None)
 
     def recorded_row(self, name: str) -> RecordedRow | None:
-        """The recorded time of a variant: of the step of the same name and dtype."""
+        """Return the recorded time of a variant: the step of the same name and dtype."""
         rows = self.recorded.rows if self.recorded is not None else ()
         wanted = name, self.dtype, self.recorded_shape
         return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
@@ -154,41 +155,41 @@ class Benchmark(Shown):
     # -- words ------------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
-        """Where, when, and of what."""
+        """Describe place, date and subject."""
         return f"{self.place}: {self.arguments}"
 
     @property
     def place(self) -> str:
-        """Where it ran; on a GPU also when. (Counts are the same on every day.)"""
+        """Describe the place; on a GPU also the date. (Counts do not depend on the date.)"""
         timed = self.kind == "gpu"
         return f"{self.where}, {self.date}" if timed else f"Counted on the {self.where}"
 
     @property
     def notes(self) -> list[str]:
-        """What the numbers mean, and what is missing."""
+        """Explain the numbers, and missing ones."""
         return notes([self])
 
     @property
     def summary(self) -> str:
-        """Headline, table and notes in plain text."""
+        """Return headline, table and notes in plain text."""
         return "\n".join([self.headline, "", *columns(self).lines(), "", *self.notes])
 
     # -- pictures -------------------------------------------------------------------------------
     def plot(self) -> Picture:
-        """Bars: on a GPU the rate of each variant beside the ceiling; on the virtual GPU what it
-        counted, beside recorded times."""
+        """Draw bars: on a GPU the rate of each variant next to the ceiling; on the virtual GPU its
+        counts, next to recorded times."""
         return draw(self, "bars")
 
     def roofline(self) -> Picture:
-        """PTX instructions for each byte against instructions a second, below what memory and
-        issue of an H200 allow.
+        """Draw PTX instructions per byte against instructions per second, below the limits of an
+        H200's memory and issue rate.
 
-        Each point is a bound, not a measurement: what the data sheet would allow a kernel that
-        executes these instructions and moves these bytes; recorded rates stand below it. Source:
-        Williams, Waterman, Patterson, "Roofline" (2009).
+        Each point is a bound, not a measurement: the data sheet's limit for a kernel that executes
+        these instructions and moves these bytes; recorded rates lie below it. Source: Williams,
+        Waterman, Patterson, "Roofline" (2009).
 
         Raises:
-            UsageError: nothing was counted, as on a GPU.
+            UsageError: there are no counts, as on a GPU.
         """
         return draw(self, "roofline")
 
@@ -198,7 +199,8 @@ class Sweep(Shown):
     """Variants over sizes; a notebook shows it as tables.
 
     Attributes:
-        sizes: as given. benchmarks: the Benchmark of each. axis: what a size is, for the axis.
+        sizes: as given. benchmarks: the Benchmark of each. axis: the meaning of a size, for the
+            axis.
     """
 
     sizes: tuple[Size, ...]
@@ -207,7 +209,7 @@ class Sweep(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the variants of any size, in their order."""
+        """Variants of any size, in order."""
         return tuple(dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes))
 
     @property
@@ -222,44 +224,45 @@ class Sweep(Shown):
         return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"
 
     def __getitem__(self, length: Size) -> Benchmark:
-        """The Benchmark of a size. Raises UsageError if it was not swept."""
+        """Return the Benchmark of a size. Raise UsageError if it was not swept."""
         if length in self.sizes:
             return self.benchmarks[self.sizes.index(length)]
         known = ", ".join(map(str, self.sizes))
         raise usage_error("size", brief(length), f"one of {known}", "choose one")
 
     def measured(self, name: str) -> list[Measured | None]:
-        """Of each size what a variant costs; None where it was not measured."""
+        """Return a variant's cost at each size; None where it was not measured."""
         found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
         return [by_name.get(name) for by_name in found]
 
     @property
     def notes(self) -> list[str]:
-        """What the numbers mean, and what is missing."""
+        """Explain the numbers, and missing ones."""
         return notes(self.benchmarks, self.sizes)
 
     @property
     def summary(self) -> str:
-        """Headline, a table for each quantity, and notes in plain text."""
+        """Return headline, a table per quantity, and notes in plain text."""
         found = [[title, *table.lines(), ""] for title, table in sweep_columns(self)]
         return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
     def plot(self) -> Picture:
-        """Lines over sizes, one a variant: on a GPU the percentage of the ceiling, with a band from
-        the 20th to the 80th percentile; on the virtual GPU all that it counted."""
+        """Draw lines over sizes, one per variant: on a GPU the percentage of the ceiling, with a
+        band from the 20th to the 80th percentile; on the virtual GPU all its counts."""
         return draw(self, "lines")
 
 
 # -- cells --------------------------------------------------------------------------------------
 _HEADS = {
     "gpu": ("ms", "20th to 80th", "GB/s", "% of the ceiling"),
-    "virtual": ("bytes moved", "of needed", "sectors a load", "sectors a store", "bank conflicts",
-                "instructions a byte", "kernels"),
+    "virtual": ("bytes moved", "of needed", "sectors per load", "sectors per store", "bank "
+    "conflicts",
+                "instructions per byte", "kernels"),
 }  # fmt: skip
 
 
 def columns(b: Benchmark) -> Table:
-    """The table of a benchmark of one size; beside it, where given, the recorded times."""
+    """Return the table of a benchmark of one size, with the recorded times next to it if given."""
     cells_of = _timed if b.kind == "gpu" else _counted
     there = b.recorded if b.recorded_shape is not None else None
     heads, rows = _HEADS[b.kind] + _predicted_heads(b), []
@@ -276,7 +279,7 @@ def columns(b: Benchmark) -> Table:
 
 
 def reason(o: VariantOutcome) -> str:
-    """Why a variant has no numbers, in a few words."""
+    """Say in a few words why a variant has no numbers."""
     if not o.failed:
         return NOT_COUNTED
     return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}, see below"
@@ -302,13 +305,13 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
 
 # -- predicted times ----------------------------------------------------------------------------
 def _predicted(b: Benchmark) -> dict[str, PredictedTime]:
-    """Variant -> its predicted time, also where that is withheld."""
+    """Variant -> its predicted time, including withheld ones."""
     found = {o.name: o.measured.predicted for o in b.outcomes if o.measured is not None}
     return {name: p for name, p in found.items() if p is not None}
 
 
 def _predicted_heads(b: Benchmark) -> tuple[str, ...]:
-    """`predicted µs on an H200`, where anything was counted."""
+    """Return `predicted µs on an H200`, if there are counts."""
     return tuple(f"predicted µs on {p.place}" for p in [*_predicted(b).values()][:1])
 
 
@@ -317,7 +320,7 @@ def _predicted_text(m: Measured | None) -> str:
 
 
 def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
-    """What a predicted time is, and why there is none."""
+    """Explain the predicted times, and missing ones."""
     found = [item for b in benchmarks for item in _predicted(b).items()]
     if not found:
         return []
@@ -326,7 +329,7 @@ def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
     scaled = found[0][1].uncalibrated
     return [
         f"{text} {scaled[0].upper()}{scaled[1:]}." if scaled else text,
-        *(f"{name}: no time is predicted, because {reasons[name]}." for name in reversed(reasons)),
+        *(f"{name}: no prediction, because {reasons[name]}." for name in reversed(reasons)),
     ]
 
 
@@ -339,7 +342,7 @@ def recorded_title(b: Benchmark) -> str:
 
 
 def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
-    """Of each quantity its title and its table: sizes down, variants across."""
+    """Return title and table of each quantity: sizes down, variants across."""
     here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
     tables = [(q.title, _sweep_table(s, functools.partial(_quantity, q))) for q in here]
     titles = dict.fromkeys(head for b in s.benchmarks for head in _predicted_heads(b))
@@ -365,7 +368,7 @@ def size_text(size: Size) -> str:
 
 # -- what stands below --------------------------------------------------------------------------
 def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
-    """What the numbers of a benchmark, or of a sweep over sizes, mean, and what is missing."""
+    """Explain the numbers of a benchmark, or of a sweep over sizes, and missing ones."""
     b = benchmarks[0]
     source = "as given" if b.moved_given else "each tensor once, read or written"
     needed = "of the bytes needed" if sizes else f"of {size(b.moved_bytes)}"
@@ -379,9 +382,9 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
         found = [f"Counted, not timed. Bytes needed: {source}; a sector is 32 bytes."]
     else:
         found = [
-            f"Counted, not timed. Needed: {size(b.moved_bytes)}, {source}. Bytes moved: 32 a "
-            "sector, as asked of L1 (and bulk copies); instructions are PTX's, of threads, for "
-            "each byte needed."
+            f"Counted, not timed. Needed: {size(b.moved_bytes)}, {source}. Bytes moved: 32 per "
+            "sector requested from L1 (and bulk copies); instructions are PTX instructions of "
+            "threads, per byte needed."
         ]
     if all(one.checked for one in benchmarks):
         found.append("Results were compared with a reference.")
@@ -390,7 +393,7 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
 
 
 def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:
-    """Which variants have no numbers, and why; of a sweep the first reason of each."""
+    """List variants without numbers, and why; for a sweep the first reason of each."""
     failed: dict[str, tuple[str, list[str]]] = {}
     uncounted: dict[str, None] = {}
     for k, b in enumerate(benchmarks):
@@ -407,7 +410,7 @@ def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str
     if uncounted:
         they = "they" if len(uncounted) > 1 else "it"
         found.append(
-            f"{', '.join(uncounted)}: {NOT_COUNTED}, {they} launched nothing on the virtual GPU."
+            f"{', '.join(uncounted)}: {NOT_COUNTED}, {they} launched no kernel on the virtual GPU."
         )
     return found
 
@@ -417,7 +420,7 @@ def _of_recorded(b: Benchmark) -> list[str]:
         return []
     if b.recorded_shape is None:
         steps = ", ".join(map(repr, dict.fromkeys(r.step for r in b.recorded.rows)))
-        return [f"Recorded on an {b.recorded.gpu}, but no variant here is among the steps {steps} "
-                f"in {b.dtype}."]  # fmt: skip
+        return [f"Recorded on an {b.recorded.gpu}, but none of these variants is among the steps "
+        f"{steps} in {b.dtype}."]  # fmt: skip
     ceiling = f"{b.recorded.ceiling_gbps:,.0f} GB/s"
-    return [f"{recorded_title(b)}; percent of a copy of 1 GB there, {ceiling}."]
+    return [f"{recorded_title(b)}; percentages of a 1 GB copy in the same run, {ceiling}."]

@@ -1,4 +1,4 @@
-"""Run one variant of a benchmark: check its result, then measure it."""
+"""Runs one variant of a benchmark: check its result, then measure it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from forgekit.errors import CheckError, brief, usage_error
 from forgekit.tensors import poison
 from forgekit.vgpu import HOST
 
-_CHUNK = 2**26  # elements compared at once
+_CHUNK = 2**26  # elements per chunk of a comparison
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is the same for all variants. tensors: those of args. expected: the result to compare
+    """The shared facts of all variants. tensors: those of args. expected: the result to compare
     with, or None."""
 
     args: tuple[Any, ...]
@@ -34,7 +34,7 @@ class Plan:
 
 
 def failed(error: Exception) -> str:
-    """Why a variant was not measured."""
+    """Say why a variant was not measured."""
     if isinstance(error, CheckError):
         report = error.report
         return f"wrong result: {report.wrong:,} of {report.total:,} elements differ"
@@ -56,16 +56,16 @@ def check_variants(variants: object) -> None:
             raise usage_error("variant's name", brief(name), needed, f"write {example}")
         if not callable(call):
             needed = "a compiled kernel or a function of the arguments"
-            remedy = "give the function itself, not its result"
+            remedy = "pass the function itself, not its result"
             raise usage_error(f"variant {name!r}", type(call).__name__, needed, remedy)
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
-    """Raise UsageError for a tensor elsewhere than where kernels run: its time means nothing, and
-    nothing of it is counted."""
+    """Raise UsageError for a tensor on another device than the kernels': its time means nothing,
+    and it is not counted."""
     for tensor in tensors:
         if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
-            remedy = f'make it with fk.randn and the like, or .to("{target.torch_device.type}")'
+            remedy = f'make it with fk.randn or similar, or .to("{target.torch_device.type}")'
             raise usage_error("argument", f"a tensor on {tensor.device}", f"one for {target.name}",
                            remedy)  # fmt: skip
 
@@ -73,23 +73,23 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
 def run_variant(
     name: str, call: Callable[..., Any], plan: Plan, target: Target
 ) -> tuple[Measured, int]:
-    """What a variant costs, whose result is checked first, and the bytes of the new tensor that it
+    """Check a variant's result, then return its cost, and the bytes of the new tensor that it
     returns, 0 if it writes to an argument.
 
     Raises:
-        Exception: what the variant raises; the last argument then is as it was before.
+        Exception: the variant's error; the last argument is then restored.
         CheckError: its result is wrong.
         UsageError: it was compiled for another kind of target, or has no result.
     """
     if isinstance(call, CompiledKernel) and call.target.kind != target.kind:
         got, needed = f"one for {call.target.name}", f"one for {target.name}"
-        remedy = "compile it for this one, or choose with fk.use_target"
+        remedy = "compile it for this target, or choose the target with fk.use_target"
         raise usage_error(f"variant {name!r}", got, needed, remedy)
     before = plan.tensors[-1].clone() if plan.expected is not None and plan.tensors else None
     try:
         return _checked_and_measured(name, call, plan, target)
     except Exception:
-        if before is not None:  # it may not have been the output after all
+        if before is not None:  # the output may be another tensor
             plan.tensors[-1].copy_(before)
         raise
 
@@ -120,14 +120,14 @@ def _checked_and_measured(
 
 # -- results --------------------------------------------------------------------------------------
 def _poison(call: object, plan: Plan) -> None:
-    """Nothing that another variant has written may stand in the output of a compiled kernel."""
-    writes = isinstance(call, CompiledKernel)  # it returns nothing
+    """Remove the results of other variants from the output of a compiled kernel."""
+    writes = isinstance(call, CompiledKernel)  # it returns None
     if plan.expected is not None and writes and len(plan.tensors) > 1:
         plan.tensors[-1].fill_(poison(plan.tensors[-1].dtype))
 
 
 def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None:
-    """Compare what a variant returned, or else wrote, with what is expected.
+    """Compare the tensor that a variant returned, or else wrote, with the expected one.
 
     Raises:
         CheckError: it is wrong.
@@ -139,7 +139,8 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
         raise usage_error(f"variant {name!r}", "no result", needed, "return it")
     last = plan.tensors[-1:]
     wrote = not returns or _shares(result, last)
-    if wrote and len(plan.tensors) > 1 and not isinstance(call, CompiledKernel):  # known only now
+    # known only after a run
+    if wrote and len(plan.tensors) > 1 and not isinstance(call, CompiledKernel):
         last[0].fill_(poison(last[0].dtype))
         result = call(*plan.args)
     rtol, atol = plan.tolerances
@@ -152,8 +153,8 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
 
 
 def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> bool:
-    """Whether all is well within the relative tolerance alone, found where the tensors are: a large
-    result takes `compare` seconds. False leaves it to `compare`."""
+    """True if all values are within the relative tolerance alone, computed on the device: a large
+    result would take `compare` seconds. False leaves it to `compare`."""
     if not isinstance(expected, torch.Tensor) or actual.shape != expected.shape:
         return False
     if actual.device != expected.device or actual.dtype != expected.dtype:
@@ -167,15 +168,15 @@ def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> b
 
 
 def _shares(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> bool:
-    """Whether it is memory of one of the others."""
+    """True if it shares memory with one of the others."""
     mine = tensor.untyped_storage().data_ptr()
     return any(mine == other.untyped_storage().data_ptr() for other in others)
 
 
 # -- bytes ----------------------------------------------------------------------------------------
 def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> int:
-    """Bytes of each tensor among the arguments once; where every variant that ran returns a new
-    tensor, those of it too."""
+    """Return the bytes of each tensor among the arguments once; plus those of new tensors, if every
+    variant that ran returns one."""
     seen: dict[tuple[str, int, int], int] = {}
     for tensor in (a for a in args if isinstance(a, torch.Tensor)):
         reached = _reached(tensor)
@@ -184,6 +185,6 @@ def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> in
 
 
 def _reached(tensor: torch.Tensor) -> int:
-    """Bytes of distinct elements: a dimension of stride 0 is one element wide."""
+    """Return the bytes of distinct elements: a dimension of stride 0 is one element wide."""
     sizes = zip(tensor.shape, tensor.stride(), strict=True)
     return math.prod(n if step or not n else 1 for n, step in sizes) * tensor.element_size()

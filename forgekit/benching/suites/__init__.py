@@ -1,1 +1,1 @@
-"""`forgekit bench`: suites of sizes for the operators, beside their peers."""
+"""`forgekit bench`: suites of sizes for the operators, compared with their peers."""

@@ -1,11 +1,11 @@
-"""Compares the results of two runs of a suite, row by row: what got slower since the baseline.
+"""Compares the results of two runs of a suite, row by row, and finds slower rows.
 
-Of timings, a row is slower where its median is longer by more than the threshold *and* its 20th
-percentile lies above the baseline's 80th: percentiles that overlap are noise. Counters of the
-virtual GPU have no noise: a row is slower where one of `COUNTED` is higher by more than the
-threshold. Only rows of forgekit's own that both runs have are judged; one that was right and is
-now wrong, or fails, or launches nothing any more, is as bad as a slower one. What the peers' times
-did meanwhile stands beside it: where they moved too, it is the machine that changed.
+A timed row is slower if its median is longer by more than the threshold *and* its 20th percentile
+lies above the baseline's 80th: overlapping percentiles are noise. Counters of the virtual GPU have
+no noise: a row is slower if one of `COUNTED` is higher by more than the threshold. Only forgekit's
+rows in both runs are compared. A row that was right and is now wrong, fails, or launches no kernel
+counts as slower. The report includes the change of the peers' times: if they changed too, the
+machine changed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "sha
 
 @dataclass(frozen=True)
 class Change:
-    """A row that got worse or better. percent: of time, or of the counter that rose most, more
-    (positive) or less than before; infinite for one that fails now."""
+    """A row that got worse or better. percent: the increase (positive) or decrease of the time, or
+    of the counter that rose most; infinite for a row that now fails."""
 
     row: SuiteRow
     percent: float
@@ -38,9 +38,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """compared: rows in both; new, gone: forgekit's rows in one alone; slower, faster: the largest
-    change first; peers_percent: the median change of the peers' times, None where there are none.
-    """
+    """compared: rows in both; new, gone: forgekit's rows in only one; slower, faster: the largest
+    change first; peers_percent: the median change of the peers' times, None without peers."""
 
     results: SuiteResults
     baseline: SuiteResults
@@ -53,7 +52,7 @@ class Comparison:
     peers_percent: float | None
 
     def lines(self) -> list[str]:
-        """The comparison in words, the worst row first."""
+        """Describe the comparison in words, the worst row first."""
         timed = any(machine.device == "gpu" for machine in self.baseline.machines)
         lines = [
             f"{plural(self.compared, 'row')} compared with the baseline of {self.baseline.date} "
@@ -68,9 +67,9 @@ class Comparison:
             lines.append(f"Not compared: {new}, {self.gone} only in the baseline.")
         if self.baseline.suite != self.results.suite:
             names = f"{self.baseline.suite}, these results of {self.results.suite}"
-            lines.append(f"Mind: the baseline is of the suite {names}.")
+            lines.append(f"Note: the baseline is of the suite {names}.")
         if self.baseline.interrupted:
-            lines.append("Mind: the baseline was interrupted, so rows of it are missing.")
+            lines.append("Note: the baseline was interrupted, so some of its rows are missing.")
         if self.peers_percent is not None:
             lines.append(f"The peers' times changed by {self.peers_percent:+.1f} % (median).")
         return lines
@@ -79,8 +78,8 @@ class Comparison:
 def check_baseline(
     baseline: SuiteResults, gpus: Iterable[str], keys: Iterable[Key] | None, suite: str
 ) -> None:
-    """Raise UsageError where a baseline compares nothing: it was measured on another GPU than
-    `gpus`, or has none of the rows `keys` of a suite, where a gate would pass whatever happened."""
+    """Raise UsageError if a baseline compares no row: it was measured on another GPU than `gpus`,
+    or has none of the rows `keys` of a suite, so that a gate would always pass."""
     for gpu in gpus:
         if baseline.gpus != (gpu,):
             got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
@@ -94,7 +93,7 @@ def check_baseline(
 
 
 def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: float) -> Comparison:
-    """What changed since the baseline; the module's text has the rule."""
+    """Compare with the baseline; the module's docstring has the rule."""
     before = {row.key: row for row in baseline.rows if row.status == "ok"}
     now = {row.key: row for row in results.rows if row.status != "skipped"}
     both = [(row, before[key]) for key, row in now.items() if key in before]
@@ -119,7 +118,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
 
 
 def _change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
-    """How the row changed; None if it did not, or no more than the noise."""
+    """Describe how the row changed; None if it did not, or not beyond the noise."""
     if row.status != "ok":
         return Change(row, math.inf, f"was right, is now {row.status}: {row.error}")
     if row.timing and old.timing:
@@ -137,7 +136,7 @@ def _counted_change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> C
     if old.counters is None:
         return None
     if row.counters is None:
-        return Change(row, math.inf, "was counted, now launches nothing")
+        return Change(row, math.inf, "was counted, now launches no kernel")
     pairs = [(getattr(old.counters, c), getattr(row.counters, c), c) for c in COUNTED]
     changes = [
         (100 * (now / was - 1) if was else 100.0 * now, was, now, c) for was, now, c in pairs

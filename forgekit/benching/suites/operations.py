@@ -1,8 +1,8 @@
-"""What the suites measure: each operator's inputs, what it has to move, its result and its check.
+"""The operators of the suites: inputs, minimum traffic, result and check.
 
-A result is right by the rule of `forgekit.check`, with the one table of tolerances in `dtypes.py`,
-here computed by torch on the device and part by part: a result may have 2^31 elements. What it is
-compared with is `forgekit.ref` of the same inputs in float64.
+A result is right by the rule of `forgekit.check`, with the tolerances of `dtypes.py`. Here torch
+applies it on the device, part by part, because a result may have 2^31 elements. The reference is
+`forgekit.ref` of the same inputs in float64.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from forgekit.devices import Target
 from forgekit.dtypes import dtype_info
 
 _EXACT = ("copy", "copy_transpose")
-_PART = 2**25  # elements compared at once: 256 MB in float64
-_COPIES = 6  # of such a part, at the height of a comparison
-_RESERVE = 512 * 2**20  # what flushes the L2 cache, and the compiler's own
+_PART = 2**25  # elements per chunk: 256 MB in float64
+_COPIES = 6  # peak memory of a comparison, per element of such a part
+_RESERVE = 512 * 2**20  # the buffer that flushes the L2 cache, and the compiler's memory
 
 
 @dataclass(frozen=True)
 class BenchedOp:
-    """inputs: how many tensors; torch: (*inputs, dim) -> what torch's users write for it."""
+    """inputs: the number of tensors; torch: (*inputs, dim) -> the usual torch expression."""
 
     inputs: int
     torch: Callable[..., Tensor]
 
 
 def _softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor:
-    """What torch's own autograd calls."""
+    """The operation that torch's own autograd calls."""
     result: Tensor = torch._softmax_backward_data(grad, y, dim, y.dtype)
     return result
 
 
 BENCHED_OPS = {
-    "copy": BenchedOp(1, lambda x, dim: x.clone()),  # of a notebook's steps, in no suite
+    "copy": BenchedOp(1, lambda x, dim: x.clone()),  # used by notebook steps, in no suite
     "copy_transpose": BenchedOp(1, lambda x, dim: x.t().contiguous()),
     "reduce_sum": BenchedOp(1, lambda x, dim: x.sum(dim)),
     "softmax": BenchedOp(1, lambda x, dim: x.softmax(dim)),
@@ -50,8 +50,9 @@ BENCHED_OPS = {
 
 
 def make_inputs(case: Case, device: torch.device) -> tuple[Tensor, ...]:
-    """Normally distributed, the same at each call; for softmax_backward the gradient, and y a
-    softmax. Drawn on the device, in the type itself: billions of them, and no copy in float32."""
+    """Return normally distributed inputs, the same at each call; for softmax_backward the
+    gradient, and y a softmax. They are drawn on the device, in their own type: there may be
+    billions of them."""
     dtype = getattr(torch, case.dtype)
 
     def drawn(seed: int) -> Tensor:
@@ -64,7 +65,7 @@ def make_inputs(case: Case, device: torch.device) -> tuple[Tensor, ...]:
 
 
 def result_shape(case: Case) -> tuple[int, ...]:
-    """Shape of what the operator returns."""
+    """Return the shape of the operator's result."""
     m, n = case.shape
     if case.op == "copy_transpose":
         return (n, m)
@@ -74,19 +75,19 @@ def result_shape(case: Case) -> tuple[int, ...]:
 
 
 def moved_bytes(case: Case) -> int:
-    """Bytes of the inputs, each read once, and of the output, written once."""
+    """Return the bytes of the inputs, each read once, and of the output, written once."""
     inputs = BENCHED_OPS[case.op].inputs * case.elements
     return (inputs + math.prod(result_shape(case))) * getattr(torch, case.dtype).itemsize
 
 
 def memory_needed(case: Case) -> int:
-    """Bytes of device memory that checking and timing the case take, about."""
+    """Return the approximate bytes of device memory for checking and timing the case."""
     another = math.prod(result_shape(case)) * getattr(torch, case.dtype).itemsize
     return moved_bytes(case) + another + 8 * _COPIES * min(case.elements, _PART) + _RESERVE
 
 
 def lacking_memory(case: Case, target: Target) -> str:
-    """Why there is too little memory for a case; empty if there is enough."""
+    """Return why memory is too small for a case; empty if it suffices."""
     if target.kind != "gpu":
         return ""
     torch.cuda.empty_cache()
@@ -97,10 +98,11 @@ def lacking_memory(case: Case, target: Target) -> str:
 
 
 def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | None:
-    """None if the result is right; otherwise how much of it is wrong, and the worst element."""
+    """Return None if the result is right; otherwise how much of it is wrong, and the worst
+    element."""
     want = (result_shape(case), getattr(torch, case.dtype))
     if (tuple(result.shape), result.dtype) != want:
-        return f"it is {tuple(result.shape)} {result.dtype}, and should be {want[0]} {want[1]}"
+        return f"it is {tuple(result.shape)} {result.dtype}, but should be {want[0]} {want[1]}"
     wrong, worst = 0, (-1.0, "")
     for start, actual, expected in _parts(case, inputs, result):
         error = (actual.double() - expected).abs() / _allowed(case, expected)
@@ -119,7 +121,7 @@ def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | N
 def _parts(
     case: Case, inputs: tuple[Tensor, ...], result: Tensor
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """(start, part of the result, what it should be), for slices that depend on nothing else."""
+    """Yield (start, part of the result, its reference), for independent slices."""
     axis = 1 if case.dim == 0 else 0
     step = max(_PART * case.shape[axis] // case.elements, 1)
     for start in range(0, case.shape[axis], step):
@@ -133,20 +135,20 @@ def _parts(
 
 
 def _result_axis(case: Case) -> int:
-    """The result's dimension along which the parts lie."""
+    """Return the result's dimension along which the parts lie."""
     if case.op == "reduce_sum":
         return 0
     return int(case.op == "copy_transpose" or case.dim == 0)
 
 
 def _allowed(case: Case, expected: Tensor) -> Tensor | float:
-    """The error that is allowed, element by element. Of what is exact any is too much."""
+    """Return the allowed error, element by element. For exact operations it is 0."""
     info = dtype_info(getattr(torch, case.dtype))
     if case.op in _EXACT:
         return info.smallest / 2
     scale = float(expected.square().mean().sqrt())
     atol = max(info.atol * min(1.0, scale), info.smallest)
     if case.op in ("reduce_sum", "softmax_backward"):
-        # Numbers around 0 cancel: what a rounding of one of them costs is set by the usual result.
+        # Numbers around 0 cancel: a usual result sets the cost of rounding one of them.
         atol = max(atol, info.rtol * scale)
     return atol + info.rtol * expected.abs()

@@ -1,4 +1,4 @@
-"""Who is measured: forgekit's operators, by backend and variant, and what people use today."""
+"""The contenders: forgekit's operators, by backend and variant, and common alternatives."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Inputs = tuple[Tensor, ...]
 
 
 class AbsentError(Exception):
-    """A contender cannot take part; says why."""
+    """A contender cannot take part; the message says why."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """name: in the tables. own: of forgekit. prepare: (case, inputs) -> a call that computes the
-    case, or AbsentError."""
+    """name: in the tables. own: True for forgekit. prepare: (case, inputs) -> a call that computes
+    the case; may raise AbsentError."""
 
     name: str
     own: bool
@@ -72,7 +72,7 @@ def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
         if variant not in VARIANTS[case.op]:
             raise AbsentError(f"{case.op} has no variant {variant!r}")
         options["variant"] = variant
-    if backend != "kernel":  # the default: left out, a call is as users write it
+    if backend != "kernel":  # the default: omit it, to call as users do
         if backend not in backend_names(case.op):
             raise AbsentError(f"{case.op} has no backend {backend!r}")
         options["backend"] = backend
@@ -82,9 +82,9 @@ def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
 def contenders(
     *, backends: Sequence[str], variants: Sequence[str], peers: Sequence[str]
 ) -> list[Contender]:
-    """Those to measure, in the order of the tables; forgekit's own are first.
+    """Return the contenders in the order of the tables; forgekit's own come first.
 
-    variants: each is measured besides; "best" is what forgekit chooses by itself.
+    variants: each is also measured; "best" is forgekit's own choice.
 
     Raises:
         UsageError: no such peer, backend or variant.

@@ -1,4 +1,4 @@
-"""The results of a suite as Markdown: a table for each operator, and what they come to."""
+"""The results of a suite as Markdown: a table per operator, and a summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forgekit.text import Table
 
 
 def markdown(results: SuiteResults) -> str:
-    """All of the results; a heading and a table for each operator and dimension."""
+    """Return all results: a heading and a table per operator and dimension."""
     parts = [headline(results)]
     groups: dict[tuple[str, int], list[SuiteRow]] = {}
     for row in results.rows:
@@ -26,9 +26,9 @@ def markdown(results: SuiteResults) -> str:
 
 
 def headline(results: SuiteResults) -> str:
-    """Where, when and of what commit; what the numbers are."""
+    """Describe place, date and commit, and explain the numbers."""
     if not results.machines:
-        return f"Suite {results.suite}, {results.date}: nothing was measured."
+        return f"Suite {results.suite}, {results.date}: no measurements."
     one = results.machines[0]
     versions = ", ".join(f"{name} {version}" for name, version in one.versions.items())
     built = f"commit {results.commit}" if results.commit else "no commit known"
@@ -37,9 +37,9 @@ def headline(results: SuiteResults) -> str:
     said = f"Suite {results.suite}, {place}, {results.date}, {built}; {versions}."
     if virtual:
         return (
-            f"{said}\n\nThere is no GPU here: these are counters of the virtual GPU, which are "
-            "those of the real kernels; it has no times. The least to be moved is each input read "
-            "once and each output written once."
+            f"{said}\n\nThere is no GPU here: these are the virtual GPU's counters of the real "
+            "kernels; it has no times. The minimum traffic is each input read once and each output "
+            "written once."
         )
     return (
         f"{said}\n\nGB/s of each input read once and each output written once, median of calls "
@@ -61,7 +61,7 @@ def _by_case(rows: Sequence[SuiteRow]) -> dict[Case, dict[str, SuiteRow]]:
 
 
 def _contenders(rows: Sequence[SuiteRow]) -> tuple[list[str], list[str]]:
-    """Names of forgekit's own and of its peers."""
+    """Return the names of forgekit's own contenders and of its peers."""
     names = dict.fromkeys(row.contender for row in rows)
     return [n for n in names if is_own(n)], [n for n in names if not is_own(n)]
 
@@ -95,13 +95,13 @@ def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
         return "–"
     if row.gbps is None:
         return row.status
-    percent = results.percent(row)  # not broken in a narrow cell
+    percent = results.percent(row)  # does not break in a narrow cell
     share = "" if percent is None else f"\u00a0({percent:.0f}\u00a0%)"
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
 
 def spread(row: SuiteRow | None) -> str:
-    """Microseconds: the median, and the 20th and 80th percentile."""
+    """Return microseconds: the median, and the 20th and 80th percentile."""
     if row is None or row.timing is None:
         return "–"
     t = row.timing
@@ -109,15 +109,15 @@ def spread(row: SuiteRow | None) -> str:
 
 
 def _ratio(own: SuiteRow | None, peer: SuiteRow | None) -> float | None:
-    """How many times as fast as a peer; None unless both were timed."""
+    """Return how many times as fast as a peer; None unless both were timed."""
     if own is None or peer is None or own.timing is None or peer.timing is None:
         return None
     return peer.timing.median_ms / own.timing.median_ms
 
 
 def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[float, float, int]]:
-    """(one of forgekit's, peer) -> how many times as fast it is: the geometric mean, the least, and
-    of how many cases that both were timed at."""
+    """Return (one of forgekit's, peer) -> how many times as fast it is: the geometric mean, the
+    minimum, and the number of cases that both were timed at."""
     cases = _by_case(rows).values()
     found = {}
     for own, peer in itertools.product(*_contenders(rows)):
@@ -137,9 +137,9 @@ def _means(rows: Sequence[SuiteRow]) -> str:
 
 def _counts(rows: Sequence[SuiteRow]) -> str:
     names = list(dict.fromkeys(row.contender for row in rows))
-    head = ["M × N", "dtype", *(["who"] * (len(names) > 1)), "kernels", "bytes moved ÷ least",
-            "sectors a load", "sectors a store", "bank conflicts", "warp instructions",
-            "instructions a byte"]  # fmt: skip
+    head = ["M × N", "dtype", *(["who"] * (len(names) > 1)), "kernels", "bytes moved ÷ minimum",
+            "sectors per load", "sectors per store", "bank conflicts", "warp instructions",
+            "instructions per byte"]  # fmt: skip
     body = []
     for row in rows:
         who = [row.contender] * (len(names) > 1)
@@ -164,12 +164,12 @@ def _host(results: SuiteResults) -> list[str]:
         [op, "float16", *(f"{found[n]:.1f}" if n in found else "–" for n in names)]
         for op, found in results.host_us.items()
     ]
-    title = "## Host time of a call on 64 × 64, µs\n\nBest of five series of 2000 calls."
+    title = "## Host time per call on 64 × 64, µs\n\nBest of five series of 2000 calls."
     return [title, Table(("operator", "dtype", *names), body, left=(0, 1)).markdown()]
 
 
 def _trouble(results: SuiteResults) -> list[str]:
-    """What is wrong, what failed, what was left out."""
+    """List wrong and failed rows, and cases left out."""
     lines = []
     for row in results.rows:
         if row.status != "ok":
@@ -177,5 +177,5 @@ def _trouble(results: SuiteResults) -> list[str]:
             lines.append(f"- {row.status}: {row.contender}, {row.case}: {said}")
     lines += [f"- left out: {text}" for text in results.left_out]
     if results.interrupted:
-        lines.append("- interrupted: the cases that should follow are missing")
+        lines.append("- interrupted: the remaining cases are missing")
     return ["## Left out, wrong or failed", "\n".join(lines)] if lines else []

@@ -2,23 +2,23 @@
 
 schema, version   "forgekit-bench", 1
 suite             the suite's name
-date, commit      ISO date; forgekit's commit, "+" behind it where files were changed, or null
-interrupted       true where the suite was broken off: cases are missing
-left_out          sentences: what was not measured, and why
-machines          one for each process that measured:
+date, commit      ISO date; forgekit's commit, followed by "+" if files were changed, or null
+interrupted       true if the suite was interrupted: cases are missing
+left_out          sentences: cases that were not measured, and why
+machines          one per measuring process:
   device          "gpu" or "virtual"
   gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
   versions        package -> version
   ceiling_gbps    GB/s of a copy of 1 GB in the same process, read plus written; null if virtual
 host_us           operator -> contender -> microseconds of host time; {} unless --host-times
-rows              one for each case and contender, in the suite's order:
+rows              one per case and contender, in the suite's order:
   op, shape, dtype, dim, contender
-  status          "ok"; "wrong": the result is, and nothing was timed; "error"; "skipped"
-  error           what is wrong, or why it was skipped; null where the status is "ok"
+  status          "ok"; "wrong": the result is wrong, and was not timed; "error"; "skipped"
+  error           the error, or why it was skipped; null if the status is "ok"
   moved_bytes     each input read once, each output written once
   timing          on a GPU: median_ms, p20_ms, p80_ms, of calls with a cold L2 cache; or null
   counters        on the virtual GPU: those of forgekit.benching.measuring.Counters; or null
-  gbps            moved_bytes by median_ms; null where there is no timing
+  gbps            moved_bytes by median_ms; null without timing
   percent_of_ceiling
   machine         index in machines
 """
@@ -47,13 +47,13 @@ STATUSES = ("ok", "wrong", "error", "skipped")
 
 
 def is_own(contender: str) -> bool:
-    """Whether a contender is forgekit, with a backend or a variant perhaps."""
+    """True for a contender of forgekit, with or without a backend or a variant."""
     return contender.split()[0] == "forgekit"
 
 
 @dataclass(frozen=True)
 class MachineInfo:
-    """Where a row was measured; the module's text says what each field is."""
+    """The place where a row was measured; the module's docstring explains the fields."""
 
     device: str
     gpu: str
@@ -77,23 +77,23 @@ class SuiteRow:
 
     @property
     def key(self) -> Key:
-        """What makes it the same row in another run."""
+        """The key that identifies the row in another run."""
         return self.case, self.contender
 
     @property
     def own(self) -> bool:
-        """Whether it is one of forgekit's."""
+        """True for a contender of forgekit."""
         return is_own(self.contender)
 
     @property
     def gbps(self) -> float | None:
-        """10^9 bytes a second at the median."""
+        """10^9 bytes per second at the median."""
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
 
 @dataclass
 class SuiteResults:
-    """What a suite gave, so far."""
+    """The results of a suite, so far."""
 
     suite: str
     date: str
@@ -107,7 +107,7 @@ class SuiteResults:
     def add(
         self, rows: Iterable[SuiteRow], machine: MachineInfo | None, left_out: Iterable[str] = ()
     ) -> None:
-        """Take in what one process measured; machine: None where it never answered."""
+        """Add the measurements of one process; machine: None if it never answered."""
         if machine is not None and machine not in self.machines:
             self.machines.append(machine)
         index = None if machine is None else self.machines.index(machine)
@@ -116,16 +116,16 @@ class SuiteResults:
 
     @property
     def gpus(self) -> tuple[str, ...]:
-        """The names of the GPUs, each once."""
+        """Return the names of the GPUs, each once."""
         return tuple(dict.fromkeys(machine.gpu for machine in self.machines))
 
     def percent(self, row: SuiteRow) -> float | None:
-        """Of the ceiling of the process that measured it."""
+        """Percentage of the ceiling of the measuring process."""
         ceiling = None if row.machine is None else self.machines[row.machine].ceiling_gbps
         return 100 * row.gbps / ceiling if row.gbps is not None and ceiling else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The schema of the module's text."""
+        """Return the schema of the module's docstring."""
         return {
             "schema": SCHEMA,
             "version": VERSION,
@@ -147,10 +147,10 @@ class SuiteResults:
 
     @classmethod
     def from_dict(cls, data: Any, *, name: str = "results") -> SuiteResults:
-        """What `to_dict` gave.
+        """Read the result of `to_dict`.
 
         Raises:
-            UsageError: it is no such thing, or of another version.
+            UsageError: it has another form or version.
         """
         try:
             if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -184,9 +184,9 @@ _fields = functools.cache(get_type_hints)  # of a dataclass: name -> type
 
 
 def _read(kind: Any, value: Any, name: str) -> Any:
-    """A value out of JSON as an object of a type; KeyError, TypeError or ValueError if it is none.
+    """Convert a JSON value to a type; raise KeyError, TypeError or ValueError if it does not fit.
 
-    Of a row's JSON the fields of its case stand beside its own.
+    A row's JSON also holds the fields of its case.
     """
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         fields = _fields(kind).items()
@@ -205,8 +205,8 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def _fits(kind: Any, value: Any, name: str) -> bool:
-    """Whether it is a text that is not blank, a flag, a number that is not negative; a float, such
-    as a time or a rate, is above 0."""
+    """True for a text that is not blank, a flag, a number that is not negative; a float, such as a
+    time or a rate, must be above 0."""
     if name in _KNOWN:
         return value in _KNOWN[name]
     if kind is str:
@@ -217,10 +217,10 @@ def _fits(kind: Any, value: Any, name: str) -> bool:
 
 
 def read_results(file: Path) -> SuiteResults:
-    """Results from a file.
+    """Read results from a file.
 
     Raises:
-        UsageError: there is no such file, or it holds something else.
+        UsageError: there is no such file, or its content is different.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -233,5 +233,5 @@ def read_results(file: Path) -> SuiteResults:
 
 
 def write_results(results: SuiteResults, file: Path) -> None:
-    """Results to the file of --out; what was there is replaced at once or not at all."""
+    """Write results to the file of --out; an existing file is replaced atomically."""
     write_output("--out", file, json.dumps(results.to_dict(), indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Runs the cases of a suite: each result is checked before anything of it is timed.
+"""Runs the cases of a suite: each result is checked before it is timed.
 
 `run_case` is the one function that measures, here, on a Dask worker and on Modal.
 """
@@ -37,8 +37,8 @@ VIRTUAL_ELEMENTS = 2**20  # of the largest case that the virtual GPU counts in a
 
 @dataclass(frozen=True)
 class Settings:
-    """How a suite is run. backends, variants, peers: see peers.contenders. device, arch: those of
-    fk.use_target; None leaves the usual choice."""
+    """The options of a suite's run. backends, variants, peers: see peers.contenders. device, arch:
+    those of fk.use_target; None leaves the usual choice."""
 
     backends: tuple[str, ...] = ("kernel",)
     variants: tuple[str, ...] = ()
@@ -53,8 +53,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What one case gave. machine: None where it never came back. too_large: for the virtual GPU,
-    so that nothing was run. lost: why this process can use the GPU no more; empty if it can."""
+    """The result of one case. machine: None if the process never answered. too_large: too large for
+    the virtual GPU, so it was not run. lost: why this process can no longer use the GPU; empty if
+    it can."""
 
     rows: tuple[SuiteRow, ...]
     machine: MachineInfo | None
@@ -64,7 +65,7 @@ class CaseOutcome:
 
 
 def run_case(case: Case, settings: Settings) -> CaseOutcome:
-    """Check, then measure, all contenders at one case; what fails is a row with the error."""
+    """Check, then measure, all contenders at one case; an error becomes a row."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         if target.kind == "virtual" and case.elements > VIRTUAL_ELEMENTS:
@@ -82,7 +83,7 @@ def run_case(case: Case, settings: Settings) -> CaseOutcome:
 
 
 def _unmeasured(case: Case, settings: Settings, status: str, why: str) -> tuple[SuiteRow, ...]:
-    """The rows of a case that no contender was measured at."""
+    """Return the rows of a case at which no contender was measured."""
     moved = moved_bytes(case)
     return tuple(SuiteRow(case, c.name, status, moved, error=why) for c in settings.contenders())
 
@@ -95,7 +96,7 @@ def _run(
     lost = ""
     for contender in settings.contenders():
         if not contender.own and machine.device == "virtual":
-            left_out.append(f"{contender.name}: nothing of it runs on the virtual GPU")
+            left_out.append(f"{contender.name}: it launches no kernel on the virtual GPU")
             continue
         try:
             rows.append(_measured(case, contender, inputs, settings.repeats))
@@ -114,7 +115,7 @@ def _measured(
     case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int
 ) -> SuiteRow:
     call, moved = contender.prepare(case, inputs), moved_bytes(case)
-    # The allocator hands out again what was freed last: the right result of the one before.
+    # The allocator reuses the memory freed last, which still holds the previous right result.
     inputs[0].new_full(result_shape(case), float("nan"))
     if wrong := why_wrong(case, inputs, call()):
         return SuiteRow(case, contender.name, "wrong", moved, error=wrong)
@@ -123,7 +124,7 @@ def _measured(
 
 
 def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) -> None:
-    """Microseconds of host time of one call, on 64×64 elements of float16, into the results."""
+    """Add the microseconds of host time per call, on 64×64 elements of float16, to the results."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         for op in ops:
@@ -139,14 +140,14 @@ def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) 
 
 
 def new_results(suite: str) -> SuiteResults:
-    """SuiteResults of today's commit, as yet without rows."""
+    """Return SuiteResults of today's commit, without rows."""
     return SuiteResults(suite, datetime.date.today().isoformat(), _commit())
 
 
 def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
-    """(index, what it gave) for each case, in order, in this process.
+    """Yield (index, outcome) for each case, in order, in this process.
 
-    A case that breaks the GPU's context ends it: those that follow are rows that say so.
+    A case that breaks the GPU's context ends the run: the remaining rows report this.
     """
     lost: CaseOutcome | None = None
     for index, case in enumerate(cases):
@@ -161,7 +162,7 @@ def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, 
 
 
 def failed_case(piece: tuple[Case, Settings], error: BaseException) -> CaseOutcome:
-    """What a case gave whose worker never answered."""
+    """Return the outcome of a case whose worker never answered."""
     return CaseOutcome(_unmeasured(*piece, "error", error_line(error)), None)
 
 
@@ -174,7 +175,8 @@ def merge(
 ) -> SuiteResults:
     """Fill `results` in the suite's order, from outcomes in any order; ctrl-C ends it early.
 
-    total: outcomes, for the bar on a terminal. out: a file that has all of it after each outcome.
+    total: the number of outcomes, for the progress bar. out: a file that is updated after each
+    outcome.
     """
     found: dict[int, CaseOutcome] = {}
     bar = tqdm(outcomes, total=total, unit="case", disable=None, file=sys.stderr)
@@ -200,7 +202,8 @@ def _fill(results: SuiteResults, found: dict[int, CaseOutcome]) -> None:
 
 
 def exit_status(results: SuiteResults) -> int:
-    """130 if it was interrupted, 1 if one of forgekit's own results was wrong or failed, else 0."""
+    """Return 130 if it was interrupted, 1 if one of forgekit's own results was wrong or failed,
+    else 0."""
     if any(row.own and row.status in ("wrong", "error") for row in results.rows):
         return 1
     return 130 if results.interrupted else 0
@@ -209,7 +212,7 @@ def exit_status(results: SuiteResults) -> int:
 # -- this process's machine ------------------------------------------------------------------------
 @functools.lru_cache
 def machine_info(target: Target) -> MachineInfo:
-    """This process and its GPU; measures the ceiling, once."""
+    """Describe this process and its GPU; measure the ceiling, once."""
     packages = package_versions("torch", "nvidia-cutlass-dsl", "triton", "quack-kernels")
     versions = {"python": platform.python_version(), **packages}
     if target.kind == "virtual":
@@ -221,7 +224,8 @@ def machine_info(target: Target) -> MachineInfo:
 
 
 def _commit() -> str | None:
-    """The commit of forgekit's checkout, "+" behind it where files were changed; None without."""
+    """Return the commit of forgekit's checkout, followed by "+" if files were changed; None without
+    one."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return None
@@ -234,14 +238,14 @@ def _commit() -> str | None:
 
 
 def error_line(error: BaseException) -> str:
-    """An error in a line."""
+    """Return an error in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = lines[0] if lines else "no message"
     return f"{type(error).__name__}: {said}"[:400]
 
 
 def lost_context() -> str:
-    """Why the GPU's context is broken, after an error; empty if it is not."""
+    """Return why the GPU's context is broken after an error; empty if it is not."""
     if not torch.cuda.is_available():
         return ""
     try:

@@ -1,4 +1,5 @@
-"""Hands independent pieces of work to Dask, one worker a GPU: the cases of a suite, say.
+"""Distributes independent pieces of work with Dask, one worker per GPU, such as the cases of a
+suite.
 
     --scheduler local:2                    two workers here; on GPUs, number 0 and number 1
     --scheduler tcp://10.0.0.5:8786        workers that wait there
@@ -8,7 +9,7 @@ A worker is one process with one thread, so that no two pieces share a GPU:
     dask scheduler
     CUDA_VISIBLE_DEVICES=0 dask worker tcp://10.0.0.5:8786 --nworkers 1 --nthreads 1
 
-What a worker had in hand when it was lost, Dask gives to another one. Needs the extra `remote`.
+Dask gives the work of a lost worker to another one. Needs the extra `remote`.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_WAIT_S = 60  # for workers; they import torch
+_WAIT_S = 60  # seconds to wait for workers; they import torch
 _CONNECT_S = 10
 
-_lost = False  # this worker's GPU can be used no more
+_lost = False  # this worker's GPU is no longer usable
 
 
 def check_scheduler(scheduler: str) -> None:
-    """Raise UsageError for what is neither `local:N` nor an address, or more workers than GPUs;
-    PlatformError without Dask."""
+    """Raise UsageError for a scheduler that is neither `local:N` nor an address, or for more
+    workers than GPUs; PlatformError without Dask."""
     count = local_workers(scheduler)
     if count is None and not re.fullmatch(r"tcp://[^\s/]+:\d+", scheduler):
         needed, remedy = "local:2 or tcp://host:8786", "`dask scheduler` prints its address"
@@ -62,7 +63,7 @@ def check_scheduler(scheduler: str) -> None:
 
 
 def local_workers(scheduler: str) -> int | None:
-    """How many workers `local:N` starts here; None for an address, whose workers wait there."""
+    """Return how many workers `local:N` starts here; None for an address, where workers wait."""
     found = re.fullmatch(r"local:([1-9]\d*)", scheduler)
     return int(found[1]) if found else None
 
@@ -74,13 +75,13 @@ def spread(
     scheduler: str,
     failed: Callable[[Item, BaseException], Result],
 ) -> Iterator[tuple[int, Result]]:
-    """(index, result) of `function` for each item, as they come in.
+    """Yield (index, result) of `function` for each item, as they arrive.
 
-    function: of a module, and importable on the workers. scheduler: `local:N` or an address.
-    failed: (item, error) -> the result where it raises, or where three workers were lost over it.
+    function: a module's function, importable on the workers. scheduler: `local:N` or an address.
+    failed: (item, error) -> the result if it raises, or if three workers were lost over it.
 
     Raises:
-        UsageError, PlatformError: as check_scheduler; nobody there; workers with several threads.
+        UsageError, PlatformError: as check_scheduler; no answer; workers with several threads.
     """
     check_scheduler(scheduler)
     from distributed import as_completed
@@ -95,7 +96,7 @@ def spread(
                     result = future.result()
                 except Exception as error:
                     result = failed(items[index], error)
-                future.release()  # else a worker that is lost later has it computed again
+                future.release()  # otherwise losing a worker later would recompute it
                 yield index, result
         finally:
             client.cancel(futures)
@@ -120,12 +121,12 @@ def _client(scheduler: str) -> Iterator[Client]:
         if threads > 1:
             remedy = "start them with `dask worker --nthreads 1`"
             got = f"workers of {threads} threads"
-            raise usage_error("--scheduler", got, "one thread, a GPU each", remedy)
+            raise usage_error("--scheduler", got, "one thread and one GPU each", remedy)
         yield client
 
 
 def _cluster(count: int) -> Any:
-    """Local workers, each with a GPU of its own where there are GPUs; a lost one is replaced."""
+    """Start local workers, each with its own GPU if there are GPUs; a lost one is replaced."""
     from distributed import Nanny, Scheduler, SpecCluster
 
     quiet = {"dashboard": False, "silence_logs": logging.CRITICAL}
@@ -151,8 +152,8 @@ def _environment(number: int) -> dict[str, str]:
 
 
 def run_case_here(piece: tuple[Case, Settings]) -> CaseOutcome:
-    """`run_case` on a worker. One that has lost its GPU's context goes at the next case, which
-    then runs on another worker: Dask starts a new process in its place."""
+    """Run `run_case` on a worker. A worker that has lost its GPU's context exits at the next case,
+    which then runs on another worker: Dask starts a new process in its place."""
     global _lost
     from forgekit.benching.suites.running import run_case
 

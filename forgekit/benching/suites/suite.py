@@ -1,8 +1,8 @@
 """Suites: the sizes and types an operator is measured at, read from TOML files in `suites/`.
 
 A suite is a list of groups; a group holds `ops`, `dtypes`, `why`, and either `shapes` or the two
-lists `M` and `N`, of which every pair is meant. `dim`, -1 where it is left out, is the dimension
-that a sum or a softmax runs along. A file of one's own is named by its path.
+lists `M` and `N`, which mean every pair. `dim`, by default -1, is the dimension of a sum or a
+softmax. Name your own file by its path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Case:
-    """One operator at one size, of one type; dim: -1 or 0, of no meaning for a transpose."""
+    """One operator at one size, of one type; dim: -1 or 0, ignored for a transpose."""
 
     op: str
     shape: tuple[int, int]
@@ -41,18 +41,18 @@ class Case:
 
 
 def suite_names() -> list[str]:
-    """The suites that forgekit brings."""
+    """Return the suites in forgekit."""
     return sorted(file.stem for file in _FOLDER.glob("*.toml"))
 
 
 def load_suite(name: str) -> list[Case]:
-    """The cases of a suite, each once: operator by operator, sizes as the file lists them; those of
-    more than 2^31 elements at the end.
+    """Return the cases of a suite, each once: operator by operator, sizes as in the file; cases of
+    more than 2^31 elements come last.
 
-    name: of a suite of forgekit's, or the path of a TOML file.
+    name: a suite of forgekit, or the path of a TOML file.
 
     Raises:
-        UsageError: there is no such suite, or the file does not hold one.
+        UsageError: there is no such suite, or the file does not define one.
     """
     file = _FOLDER / f"{name}.toml" if name in suite_names() else Path(name)
     if not file.is_file():
@@ -72,7 +72,7 @@ def load_suite(name: str) -> list[Case]:
             cases += _cases(group)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise usage_error(f"{file}, group", group, _GROUP, remedy) from None
-    # What may break the GPU's context, and with it all that follows, is last.
+    # Cases that may break the GPU's context, and so all later ones, come last.
     return sorted(dict.fromkeys(cases), key=lambda c: (c.elements > 2**31, OPERATORS.index(c.op)))
 
 
@@ -83,7 +83,8 @@ _GROUP = (
 
 
 def _cases(group: Any) -> list[Case]:
-    """The cases of a group. Raises one of what `load_suite` expects if it is none."""
+    """Return the cases of a group. Raise one of the errors that `load_suite` expects if it is
+    malformed."""
     g = {"dim": -1, "why": "", **group}
     shapes = list(g["shapes"] if "shapes" in g else itertools.product(g["M"], g["N"]))
     keys = {"ops", "dtypes", "dim", "why", *(["shapes"] if "shapes" in g else ["M", "N"])}
@@ -91,7 +92,7 @@ def _cases(group: Any) -> list[Case]:
         Case(op, (m, n), t, g["dim"]) for op in g["ops"] for m, n in shapes for t in g["dtypes"]
     ]
     if set(g) != keys or not found or not all(map(_can_be, found)):
-        raise ValueError("a group that is none")
+        raise ValueError("a malformed group")
     return found
 
 
@@ -102,7 +103,7 @@ def _can_be(case: Case) -> bool:
 
 
 def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise UsageError for a name, given to an option, that is none of `known`."""
+    """Raise UsageError for a name, given to an option, that is not in `known`."""
     for name in names:
         if name not in known:
             needed = f"some of {', '.join(known)}"
@@ -112,7 +113,7 @@ def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None
 def select(
     cases: Iterable[Case], *, ops: Sequence[str] = (), dtypes: Sequence[str] = ()
 ) -> list[Case]:
-    """The cases of some operators and types; of all where none is named. Raises UsageError if no
+    """Return the cases of some operators and types; of all if none is named. Raise UsageError if no
     case is left."""
     chosen = [c for c in cases if c.op in (ops or OPERATORS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:

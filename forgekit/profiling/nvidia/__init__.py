@@ -1,1 +1,2 @@
-"""NVIDIA's own tools, ncu, nsys and compute-sanitizer: found, called, their reports as tables."""
+"""NVIDIA's own tools (ncu, nsys, compute-sanitizer): find them, run them, turn reports into
+tables."""

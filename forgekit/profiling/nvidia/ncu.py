@@ -1,4 +1,4 @@
-"""Nsight Compute over a command: which metrics, and a table of what its kernels did."""
+"""Nsight Compute over a command: the metrics, and a table of the command's kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
 from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, plural, seconds, shortened
 
-CUTE_KERNELS = "kernel_cutlass"  # what CuTe DSL's names of kernels begin with
+CUTE_KERNELS = "kernel_cutlass"  # prefix of CuTe DSL's kernel names
 SECTIONS = ("SpeedOfLight", "WarpStateStats", "Occupancy", "LaunchStats")
 
 _SHARED = "l1tex__data_{}_pipe_lsu_mem_shared_op_{}.sum".format
@@ -34,7 +34,8 @@ METRICS = {
     "registers": "launch__registers_per_thread",
 }
 DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
-# Of every launch; the others come with the sections, under names that differ by architecture.
+# Collected for every launch; the others come with the sections, under names that differ by
+# architecture.
 _COLLECTED = [name for name in METRICS.values() if name.startswith(("gpu__", "l1tex__"))]
 _STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active\.ratio")
 _AT_WORK = "selected"  # the "stall" of a warp whose instruction is issued
@@ -42,8 +43,8 @@ _AT_WORK = "selected"  # the "stall" of a warp whose instruction is issued
 
 # -- one run --------------------------------------------------------------------------------------
 class Run(NamedTuple):
-    """report: the file that ncu wrote, in a folder of its own; rows: its raw page, a dict a launch,
-    values as ncu writes them, in base units; log: what ncu said; status: the exit status, of the
+    """report: ncu's report file, in a separate folder; rows: its raw page, a dict per launch,
+    values as ncu writes them, in base units; log: ncu's log; status: the exit status, of the
     command if that failed (command_failed), otherwise of ncu."""
 
     report: Path
@@ -54,9 +55,8 @@ class Run(NamedTuple):
 
 
 def run(ncu: str, command: Sequence[str], *options: str, quiet: bool = False) -> Run:
-    """Run `command` below ncu with the `options_of` what to measure, and read the report; quiet:
-    stderr gets what it prints. Raises ForgekitError: ncu cannot read its report.
-    """
+    """Run `command` under ncu with the `options_of` the measurement, and read the report; quiet:
+    the command's output goes to stderr. Raise ForgekitError if ncu cannot read its report."""
     folder = Path(tempfile.mkdtemp(prefix="forgekit-ncu-"))
     report, log = folder / "profile.ncu-rep", folder / "ncu.log"
     files = ("--export", str(report), "--log-file", str(log))
@@ -77,9 +77,9 @@ def options_of(
     count: int | None = None,
     full: bool = False,
 ) -> list[str]:
-    """What is measured: launches of kernels whose names fit a pattern, `count` of them (None: all)
-    after `skip`; metrics in place of the table's; full: all sections and the source. The GPU's
-    clock is left alone."""
+    """Return ncu's options: measure launches of kernels whose names match a pattern, `count` of
+    them (None: all) after `skip`; metrics: replace the table's; full: all sections and the source.
+    The GPU's clock is not locked."""
     line = ["--clock-control", "none", "--target-processes", "all"]
     line += ["--kernel-name-base", "function", "--kernel-name", f"regex:{kernel}"]
     line += ["--launch-skip", str(skip)] if skip else []
@@ -93,7 +93,7 @@ def options_of(
 
 
 def launches(text: str) -> list[dict[str, str]]:
-    """The rows of ncu's raw page as CSV; its other talk and the line of units are left out."""
+    """Return the rows of ncu's raw page as CSV, without its other output and the line of units."""
     _, start, page = text.partition('"ID",')
     table = csv.DictReader(line for line in (start + page).splitlines() if line.startswith('"'))
     return [row for row in table if row["ID"].isdigit()]
@@ -101,13 +101,12 @@ def launches(text: str) -> list[dict[str, str]]:
 
 # -- what its kernels did -------------------------------------------------------------------------
 def kernels(rows: Sequence[dict[str, str]], asked: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """What the raw page says, a dict for each name, grid and block, in order: medians of its
-    launches.
+    """Summarise the raw page, a dict per name, grid and block, in order: medians of its launches.
 
-    function: the name as in Python; name, grid, block: as ncu writes them; launches: how many;
-    the numbers of METRICS, and dram_gbps: bytes read from and written to DRAM, 10^9 bytes a second,
-    None where ncu has none; stalls: what its warps wait for -> percent of a warp's time, the
-    largest first; metrics: those asked for, by ncu's names.
+    function: the name as in Python; name, grid, block: as ncu writes them; launches: their number;
+    the numbers of METRICS, and dram_gbps: bytes read from and written to DRAM, 10^9 bytes per
+    second, None if ncu has none; stalls: reason to wait -> percent of a warp's time, the largest
+    first; metrics: the requested ones, by ncu's names.
     """
     groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
@@ -143,10 +142,10 @@ def _stalls(rows: Sequence[dict[str, str]]) -> dict[str, float]:
 
 # -- in words -------------------------------------------------------------------------------------
 LEGEND = """\
-DRAM %: of its peak. sectors: of 32 bytes, a request to global memory. conflicts: wavefronts of
+DRAM %: of its peak. sectors: of 32 bytes, per request to global memory. conflicts: wavefronts of
 shared memory beyond the first of a request; a tenth of all wavefronts can be noise (fk.profile and
 ncu's page Source are exact). warps: of those a multiprocessor can hold, on average. waits: of a
-warp's time. Of several launches: medians."""
+warp's time. Several launches: medians."""
 NAME_WIDTH = 24
 STALLS_SHOWN = 3
 
@@ -178,7 +177,7 @@ COLUMNS = {
 
 
 def as_table(found: Sequence[dict[str, Any]], asked: Sequence[str] = ()) -> str:
-    """The kernels as text of at most 100 columns; asked: the metrics to show instead."""
+    """Format the kernels as text of at most 100 columns; asked: the metrics to show instead."""
     if asked:
         return "\n\n".join(map(_metrics, found))
     rows = [[show(k[field]) for field, (_, show) in COLUMNS.items()] for k in found]
@@ -212,12 +211,12 @@ def _metrics(k: dict[str, Any]) -> str:
 
 # -- why there is no report -----------------------------------------------------------------------
 def explain(log: str, kernel: str) -> ForgekitError:
-    """Why ncu has no report, from its log; kernel: the pattern of names that was asked for."""
+    """Return why ncu has no report, from its log; kernel: the requested pattern of names."""
     if "ERR_NVGPUCTRPERM" in log:
         needed = "the permission to read the GPU's performance counters"
         remedy = (
-            "an administrator can allow it (https://developer.nvidia.com/ERR_NVGPUCTRPERM), a "
-            "container needs `--cap-add SYS_ADMIN`, many clouds never allow it; or use fk.profile "
+            "an administrator can allow it (https://developer.nvidia.com/ERR_NVGPUCTRPERM); a "
+            "container needs `--cap-add SYS_ADMIN`; many clouds never allow it; or use fk.profile "
             "(`forgekit profile SCRIPT`), which needs neither GPU nor permission"
         )
         return PlatformError(got_needed("ncu", "ERR_NVGPUCTRPERM", needed, remedy))
@@ -226,15 +225,15 @@ def explain(log: str, kernel: str) -> ForgekitError:
     if "No kernels were profiled" in log:
         there = re.findall(r"(?m)^(?:==\w+==)?\s*\d+\. (.+)$", log)
         launched = ", ".join(dict.fromkeys(short_name(name) for name in there))
-        got = f"{kernel!r}, which fits none of the kernels launched"
+        got = f"{kernel!r}, which matches none of the launched kernels"
         got += f": {launched}" if launched else " (or none was launched on the GPU)"
-        remedy = "choose another pattern; `--kernel .` takes all kernels, PyTorch's as well"
+        remedy = "choose another pattern; `--kernel .` matches all kernels, including PyTorch's"
         return usage_error("--kernel", got, "a pattern of kernels' names", remedy)
     errors = re.findall(r"(?m)^==ERROR== (.+)$", log) or log.strip().splitlines()[-3:]
-    return ForgekitError(f"ncu made no report: {' '.join(errors) or 'it said nothing'}")
+    return ForgekitError(f"ncu made no report: {' '.join(errors) or 'its log is empty'}")
 
 
 def unknown_metrics(names: Sequence[str]) -> UsageError:
-    """ncu has no such metrics: newer versions leave them out of the report, older ones stop."""
+    """Return the error for metrics that ncu lacks: newer versions omit them, older ones stop."""
     remedy = "`ncu --query-metrics` lists those of this GPU; each needs an ending such as .sum"
     return usage_error("--metrics", ", ".join(names), "names that ncu knows", remedy)

@@ -1,4 +1,4 @@
-"""Nsight Systems over a command: tables of its kernels, of its CUDA calls and of what it copies."""
+"""Nsight Systems over a command: tables of its kernels, its CUDA calls and its copies."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, seconds, shortened
 
-# One row: function (as in Python), name, count, total_ns, median_ns (of all of them), percent (of
-# the time of its table).
+# One row: function (as in Python), name, count, total_ns, median_ns, percent (of its table's time).
 Tables = dict[str, list[dict[str, Any]]]
 
 PROFILE = ("--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node")
-# Table -> its report, the column that counts (and tells the tables of `nsys stats` apart), the head
-# of its names, what is said where it is empty.
+# Table -> its report, the counting column (which identifies the tables of `nsys stats`), the
+# heading of its names, the text for an empty table.
 TABLES = {
     "kernels": ("cuda_gpu_kern_sum", "Instances", "kernel", "No kernel ran on the GPU."),
     "api": ("cuda_api_sum", "Num Calls", "CUDA call of the host", "The program made no CUDA call."),
-    "memory": ("cuda_gpu_mem_time_sum", "Count", "copy or fill", "Nothing was copied."),
+    "memory": ("cuda_gpu_mem_time_sum", "Count", "copy or fill", "The program copied no data."),
 }
 ROWS_SHOWN = 15
 NAME_WIDTH = 50
 
 
 def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path, int, Tables]:
-    """Run `command` below nsys: the report, in a new folder, the exit status, the tables; quiet:
-    stderr gets what it prints. Raises ForgekitError: no report, or an unreadable one.
-    """
+    """Run `command` under nsys; return the report in a new folder, the exit status and the
+    tables; quiet: the command's output goes to stderr. Raise ForgekitError if there is no
+    readable report."""
     report = Path(tempfile.mkdtemp(prefix="forgekit-nsys-"), "profile.nsys-rep")
     status = watch([nsys, "profile", *PROFILE, f"--output={report}", *command], quiet=quiet)
     if not report.exists():
@@ -40,13 +39,13 @@ def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path
     reports = ",".join(report_name for report_name, *_ in TABLES.values())
     stats = ("stats", "--format", "csv", "--force-export=true", "--report", reports)
     printed = ask([nsys, *stats, str(report)])
-    # nsys makes a database beside the report, which nobody asked for.
+    # nsys also writes a database, which is not needed.
     report.with_suffix(".sqlite").unlink(missing_ok=True)
     return report, status, summaries(printed)
 
 
 def summaries(text: str) -> Tables:
-    """What `nsys stats` printed as CSV among its own talk, by table, the longest total first."""
+    """Return the CSV tables in the output of `nsys stats`, by table, the longest total first."""
     found: Tables = {table: [] for table in TABLES}
     for part in re.split(r"(?m)^(?=Time \(%\),)", text)[1:]:
         for row in csv.DictReader(part.splitlines()):

@@ -1,4 +1,4 @@
-"""Compute Sanitizer over a command: one run a tool, and a table of what they found."""
+"""Compute Sanitizer over a command: one run per tool, and a table of the findings."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.tools import short_name, watch
 from forgekit.text import Table, plural, shortened
 
-# Tool -> what it looks for.
+# Tool -> the errors it finds.
 TOOLS = {
     "memcheck": "accesses outside of an allocation, misaligned ones, failed CUDA calls",
     "racecheck": "races in shared memory",
-    "initcheck": "reads of global memory that nobody wrote",
-    "synccheck": "barriers used wrongly",
+    "initcheck": "reads of unwritten global memory",
+    "synccheck": "misused barriers",
 }
-# PyTorch cuts its tensors from larger pieces; these two tools then see no tensor's end.
+# PyTorch cuts its tensors from larger pieces, which hides a tensor's end from these two tools.
 _BY_ALLOCATION = ("memcheck", "initcheck")
 TEXT_WIDTH = 76
 NO_CACHING = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 
 _SAID = re.compile(r"(?m)^========= ?(.*?) *$")
-# What the tool says about its run, not about a kernel.
+# The tool's messages about its run, not about a kernel.
 _TALK = re.compile(
     r"COMPUTE-SANITIZER|(ERROR|RACECHECK|LEAK) SUMMARY|Target application|Error: process didn"
 )
@@ -37,7 +37,8 @@ _PLACE = re.compile(r".*\bat (.+?)\+0x\w+(?: in (\S.*?):(\d+))?")
 
 @dataclass(frozen=True)
 class Result:
-    """What one tool said; errors: None if the log lacks the number; status: the run's exit status;
+    """The result of one tool; errors: None if the log lacks the number; status: the run's exit
+    status;
     kind: the first error in the tool's words; kernel, file, line: its place, None if not reported.
     """
 
@@ -54,9 +55,8 @@ class Result:
 def run(
     sanitizer: str, command: Sequence[str], tool: str, *, logs: Path, quiet: bool = False
 ) -> Result:
-    """Run `command` below one tool, whose log goes into the folder `logs`; quiet: what the command
-    prints goes to stderr. Raises ForgekitError if the tool could not work.
-    """
+    """Run `command` under one tool, which writes its log into the folder `logs`; quiet: the
+    command's output goes to stderr. Raise ForgekitError if the tool failed."""
     log = logs / f"{tool}.txt"
     line = [sanitizer, "--tool", tool, "--target-processes", "all", "--show-backtrace", "no"]
     whole = tool in _BY_ALLOCATION and NO_CACHING not in os.environ
@@ -65,13 +65,13 @@ def run(
     said = log.read_text(errors="replace") if log.exists() else ""
     found = result(tool, said, status)
     if found.errors is None:
-        reason = next(filter(_TROUBLE.search, _SAID.findall(said)), "it gave no sum of errors")
+        reason = next(filter(_TROUBLE.search, _SAID.findall(said)), "its log has no error summary")
         raise ForgekitError(f"{tool} ended with exit status {status}: {reason}; see {log}")
     return found
 
 
 def result(tool: str, log: str, status: int) -> Result:
-    """What a log of compute-sanitizer says; status: the exit status of that run."""
+    """Parse a log of compute-sanitizer; status: the exit status of that run."""
     said = _SAID.findall(log)
     sums = "\n".join(text for text in said if "SUMMARY: " in text)
     totals = [int(n) for n in re.findall(r"(?m)^ERROR SUMMARY: (\d+) errors?$", sums)]

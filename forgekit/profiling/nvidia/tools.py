@@ -1,4 +1,4 @@
-"""Find NVIDIA's tools and run commands below them; say what is missing and how to get it."""
+"""Find NVIDIA's tools and run commands under them; explain how to get missing ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 
-_STDERR = 2  # the file descriptor: sys.stderr may be no file
+_STDERR = 2  # the file descriptor: sys.stderr may not be a file
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A program of NVIDIA's: its name in a shell, what NVIDIA calls it, patterns of folders to look
-    in if it is not on PATH, where it comes from, what forgekit has for a machine without it."""
+    """An NVIDIA program: its command, its product name, patterns of folders to search if it is not
+    on PATH, how to install it, forgekit's substitute on a machine without it."""
 
     name: str
     product: str
@@ -37,14 +37,14 @@ NCU = Tool(
     "ncu",
     "Nsight Compute",
     (*_CUDA, "/opt/nvidia/nsight-compute/*", "/usr/local/cuda*/nsight-compute*"),
-    f"{_TOOLKIT} and a download of its own (https://developer.nvidia.com/nsight-compute)",
+    f"{_TOOLKIT} and a separate download (https://developer.nvidia.com/nsight-compute)",
     _PROFILE,
 )
 NSYS = Tool(
     "nsys",
     "Nsight Systems",
     (*_CUDA, "/opt/nvidia/nsight-systems/*", "/opt/nvidia/nsight-systems/*/bin"),
-    f"{_TOOLKIT} and a download of its own (https://developer.nvidia.com/nsight-systems)",
+    f"{_TOOLKIT} and a separate download (https://developer.nvidia.com/nsight-systems)",
     "torch.profiler, or without a GPU `forgekit profile SCRIPT`",
 )
 SANITIZER = Tool(
@@ -57,7 +57,7 @@ SANITIZER = Tool(
 
 
 def find(tool: Tool) -> str | None:
-    """The tool's path: on PATH, below CUDA_HOME, or the newest in its usual places."""
+    """Return the tool's path: on PATH, below CUDA_HOME, or the newest in its usual places."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
     for pattern in tool.places:  # versions as numbers, the newest first
@@ -78,7 +78,8 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """The tool's path. Raises PlatformError, which names all that is missing: the tool, a GPU."""
+    """Return the tool's path. Raise PlatformError, which names all missing parts: the tool, a
+    GPU."""
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:
         return path
@@ -88,17 +89,19 @@ def require(tool: Tool) -> str:
         remedies.append(f"install {tool.product}: {tool.install}")
     if not gpus:
         missing.append("no NVIDIA GPU")
-        remedies.append("call it on a machine with a GPU (`nvidia-smi` lists what the driver sees)")
+        remedies.append(
+            "use a machine with a GPU (`nvidia-smi` lists the GPUs that the driver sees)"
+        )
     needed = f"{tool.product} and an NVIDIA GPU"
     remedy = f"{'; '.join(remedies)}; or use {tool.instead}"
     raise PlatformError(got_needed(tool.name, " and ".join(missing), needed, remedy))
 
 
 def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> int:
-    """Run a tool with the command below it; returns the exit status (128 + n: signal n).
+    """Run a command under a tool; return the exit status (128 + n: signal n).
 
-    The command keeps the terminal, and its kernels run on the GPU. quiet: what it prints goes to
-    stderr; environment: more variables.
+    The command keeps the terminal, and its kernels run on the GPU. quiet: its output goes to
+    stderr; environment: additional variables.
     """
     sys.stdout.flush()
     variables = os.environ | {"FORGEKIT_DEVICE": "gpu"} | environment
@@ -107,7 +110,7 @@ def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> in
 
 
 def ask(line: Sequence[str]) -> str:
-    """What a tool prints, numbers as in the C locale. Raises ForgekitError if it fails."""
+    """Return a tool's output, with numbers as in the C locale. Raise ForgekitError if it fails."""
     variables = os.environ | {"LC_ALL": "C"}
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", env=variables)
     if done.returncode:
@@ -118,7 +121,7 @@ def ask(line: Sequence[str]) -> str:
 
 # -- what they print ----------------------------------------------------------------------------
 def short_name(kernel: str) -> str:
-    """A kernel's name as in Python: CuTe DSL calls it `kernel_cutlass_NAME_TYPES_0`."""
+    """Return a kernel's name as in Python: CuTe DSL calls it `kernel_cutlass_NAME_TYPES_0`."""
     if not kernel.startswith("kernel_cutlass_"):
         return kernel.removeprefix("void ")
     plain = re.split(r"_tensorptr|_object_at_", kernel.removeprefix("kernel_cutlass_"))[0]
@@ -126,7 +129,7 @@ def short_name(kernel: str) -> str:
 
 
 def number(text: str | None) -> float | None:
-    """`2,560` -> 2560.0; None where a tool has no number (`n/a`, `nan`, nothing)."""
+    """Convert `2,560` to 2560.0; None if a tool has no number (`n/a`, `nan`, an empty text)."""
     try:
         value = float((text or "").replace(",", ""))
     except ValueError:

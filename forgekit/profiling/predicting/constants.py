@@ -1,4 +1,4 @@
-"""Files with the constants of GPUs: measured ones, and others made from a data sheet."""
+"""Files with the constants of GPUs: measured ones, and ones derived from a data sheet."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NAMES = tuple(f.name for f in fields(Constants))
 
 @dataclass(frozen=True)
 class Calibration:
-    """What times on one GPU are predicted with.
+    """The constants for predicting times on one GPU.
 
-    gpu: its name. measured: what was measured, where and when; "" where the constants follow from
+    gpu: its name. measured: the measurement, its place and date; "" if the constants derive from
     the data sheet. factors: bound -> the factor within which nine of ten predictions lie; "all".
     """
 
@@ -32,13 +32,14 @@ class Calibration:
 
 
 def calibration(gpu: str | Gpu | None = None) -> Calibration:
-    """The calibration of a GPU of `forgekit.profiling.gpus`, or of a file of `forgekit calibrate`.
+    """Return the calibration of a GPU of `forgekit.profiling.gpus`, or of a file of `forgekit
+    calibrate`.
 
-    Of a GPU without a file of its own, the constants are those of an H200, scaled by the data
-    sheet: bandwidth, multiprocessors, clock, L2.
+    A GPU without its own file gets the constants of an H200, scaled by the data sheet: bandwidth,
+    multiprocessors, clock, L2.
 
     Raises:
-        UsageError: no such GPU; a file that cannot be read, or is none of a calibration.
+        UsageError: no such GPU; a file that cannot be read, or is not a calibration.
     """
     if isinstance(gpu, str) and gpu.endswith(".toml"):
         try:
@@ -57,7 +58,7 @@ def calibration(gpu: str | Gpu | None = None) -> Calibration:
 
 
 def as_toml(found: Calibration) -> str:
-    """The text of a calibration's file."""
+    """Return the text of a calibration's file."""
     lines = [
         "# Constants of the model of time; forgekit/profiling/predicting/model.py explains them.",
         f'gpu = "{found.gpu}"',
@@ -85,7 +86,7 @@ def _read(text: str, name: str) -> Calibration:
         return Calibration(str(found["gpu"]), Constants(**numbers), str(found["measured"]), factors)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         needed = "a file of `forgekit calibrate`"
-        got = f"{brief(name)}, wrong at {brief(str(error))}"
+        got = f"{brief(name)}, with an error at {brief(str(error))}"
         raise usage_error("gpu", got, needed, "calibrate again, or name a GPU") from None
 
 

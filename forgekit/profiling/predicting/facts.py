@@ -1,4 +1,4 @@
-"""What the time of a launch is predicted from: plain numbers, counted and not measured."""
+"""The inputs of a predicted time: plain numbers, counted and not measured."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 class Facts:
     """One launch.
 
-    blocks, threads of a block, cluster: blocks of a cluster; registers of a thread, None if its
-    machine code is not known; shared_bytes of a block.
+    blocks; threads per block; cluster: blocks per cluster; registers per thread, None if the
+    machine code is unknown; shared_bytes per block.
 
-    slots: pipe -> instructions of warps for machine code (`forgekit.vgpu.counters.waits`); issued:
-    all of them. waits:
-    what for -> cycles that warps wait, added up. fmas: multiply-adds of tensor cores. longest:
-    instructions of the longest block looked at, of an average one. warps: that run, in all.
+    slots: pipe -> warp instructions of machine code (`forgekit.vgpu.counters.waits`); issued: their
+    sum. waits: reason -> total cycles that warps wait. fmas: multiply-adds of tensor cores.
+    longest: instructions of the longest observed block, and of an average one. warps: the total
+    number of warps.
 
     requests, sectors, ideal: kind of access -> their number ("shared_load": wavefronts in place of
-    sectors). loads, stores, atomics: sectors after each multiprocessor's cache has saved what one
-    block touches twice; near_loads, near_stores: of these, what is left if L2 saves what neighbours
-    share. warp_loads: sectors after what one warp loads twice. atomic_sectors: distinct sectors of
-    the blocks looked at. read_sectors, written_sectors: of device memory, each once; read_pairs,
-    written_pairs: of 64 bytes, the least that it moves. bulk_bytes: by bulk copies.
+    sectors). loads, stores, atomics: sectors that remain if each multiprocessor's cache serves
+    repeated accesses of one block; near_loads, near_stores: those that also remain if L2 serves
+    sectors shared by neighbours. warp_loads: sectors without repeated loads of one warp.
+    atomic_sectors: distinct sectors of the observed blocks. read_sectors, written_sectors: distinct
+    sectors of device memory; read_pairs, written_pairs: distinct 64-byte pairs, the smallest
+    transfer. bulk_bytes: moved by bulk copies.
 
-    beyond: what it does that no kernel of the calibration does, in words. sample: part of the
-    blocks that were counted; disagreement: of two halves of them.
+    beyond: operations that no calibration kernel uses, in words. sample: the fraction of blocks
+    that were counted; disagreement: between two halves of them.
     """
 
     blocks: int
@@ -72,7 +73,7 @@ class Facts:
         return asdict(self)
 
 
-# What no kernel of the calibration does: opcode or space, and in words.
+# Opcodes or spaces that no calibration kernel uses, and their description.
 _BEYOND = {
     "wgmma": "it uses wgmma",
     "bulk": "it uses bulk copies",
@@ -82,7 +83,7 @@ _BEYOND = {
 
 
 def facts_of(recording: Recording) -> list[Facts]:
-    """The facts of each launch of a recording."""
+    """Return the facts of each launch of a recording."""
     return [_facts(*both) for both in zip(recording.counts, recording.shared, strict=True)]
 
 
@@ -94,7 +95,7 @@ def _facts(found: Any, shared: Any) -> Facts:
     fmas = issued = 0.0
     for pc, times in enumerate(found.warp_instructions):
         step = found.steps[pc]
-        checked = code.instructions[pc].opcode[0] == "div"  # FCHK, behind the reciprocal
+        checked = code.instructions[pc].opcode[0] == "div"  # FCHK, after the reciprocal
         slots[step.pipe] += times * ((1 + checked) if step.pipe == "special" else step.slots)
         issued += times * step.slots
         if times and step.pipe != "control":

@@ -1,4 +1,4 @@
-"""Choose the constants of a GPU so that predicted times are those measured."""
+"""Fit the constants of a GPU, so that predicted times match the measured ones."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 from forgekit.profiling.predicting.facts import Facts
 from forgekit.profiling.predicting.model import BOUNDS, Constants, bounds, microseconds
 
-HELD_OUT = 3  # every third kernel chooses nothing
+HELD_OUT = 3  # every third kernel is held out
 _FIRST_STEP, _SHRINK, _ROUNDS = 0.3, 0.65, 9
-_FEW, _FEW_KINDS = 12, 3  # samples of a bound that has an interval of its own
-_FAR_OFF = 1.0  # a logarithm of the error beyond which it counts no more
+_FEW, _FEW_KINDS = 12, 3  # samples needed for a bound's own interval
+_FAR_OFF = 1.0  # a logarithm: larger errors count no more
 
-# What the data sheets and the programming guide say is not fitted.
+# Constants from data sheets and the programming guide are not fitted.
 KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp64", "special",
          "shuffle", "fmas")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One kernel at one size: its facts, and the microseconds measured."""
+    """One kernel at one size: its facts, and the measured microseconds."""
 
     case: str
     kind: str
-    number: int  # of the case
+    number: int  # the case's
     facts: tuple[Facts, ...]
     us: float
 
@@ -36,8 +36,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Errors of predicted times: the median and the 90th percentile, both relative; the part of
-    them within 35 %; the part of pairs, of which one takes 25 % longer, that are in order."""
+    """Errors of predicted times: the median and the 90th percentile, both relative; the fraction
+    within 35 %; the fraction of pairs in the right order, among pairs that differ by 25 %."""
 
     count: int
     median: float
@@ -47,7 +47,7 @@ class Accuracy:
 
 
 def fit(samples: Sequence[Sample], start: Constants) -> Constants:
-    """Fit what is not KNOWN to the samples, one constant after the other, in steps that shrink."""
+    """Fit the constants outside KNOWN to the samples, one after the other, in shrinking steps."""
     names = [f for f in start.__dataclass_fields__ if f not in KNOWN]
     best, least, step = start, _loss(samples, start), _FIRST_STEP
     for _ in range(_ROUNDS):
@@ -64,7 +64,7 @@ def fit(samples: Sequence[Sample], start: Constants) -> Constants:
 
 
 def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
-    """How far predicted times are from those measured."""
+    """Return how far predicted times are from the measured ones."""
     found = [(s.us, microseconds(s.facts, gpu)) for s in samples]
     errors = sorted(relative(us, predicted) for us, predicted in found)
     pairs = [(a, b) for i, a in enumerate(found) for b in found[:i]
@@ -77,14 +77,15 @@ def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
 
 
 def relative(us: float, predicted: float) -> float:
-    """0.25 where one is 1.25 times the other, whichever is larger."""
+    """Return 0.25 if one is 1.25 times the other, whichever is larger."""
     return math.exp(abs(math.log(predicted / us))) - 1
 
 
 def interval(samples: Sequence[Sample], gpu: Constants) -> dict[str, float]:
-    """Bound -> the factor within which nine of ten predictions lie that it bounds; "all": of all.
+    """Return bound -> the factor within which nine of ten predictions with that bound lie; "all":
+    for all.
 
-    Bounds that few samples have, or samples of few kinds, are left out.
+    Bounds with few samples, or with samples of few kinds, are left out.
     """
     errors: dict[str, list[float]] = {"all": []}
     kinds: dict[str, set[str]] = {"all": {s.kind for s in samples}}

@@ -1,11 +1,11 @@
-"""How long a launch takes on a GPU, from what was counted of it.
+"""Predict how long a launch takes on a GPU, from its counts.
 
-A kernel is bound by what it keeps busy longest: device memory, caches, issue slots, the start of
-blocks, or nothing but waiting. Each bound is a quotient, work by rate. Time is their 3-norm plus
-the start of the launch, so that two bounds of equal length cost more than one (S. Williams,
-A. Waterman, D. Patterson, "Roofline", 2009, has the maximum). Waiting follows Little's law:
-resident blocks, each as long as its warps wait, as in S. Hong and H. Kim, "An analytical model for
-a GPU architecture with memory-level and thread-level parallelism awareness", 2009.
+The resource that a kernel keeps busy longest bounds it: device memory, caches, issue slots, the
+start of blocks, or only waiting. Each bound is work divided by rate. The time is their 3-norm plus
+the start of the launch, so two equal bounds cost more than one (S. Williams, A. Waterman, D.
+Patterson, "Roofline", 2009, has the maximum). Waiting follows Little's law: the resident blocks,
+each lasting as long as its warps wait, as in S. Hong and H. Kim, "An analytical model for a GPU
+architecture with memory-level and thread-level parallelism awareness", 2009.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from forgekit.profiling.predicting.facts import Facts
 
 SECTOR, PAIR, LINE_SECTORS = 32, 64, 4
 _NORM = 3.0
-AGAIN_US = 1.0  # of a launch that follows another
+AGAIN_US = 1.0  # a launch that follows another
 
-# Of a multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
+# Per multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
 _WARPS, _BLOCKS = 64, 32
-REGISTERS = 32  # of a thread whose kernel does not say
+REGISTERS = 32  # per thread, if the kernel's number is unknown
 
 BOUNDS = {
     "start": "the launch itself",
@@ -48,20 +48,20 @@ _PIPES = ("fp32", "int", "fp64", "special", "shuffle", "barrier")
 
 @dataclass(frozen=True)
 class Constants:
-    """What the model knows of a GPU; files in `forgekit/profiling/predicting/gpus` have it.
+    """The model's constants of a GPU, stored in files in `forgekit/profiling/predicting/gpus`.
 
-    multiprocessors; clock: GHz; shared_kb of a multiprocessor; start_us: of a launch; blocks: that
-    start per ns, cluster_blocks: of clusters. dram, l2: TB/s. l2_mb: of L2 that hit when something
-    is touched again; far, far_stores: bytes moved for each byte that misses then. partial: more for
-    sectors that are stored in part.
+    multiprocessors; clock: GHz; shared_kb per multiprocessor; start_us: the start of a launch;
+    blocks: blocks started per ns, cluster_blocks: the same in clusters. dram, l2: TB/s. l2_mb: the
+    part of L2 that hits on repeated accesses; far, far_stores: bytes moved per byte that misses
+    then. partial: extra cost of partly stored sectors.
 
-    Per clock and multiprocessor: lines through L1, of which a scattered sector is `scattered`;
-    shared wavefronts; issue, fp32, int, fp64, special, shuffle, barrier: instructions of warps;
-    fmas of tensor cores. atomics: per ns on 512 bytes.
+    Per clock and multiprocessor: lines through L1 (a scattered sector counts as `scattered` lines);
+    shared wavefronts; issue, fp32, int, fp64, special, shuffle, barrier: warp instructions; fmas of
+    tensor cores. atomics: per ns on 512 bytes.
 
-    Waiting: latency and l2_latency, of nominal 600 cycles; waits: of what else
-    `forgekit.vgpu.counters.waits` says; serial: cycles of a warp for each line; block_cycles: of a
-    block for each of its warps; uneven: how much of the longest block's excess counts.
+    Waiting: latency and l2_latency, relative to nominal 600 cycles; waits: factor for the other
+    waits of `forgekit.vgpu.counters.waits`; serial: cycles per line in a warp; block_cycles: cycles
+    per warp of a block; uneven: the part of the longest block's excess that counts.
     """
 
     multiprocessors: int
@@ -97,19 +97,19 @@ class Constants:
 
 
 def resident_blocks(f: Facts, gpu: Constants) -> int:
-    """Blocks that a multiprocessor holds at once, and at least 1; a kernel whose registers are not
-    known counts as one with REGISTERS."""
+    """Return how many blocks a multiprocessor holds at once, at least 1; a kernel with unknown
+    registers counts as one with REGISTERS."""
     multiprocessor = Multiprocessor(_WARPS, _BLOCKS, int(gpu.shared_kb * 1024))
     limits = multiprocessor.limits(f.threads, f.registers or REGISTERS, f.shared_bytes)
     return max(1, min(limits.values()))
 
 
 def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
-    """Microseconds of each bound of BOUNDS, by its name."""
+    """Return the microseconds of each bound of BOUNDS, by its name."""
     clock = gpu.clock * 1e3  # cycles per us
     room = gpu.multiprocessors * resident_blocks(f, gpu)
     busy = float(gpu.multiprocessors)
-    if f.blocks <= room:  # some have one block more than others
+    if f.blocks <= room:  # some have one more block than others
         busy = f.blocks / -(-f.blocks // gpu.multiprocessors)
     stored = f.sectors.get("global_store", 0)
     whole = f.ideal.get("global_store", 0) / stored if stored else 1.0
@@ -140,22 +140,23 @@ def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
 
 
 def microseconds(facts: Sequence[Facts], gpu: Constants) -> float:
-    """Predict how long launches take that follow each other."""
+    """Predict how long consecutive launches take."""
     return sum((gpu.start_us if k == 0 else AGAIN_US) + combined(bounds(f, gpu))
                for k, f in enumerate(facts))  # fmt: skip
 
 
 def combined(of: Mapping[str, float]) -> float:
-    """The time of work that keeps several things busy at once: the 3-norm of their times."""
+    """Return the time of work that keeps several resources busy at once: the 3-norm of their
+    times."""
     most = max(of.values(), default=0.0)
     return most * sum((v / most) ** _NORM for v in of.values()) ** (1 / _NORM) if most else 0.0
 
 
 def _device_memory(f: Facts, gpu: Constants, together: int) -> tuple[float, float]:
-    """Bytes moved, and the share of loads that L2 does not have.
+    """Return the bytes moved, and the share of loads that miss L2.
 
-    together: blocks that run at once. What they share is moved once; what others touch again later
-    hits as far as L2 can hold it.
+    together: blocks that run at once. Bytes that they share are moved once; later accesses of other
+    blocks hit as far as L2 can hold them.
     """
     read, written = f.read_sectors * SECTOR, f.written_sectors * SECTOR
     rounds = f.blocks / together * SECTOR
@@ -173,10 +174,10 @@ def _missing(size: float, gpu: Constants) -> float:
 
 
 def _union(each: float, near: float, all_: float, together: int, neighbours: int = 16) -> float:
-    """Distinct sectors of blocks that run together, as if each drew its own from a pool.
+    """Return the distinct sectors of blocks that run together, as if each drew its own from a pool.
 
-    each: of one block. near, all_: in the whole launch, if what 16 neighbours share is counted
-    once, and if nothing is; their ratio says how large the pool is.
+    each: sectors of one block. near, all_: sectors of the whole launch, with those that 16
+    neighbours share counted once, and with all counted; their ratio gives the size of the pool.
     """
     if each <= 0 or near >= all_ * (1 - 1e-6):
         return each * together
@@ -191,14 +192,14 @@ def _union(each: float, near: float, all_: float, together: int, neighbours: int
 
 
 def _atomics(f: Facts) -> float:
-    """Atomic operations that follow each other on one piece of 512 bytes."""
+    """Return the time of atomic operations that follow each other on one piece of 512 bytes."""
     kinds = ("global_reduction", "global_atomic")
     requests, units, ideal = (
         sum(of.get(kind, 0) for kind in kinds) for of in (f.requests, f.sectors, f.ideal)
     )
-    if units <= 1.05 * ideal:  # neighbours: a line at a time
+    if units <= 1.05 * ideal:  # neighbours: one line at a time
         passes = max(requests, units / LINE_SECTORS)
-    elif ideal <= 1.5 * requests:  # one address: each lane by itself
+    elif ideal <= 1.5 * requests:  # one address: each lane separately
         passes = units
     else:
         passes = 0.4 * units
@@ -206,7 +207,8 @@ def _atomics(f: Facts) -> float:
 
 
 def _cycles_of_a_warp(f: Facts, gpu: Constants, missed: float, lines: float) -> float:
-    """From its first instruction to its last, alone on its multiprocessor."""
+    """Return the time of a block from its first to its last instruction, alone on its
+    multiprocessor."""
     asked = f.sectors.get("global_load", 0) + f.sectors.get("global_async", 0)
     new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # not in L1 already
     latency = (gpu.latency * missed + gpu.l2_latency * (1 - missed)) * new

@@ -1,4 +1,4 @@
-"""A predicted time: microseconds with an interval, what bounds them, and where in the source."""
+"""A predicted time: microseconds with an interval, its bounds, and their place in the source."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from forgekit.text import plural
 if TYPE_CHECKING:
     from forgekit.profiling.gpus import Gpu
 
-DISAGREEMENT = 0.1  # of two halves of a sample, beyond which nothing is predicted
-_LEAST_SHARE = 0.02  # of the longest bound; shorter ones are not shown
+DISAGREEMENT = 0.1  # between two halves of a sample; above it, no prediction
+_LEAST_SHARE = 0.02  # of the longest bound; shorter ones are hidden
 _BAR, _LINES = 24, 3
 
 
 @dataclass(eq=False, repr=False)
 class PredictedTime(Shown):
-    """How long the launches of a profile would take on a GPU: predicted, not measured.
+    """The time that the launches of a profile would take on a GPU: predicted, not measured.
 
     Attributes:
-        name: of the host function. gpu: where. measured: what the constants were fitted to, "" if
-            they follow from a data sheet alone.
-        us: microseconds; None where the prediction is known to be unreliable, for `reasons`.
-        low, high: nine of ten predictions that have the same bound lie so near; None with us.
-        bounds: name -> microseconds that it would take alone, the longest first.
-        without: microseconds if nothing were left of the longest bound; None with us.
+        name: the host function's name. gpu: the GPU. measured: the measurement behind the
+            constants, "" if they derive only from a data sheet.
+        us: microseconds; None if the prediction is unreliable, because of `reasons`.
+        low, high: nine of ten predictions with the same bound lie within this interval; None if
+        `us` is None.
+        bounds: name -> microseconds of this bound alone, the longest first.
+        without: microseconds without the longest bound; None if `us` is None.
         lines: (source line, its share of the longest bound), the largest first.
-        sampled: what of the launches was counted, in words; "" if all.
-        assumed: what is not known of a kernel, and taken instead, in words; "" if all is known.
+        sampled: the counted part of the launches, in words; "" if all.
+        assumed: values assumed for unknown facts, in words; "" if all facts are known.
     """
 
     name: str
@@ -59,12 +60,12 @@ class PredictedTime(Shown):
 
     @property
     def bound(self) -> str:
-        """The name of the longest bound, such as "dram"; "" where nothing was launched."""
+        """Return the name of the longest bound, such as "dram"; "" without launches."""
         return next(iter(self.bounds), "")
 
     @property
     def us_text(self) -> str:
-        """`12.3 (9.9 to 15.3)`: microseconds and the interval; "–" where none is predicted."""
+        """Return `12.3 (9.9 to 15.3)`, microseconds and the interval; "–" without a prediction."""
         if self.us is None:
             return "–"
         return f"{_us(self.us)} ({_us(self.low)} to {_us(self.high)})"
@@ -76,21 +77,21 @@ class PredictedTime(Shown):
 
     @property
     def bound_text(self) -> str:
-        """The longest bound in words."""
+        """Return the longest bound in words."""
         return BOUNDS.get(self.bound, "")
 
     @property
     def headline(self) -> str:
         """`scale: predicted 12.3 µs on an H200 (9.9 to 15.3), bound by device memory`"""
         if self.us is None:
-            return f"{self.name}: no time is predicted, because {' and '.join(self.reasons)}"
+            return f"{self.name}: no prediction, because {' and '.join(self.reasons)}"
         between = f"{_us(self.low)} to {_us(self.high)}"
         return (f"{self.name}: predicted {_us(self.us)} µs on {self.place} ({between}), "
                 f"bound by {self.bound_text}")  # fmt: skip
 
     @property
     def uncalibrated(self) -> str:
-        """Where constants come from that were not fitted to this GPU; "" if they were."""
+        """Return the origin of constants that were not fitted to this GPU; "" if they were."""
         if self.measured:
             return ""
         return f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
@@ -103,7 +104,7 @@ class PredictedTime(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """What else is to be said."""
+        """Return the lines after the headline."""
         last = [text for text in (self.assumed, self.sampled) if text]
         if self.us is None:
             return last
@@ -115,7 +116,7 @@ class PredictedTime(Shown):
 
     @property
     def summary(self) -> str:
-        """All of it in plain text."""
+        """Return all of it as plain text."""
         if self.us is None:
             return "\n".join([self.headline, *self.notes])
         most = self.bounds.get(self.bound, 1.0)
@@ -125,7 +126,7 @@ class PredictedTime(Shown):
         return "\n".join([self.headline, *bars, *(f"  {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as dicts, lists, numbers and strings."""
+        """Return all of it as dicts, lists, numbers and strings."""
         return {"gpu": self.gpu, "predicted_us": self.us, "low_us": self.low, "high_us": self.high,
                 "bound": self.bound, "bounds_us": self.bounds, "without_bound_us": self.without,
                 "calibrated": self.measured, "reasons": list(self.reasons),
@@ -135,9 +136,9 @@ class PredictedTime(Shown):
 def predicted_time(
     name: str, launches: Sequence[tuple[Facts, Any]], gpu: str | Gpu | None
 ) -> PredictedTime:
-    """The time of launches that follow each other.
+    """Predict the time of consecutive launches.
 
-    launches: each with its facts and its counts (`forgekit.vgpu`), for the shares of lines.
+    launches: each with its facts and its counts (`forgekit.vgpu`), used for the shares of lines.
     """
     found = calibration(gpu)
     facts = [f for f, _ in launches]
@@ -164,11 +165,11 @@ def predicted_time(
 
 def _reasons(facts: Sequence[Facts]) -> tuple[str, ...]:
     if not facts:
-        return ("nothing was launched",)
+        return ("no kernel was launched",)
     found = dict.fromkeys(said for f in facts for said in f.beyond)
     far = max(f.disagreement for f in facts)
     if far > DISAGREEMENT:
-        found[f"two halves of the sample differ by {100 * far:.0f} %: take more blocks"] = None
+        found[f"two halves of the sample differ by {100 * far:.0f} %: sample more blocks"] = None
     return tuple(found)
 
 
@@ -189,7 +190,7 @@ def _assumed(facts: Sequence[Facts]) -> str:
 def _lines(
     bound: str, launches: Sequence[tuple[Facts, Any]]
 ) -> tuple[tuple[SourceLine | None, float], ...]:
-    """Each source line's share of what a bound is about."""
+    """Return each source line's share of the work behind a bound."""
     found: dict[SourceLine | None, float] = {}
     for _, counts in launches:
         for pc, times in enumerate(counts.warp_instructions):
@@ -204,7 +205,7 @@ _ACCESSES = {"dram": "global_", "l2": "global_", "l1": "global_", "shared": "sha
 
 
 def _weight(bound: str, counts: Any, pc: int, times: int) -> float:
-    """How much of a bound an instruction holds, in any unit."""
+    """Return an instruction's contribution to a bound, in any unit."""
     step = counts.steps[pc]
     if bound == "latency":
         return float(times * step.cycles)
@@ -220,6 +221,6 @@ def _weight(bound: str, counts: Any, pc: int, times: int) -> float:
 
 
 def _us(value: float | None) -> str:
-    """Three digits."""
+    """Format with three significant digits."""
     assert value is not None
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

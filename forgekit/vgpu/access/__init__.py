@@ -1,7 +1,7 @@
-"""Accesses of threads to memory: where they go, and which of them are mistakes.
+"""Accesses of threads to memory: their targets, and mistakes.
 
 addressing.py       addresses of an access -> places in memory, inside and aligned
 clusters.py         shared memory of the other blocks of a cluster
 copies.py           asynchronous copies: where they begin and end
-faults.py           what a student reads about a wrong access
+faults.py           the messages about wrong accesses
 """

@@ -1,7 +1,7 @@
 """From addresses to elements: bounds, alignment, gather and scatter for every memory space.
 
-An access names a space, addresses (any broadcastable shape) and the threads that take part.
-Loads by threads that do not take part return anything; their results are never used.
+An access names a space, addresses (any broadcastable shape) and the active threads. Loads of
+inactive threads return arbitrary values, which are never used.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _WINDOW_SPACES = {0: "global", 1: "shared", 2: "local", 3: "param"}
 
 
 class Target(NamedTuple):
-    """Where an access goes: a row view of some memory and the row of each thread."""
+    """The target of an access: a row view of some memory and the row of each thread."""
 
     rows: Array  # (n,) or (n, count) unsigned elements
     places: Array  # the row of each thread: int64, broadcastable; anything outside `mask`
-    mask: Array | None  # the threads this target is for
+    mask: Array | None  # the threads of this target
     space: str  # global, shared, local or param
     allocation: Allocation | None = None  # in global memory
     skipped: int = 0  # bytes of the memory before the first row
-    inside: int = 0  # bytes of the only row that are the tensor's; 0: all of every row
+    inside: int = 0  # bytes of the only row that belong to the tensor; 0: all of every row
 
 
 class _Request(NamedTuple):
-    """The arguments of `targets`; width: bytes of each thread."""
+    """The arguments of `targets`; width: bytes per thread."""
 
     m: Batch
     kind: str
@@ -51,7 +51,8 @@ class _Request(NamedTuple):
 def targets(
     m: Batch, space: str, kind: str, address: Array, mask: Array | None, elem: int, count: int
 ) -> list[Target]:
-    """Where the threads of `mask` read or write `count` elements of `elem` bytes at `address`.
+    """Return where the threads of `mask` read or write `count` elements of `elem` bytes at
+    `address`.
 
     One target in the usual case; more when the threads reach several allocations or spaces.
 
@@ -69,17 +70,17 @@ def targets(
 
 
 def gather(target: Target) -> Array:
-    """Rows of a target, shape (…) or (…, count)."""
+    """Return rows of a target, shape (…) or (…, count)."""
     if not len(target.rows):
         return np.zeros((*target.places.shape, *target.rows.shape[1:]), target.rows.dtype)
     return target.rows.take(target.places, axis=0, mode="clip")
 
 
 def load(found: list[Target], count: int) -> list[Array]:
-    """`count` arrays of unsigned elements, one for each position of the vector."""
+    """Return `count` arrays of unsigned elements, one per position of the vector."""
     result = gather(found[0])
     for target in found[1:]:
-        assert target.mask is not None  # only several targets have one each
+        assert target.mask is not None  # only several targets have separate ones
         keep = target.mask if count == 1 else target.mask[..., None]
         result = np.where(keep, gather(target), result)
     if count == 1:
@@ -88,7 +89,7 @@ def load(found: list[Target], count: int) -> list[Array]:
 
 
 def store(found: list[Target], values: list[Array]) -> None:
-    """Write one vector of unsigned elements a thread; of threads at one address the last wins."""
+    """Write one vector of unsigned elements per thread; at equal addresses the last thread wins."""
     count = len(values)
     for target in found:
         index, *parts = compress(target.mask, target.places, *values)
@@ -105,7 +106,7 @@ def store(found: list[Target], values: list[Array]) -> None:
 
 
 def compress(mask: Array | None, *arrays: Array) -> list[Array]:
-    """The arrays at the threads of `mask` only; axes that do not vary stay of length 1."""
+    """Return the arrays at the threads of `mask` only; axes that do not vary keep length 1."""
     if mask is None:
         return list(arrays)
     if mask.size == 1:
@@ -120,7 +121,7 @@ def compress(mask: Array | None, *arrays: Array) -> list[Array]:
 
 
 def _slice_target(request: _Request, memory: Slices, owner: Array | None = None) -> Target:
-    """Shared or local memory: equal slices, one for each block or thread, or for `owner`."""
+    """Return shared or local memory: equal slices, one per block or thread, or for `owner`."""
     m, kind, address, mask, elem, count, width = request
     offset = address - address.dtype.type(memory.base)
     index = offset >> offset.dtype.type(width.bit_length() - 1)
@@ -142,7 +143,7 @@ def _slice_target(request: _Request, memory: Slices, owner: Array | None = None)
 
 
 def _cluster_target(request: _Request) -> Target:
-    """Shared memory of any block of the cluster."""
+    """Return shared memory of any block of the cluster."""
     m, kind, address, mask, _, _, width = request
     rank, within = clusters.split(m, address)
     owner = cluster_rows(m, kind, address, rank, mask, width)
@@ -152,7 +153,7 @@ def _cluster_target(request: _Request) -> Target:
 def cluster_rows(
     m: Batch, kind: str, address: Array, rank: Array, mask: Array | None, width: int
 ) -> Array:
-    """The blocks' rows in the batch; those of threads outside the mask are any.
+    """Return the blocks' rows in the batch; arbitrary for threads outside the mask.
 
     Raises:
         MemoryAccessError: no such block, or all of its threads have exited.
@@ -199,7 +200,7 @@ def _global_targets(request: _Request) -> list[Target]:
 
 
 def _scattered(request: _Request) -> list[Target]:
-    """The slow road: threads reach several allocations, or one that starts between vectors."""
+    """The slow path: threads reach several allocations, or one that starts between vectors."""
     m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()
@@ -230,7 +231,7 @@ def _scattered(request: _Request) -> list[Target]:
 
 
 def _parameter_target(request: _Request) -> Target:
-    """Parameters of the kernel, which are only read."""
+    """Return parameters of the kernel, which are only read."""
     m, kind, address, mask, elem, count, width = request
     params = m.record.params
     rows = np.frombuffer(params[: len(params) // width * width], f"u{elem}")
@@ -244,9 +245,9 @@ def _parameter_target(request: _Request) -> Target:
 
 
 def _overhanging(request: _Request, left: Array) -> list[Target]:
-    """The ends of tensors whose last vector overhangs them, where nobody uses what it overhangs.
+    """Return the ends of tensors whose last vector extends past them, if the excess is unused.
 
-    Takes the threads that read these off `left`. Beyond the end they find zeros.
+    Removes the threads that read these from `left`. They read zeros beyond the end.
     """
     m, _, address, _, elem, count, width = request
     used, result = elem * _used(m, count), []
@@ -286,9 +287,9 @@ def _generic_targets(request: _Request) -> list[Target]:
 
 
 def _used(m: Batch, count: int) -> int:
-    """How many elements of a vector that is loaded somebody uses.
+    """Return how many elements of a loaded vector are used.
 
-    Where memory is aligned, the compiler loads three neighbours as four and drops the last one.
+    If memory is aligned, the compiler loads three neighbours as four and drops the last one.
     """
     target = m.program.instructions[m.pc].operands[0]
     if count == 1 or not isinstance(target, Vector):
@@ -307,7 +308,7 @@ def _any(bad: Array, mask: Array | None) -> bool:
 
 
 def _first(address: Array, mask: Array | None) -> int:
-    """The address of the first participating thread."""
+    """Return the address of the first active thread."""
     if mask is None:
         return int(address.flat[0])
     shape = np.broadcast_shapes(address.shape, mask.shape)

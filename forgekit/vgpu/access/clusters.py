@@ -1,7 +1,7 @@
 """Shared memory of all blocks of a cluster, which run at the same time.
 
-A `shared::cluster` address says in its upper bits whose shared memory it means: rank + 1, or 0 for
-a block's own (every `shared::cta` address is also a `shared::cluster` address).
+The upper bits of a `shared::cluster` address identify the block: rank + 1, or 0 for the thread's
+own block (every `shared::cta` address is also a `shared::cluster` address).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OFFSET = (1 << RANK_SHIFT) - 1
 
 
 def mapped(address: Array, rank: Array) -> Array:
-    """The same place in the shared memory of the cluster's block `rank`."""
+    """Return the same place in the shared memory of the cluster's block `rank`."""
     kind = address.dtype.type
     whose = (rank.astype(address.dtype) + kind(1)) << kind(RANK_SHIFT)
     above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # a generic window
@@ -27,9 +27,8 @@ def mapped(address: Array, rank: Array) -> Array:
 
 
 def split(m: Batch, address: Array) -> tuple[Array, Array]:
-    """(rank, address within the block's shared memory) of `shared::cluster` addresses.
-
-    The rank is that of no block of the cluster if the address is none of it.
+    """Return (rank, address within the block's shared memory) of `shared::cluster` addresses.\n\n
+    For an address outside the cluster, no block has the rank.
     """
     kind = address.dtype.type
     whose = ((address & kind(0xFFFFFFFF)) >> kind(RANK_SHIFT)).astype(np.int64)
@@ -38,11 +37,11 @@ def split(m: Batch, address: Array) -> tuple[Array, Array]:
 
 
 def own_rank(m: Batch) -> Array:
-    """(blocks, 1): each block's rank in its cluster."""
+    """Return (blocks, 1): each block's rank in its cluster."""
     return (np.arange(m.n_blocks, dtype=np.int64) % m.cluster_blocks)[:, None]
 
 
 def row_of(m: Batch, rank: Array) -> Array:
-    """The row, in the batch, of the block `rank` of each thread's cluster."""
+    """Return the row, in the batch, of the block `rank` of each thread's cluster."""
     rows = np.arange(m.n_blocks, dtype=np.int64)[:, None]
     return rows - rows % m.cluster_blocks + rank

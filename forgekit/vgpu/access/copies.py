@@ -1,4 +1,4 @@
-"""Asynchronous copies: bulk copies, tensor copies and `st.async`, and where they begin and end."""
+"""Asynchronous copies: bulk copies, tensor copies and `st.async`, and their two ends."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Update = Callable[[Array, Array], Array]
 
 
 class Run(NamedTuple):
-    """Contiguous bytes of an allocation that operations reach: `size[k]` bytes from `start[k]` on
-    by operation `of[k]`, ascending."""
+    """Contiguous bytes of an allocation that operations access: `size[k]` bytes from `start[k]` by
+    operation `of[k]`, ascending."""
 
     allocation: Allocation
     of: Array
@@ -27,7 +27,7 @@ class Run(NamedTuple):
     size: Array
 
     def target(self) -> tuple[Target, int]:
-        """The pieces that are reached, and bytes of a piece, at most 16."""
+        """Return the accessed pieces, and bytes per piece, at most 16."""
         skipped = -self.allocation.address % 16
         width = int(np.gcd.reduce(np.concatenate([[16], self.start - skipped, self.size])))
         first, count = (self.start - skipped) // width, self.size // width
@@ -40,14 +40,14 @@ class Run(NamedTuple):
 
 @dataclass
 class End:
-    """Where operations begin or end: byte `start[i]` of shared memory (of the whole batch), or of
-    a global allocation, one for each."""
+    """The ends of operations: byte `start[i]` of shared memory (of the whole batch), or of one
+    global allocation each."""
 
     start: Array
     allocations: Sequence[Allocation] | None = None  # None: shared memory
 
     def runs(self, size: Array) -> Iterator[Run]:
-        """The bytes of tensors that operations of these sizes reach."""
+        """Return the bytes of tensors that operations of these sizes access."""
         for allocation in {id(a): a for a in self.allocations or ()}.values():
             of = np.flatnonzero([a is allocation for a in self.allocations or ()])
             rows = self._rows(of, size)
@@ -55,11 +55,11 @@ class End:
                 yield Run(allocation, *rows)
 
     def _rows(self, of: Array, size: Array) -> tuple[Array, Array, Array]:
-        """Contiguous bytes that the operations `of` reach: whose, where they begin, how many."""
+        """Return contiguous bytes that the operations `of` access: owners, starts, lengths."""
         return of, self.start[of], size[of]
 
     def places(self, i: int, size: int) -> Array:
-        """Where each of the bytes lies, in the order in which they are moved; -1: nowhere."""
+        """Return the place of each byte, in the order in which they are moved; -1: outside."""
         return int(self.start[i]) + np.arange(size)
 
     def take(self, i: int, size: int, shared: Array) -> Array:
@@ -68,12 +68,13 @@ class End:
         return memory[start : start + size]
 
     def put(self, i: int, found: Array, shared: Array, update: Update | None = None) -> None:
-        """Write them. update: (old elements, new ones) -> what stays, where it is not the new."""
+        """Write the bytes. update: (old elements, new ones) -> stored elements, if not the new
+        ones."""
         assert update is None
         self.take(i, len(found), shared)[:] = found
 
     def part(self, keep: Array) -> Self:
-        """Of some operations only."""
+        """Return the part of some operations."""
         if keep.all():
             return self
         some: dict[str, Any] = {f.name: _some(getattr(self, f.name), keep) for f in fields(self)}
@@ -88,11 +89,12 @@ def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | N
 
 @dataclass
 class AsyncOperation:
-    """What one instruction has started: operation i is that of thread `who[i]`, ascending.
+    """The operations that one instruction has started: operation i belongs to thread `who[i]`,
+    ascending.
 
-    source: None where the bytes are `values`, (n, size). words: the mbarrier that is signalled, or
-    NO_MBARRIER where the thread waits for the `group` (0: not committed). update: what a reduction
-    does to elements of its target. left: not yet arrived.
+    source: None if the bytes are `values`, (n, size). words: the mbarrier to signal, or NO_MBARRIER
+    if the thread waits for the `group` (0: not committed). update: the effect of a reduction on
+    elements of its target. left: not yet arrived.
     """
 
     pc: int
@@ -105,16 +107,16 @@ class AsyncOperation:
     update: Update | None = None
     left: Array = field(init=False)
     group: Array = field(init=False)
-    held: dict[int, Array] = field(default_factory=dict)  # bytes that have been read already
+    held: dict[int, Array] = field(default_factory=dict)  # bytes already read
     moved: bool = False  # arrived early, which no code may rely on
-    token: object = None  # a listener's own
+    token: object = None  # used by a listener
 
     def __post_init__(self) -> None:
         self.left = np.ones(len(self.who), bool)
         self.group = np.zeros(len(self.who), np.int64)
 
     def runs(self) -> Iterator[tuple[str, Run]]:
-        """What it reaches of tensors, with the kind of access as listeners know it."""
+        """Return its accesses to tensors, with the kind of access in the listeners' terms."""
         ends = ((self.source, "async load"), (self.target, "atomic" if self.update else "store"))
         for end, kind in ends:
             for run in [] if end is None else end.runs(self.size):
@@ -122,5 +124,5 @@ class AsyncOperation:
 
     @property
     def signals(self) -> bool:
-        """Whether it signals an mbarrier, rather than being waited for by group."""
+        """True if it signals an mbarrier; otherwise its group is waited for."""
         return bool(self.words[0] != NO_MBARRIER)

@@ -1,4 +1,4 @@
-"""What a student reads when the virtual GPU stops a kernel: who did what, where, and the remedy."""
+"""The message for a stopped kernel: which thread did what, where, and the remedy."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from forgekit.vgpu.memory.storage import Slices
     from forgekit.vgpu.memory.tensor_maps import TensorMap
 
-# An address farther than this from every tensor is not described as an overrun of one.
+# An address farther than this from every tensor is not described as an overrun.
 _NEAR_BYTES = 1 << 31
 
 
 class Overrun(NamedTuple):
-    """The threads whose access of one instruction lies outside a tensor.
+    """The threads for which one instruction's access lies outside a tensor.
 
-    tensor, shape, strides: its name, its modes, strides in elements; threads: their numbers,
-    counted over all blocks; places: (threads, 2), their x and y, counted over all blocks; numbers:
-    of the element each reaches first, counted from the tensor's first one in memory; width:
-    elements that each reaches; present: numbers of all threads that ran with them.
+    tensor, shape, strides: its name, modes, strides in elements; threads: their numbers over all
+    blocks; places: (threads, 2), their x and y over all blocks; numbers: the first element that
+    each accesses, counted from the tensor's first element in memory; width: elements per access;
+    present: numbers of all threads that ran with them.
     """
 
     tensor: str
@@ -46,13 +46,13 @@ class Overrun(NamedTuple):
 
 # -- every message --------------------------------------------------------------------------------
 def _first(m: Batch, bad: Array | None) -> tuple[int, int]:
-    """Block and thread, in the batch, of the first of these threads."""
+    """Return block and thread, in the batch, of the first of these threads."""
     block, thread = np.argwhere(m.expand(bad))[0].tolist()
     return block, thread
 
 
 def _of_first(m: Batch, array: Array, bad: Array | None) -> int:
-    """What the first of these threads has."""
+    """Return the value of the first of these threads."""
     return int(np.broadcast_to(array, m.shape)[_first(m, bad)])
 
 
@@ -60,9 +60,9 @@ def _error(
     m: Batch, bad: Array | None, kind: str, title: str, does: str, advice: str, place: str = "",
     error: type[KernelError] = MemoryAccessError,
 ) -> KernelError:  # fmt: skip
-    """What the threads `bad` do wrong, and for programs the kind, the line, who and the place.
+    """Build the error for the threads `bad`; programs read its kind, line, thread and place.
 
-    does: of the first of them, a clause with its full stop.
+    does: a clause about the first thread, with its full stop.
     """
     block, thread = _first(m, bad)
     more = int(m.expand(bad).sum()) - 1
@@ -86,7 +86,7 @@ def _bytes(count: int) -> str:
 
 
 def _more(width: int, itemsize: int) -> str:
-    """What a vector access reaches beside its first element."""
+    """Return the words for the rest of a vector access, after its first element."""
     return f" and the {width // itemsize - 1} after it" if width > itemsize else ""
 
 
@@ -139,29 +139,29 @@ def _overrun(
 def _out_of_bounds_advice(
     m: Batch, where: tuple[int, int], info: TensorInfo, from_first: int
 ) -> str:
-    """What to look at, by what the first offending thread had to work on."""
+    """Return advice that depends on what the first offending thread had to work on."""
     if from_first < 0:
         return (
-            "The index is negative. Unlike in Python it does not count from the end: it lies "
+            "The index is negative. Unlike in Python, it does not count from the end: it points "
             "before the tensor."
         )
     if len(info.shape) > 1:
         return (
-            f"{info.name} has {len(info.shape)} modes: each index has to be compared with its own "
-            f"entry of `{info.name}.shape`. If it is, look at how the indices are computed."
+            f"{info.name} has {len(info.shape)} modes: compare each index with its own entry of "
+            f"`{info.name}.shape`. If you do, look at how the indices are computed."
         )
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]
     index = from_first // info.itemsize
     if number < elements:
         return (
-            f"There {_elements(elements)}, and this is thread number {number:,}, counted over "
-            "all blocks: look at how the index is computed."
+            f"There {_elements(elements)}, and this is thread number {number:,}, counted over all "
+            "blocks: look at how the index is computed."
         )
     if index != number:
         return (
-            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: look "
-            f"at how the index is computed, and compare it with `{info.name}.shape[0]`."
+            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: check "
+            f"how the index is computed, and compare it with `{info.name}.shape[0]`."
         )
     return (
         f"There {_elements(elements, 'only ')}, and this is thread number {number:,}, counted over "
@@ -180,9 +180,8 @@ def unmapped(m: Batch, kind: str, address: Array, mask: Array | None, width: int
     for region in m.memory.on_the_host:
         if region.start <= value < region.start + region.size_bytes:
             return _error(
-                m, mask, "out-of-bounds", "Memory of the host",
-                f"{kind} {_bytes(width)} of {region.info}, which is on the CPU: others are on "
-                '"cuda".',
+                m, mask, "out-of-bounds", "Access to host memory",
+                f'{kind} {_bytes(width)} of {region.info}, which is on the CPU, not on "cuda".',
                 f'Move it: {region.info.name}.to("cuda").', str(region.info),
             )  # fmt: skip
     tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]
@@ -199,8 +198,8 @@ def unmapped(m: Batch, kind: str, address: Array, mask: Array | None, width: int
         f"{kind} {_bytes(width)} at address {value:#x}{offset}, which belongs to no tensor of "
         "this launch.",
         f"  Tensors: {', '.join(tensors) or 'none'}.\n"
-        "Look at the strides and the pointer arithmetic; a tensor compiled with one layout and "
-        "called with another ends up here too.",
+        "Check the strides and the pointer arithmetic. A tensor whose layout differs from the "
+        "compiled one also causes this.",
         f"address {value:#x}",
     )  # fmt: skip
 
@@ -223,19 +222,19 @@ def no_such_rank(m: Batch, kind: str, address: Array, bad: Array, width: int) ->
     return _error(
         m, bad, "out-of-bounds", "Out of bounds",
         f"{kind} {_bytes(width)} at shared::cluster address {_of_first(m, address, bad):#x}, which "
-        f"is in no block of its cluster of {_plural(m.cluster_blocks, 'block')}.",
-        "The rank given to map_dsmem_ptr() has to be below the number of blocks of the cluster: "
-        "look at cluster= of the launch.",
+        f"is outside all blocks of its cluster of {_plural(m.cluster_blocks, 'block')}.",
+        "The rank passed to map_dsmem_ptr() must be less than the number of blocks in the cluster: "
+        "check cluster= of the launch.",
         "distributed shared memory",
     )  # fmt: skip
 
 
 def block_has_left(m: Batch, kind: str, rank: Array, gone: Array) -> KernelError:
     return _error(
-        m, gone, "block-lifetime", "Shared memory of a block that has left the kernel",
+        m, gone, "block-lifetime", "Shared memory of a block that has exited",
         f"{kind} shared memory of block {_of_first(m, rank, gone)} of its cluster, all threads of "
         "which have exited.",
-        "A block has to stay until nobody needs its shared memory: end the kernel with "
+        "A block must not exit while other blocks use its shared memory: end the kernel with "
         "cluster_arrive() and cluster_wait().",
     )  # fmt: skip
 
@@ -251,7 +250,7 @@ def read_only(m: Batch, kind: str, address: Array, mask: Array | None, width: in
         m, mask, "read-only-write", "Write to a read-only tensor",
         f"{kind} {element}{_more(width, info.itemsize)}.",
         f"  {info} was declared read_only in its spec.\n"
-        "Are input and output swapped, in the kernel or in the call?",
+        "Did you swap input and output, in the kernel or in the call?",
         f"{element} of {info}",
     )  # fmt: skip
 
@@ -275,8 +274,8 @@ def misaligned(
         f"{kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} (it is "
         f"{value % width} beyond one).",
         advice or f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the "
-        "tensor, its row stride and every tile offset must be multiples of it, or use narrower "
-        "accesses.",
+        "tensor, its row stride and every tile offset must be multiples of it. Otherwise use "
+        "narrower accesses.",
         what,
     )  # fmt: skip
 
@@ -294,9 +293,9 @@ def apart(m: Batch, mask: Array) -> KernelError:
     """An asynchronous store and its mbarrier are not in the same block."""
     return _error(
         m, mask, "mbarrier", "Misused mbarrier",
-        "stores into one block's shared memory, and signals another's mbarrier.",
-        "The address and the mbarrier of an asynchronous store belong to the same block: map both "
-        "to its rank.", error=KernelError,
+        "stores into one block's shared memory and signals another block's mbarrier.",
+        "The address and the mbarrier of an asynchronous store must belong to the same block: map "
+        "both to its rank.", error=KernelError,
     )  # fmt: skip
 
 
@@ -305,21 +304,22 @@ def box_out_of_bounds(
     m: Batch, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
     at: tuple[int, ...], first: int, last: int,
 ) -> KernelError:  # fmt: skip
-    """A box reaches bytes `first` to `last` of an allocation, which is smaller.
+    """A box covers bytes `first` to `last`, more than the allocation has.
 
-    at: the box's coordinates, as the instruction has them.
+    at: the box's coordinates in the instruction.
     """
     size = allocation.size_bytes
     info, from_first = allocation.tensor_at(first if first < 0 else max(size, first))
     dense = tensor_map.sizes[0] * tensor_map.itemsize
     advice = (
-        "A tensor copy leaves out what lies outside the tensor that its map describes: that one "
-        "is larger than the memory. Make the map from the tensor's own shape and strides."
+        "A tensor copy skips elements outside the tensor that its map describes, but this map "
+        "describes more than the memory holds. Make the map from the tensor's own shape and "
+        "strides."
     )
     if does != "copies from" and 0 < last - size <= -dense % 16:
         advice = (
             f"A GPU stores whole pieces of 16 bytes; the dense mode ends after {dense:,} bytes: "
-            "give the tensor rows of a multiple of 16 bytes, or store its last part by threads."
+            "make the tensor's rows a multiple of 16 bytes, or let threads store the last part."
         )
     before = f"{_bytes(-first)} before its start"
     side = before if first < 0 else f"{_bytes(last - size)} past its end"
@@ -335,19 +335,19 @@ def box_out_of_bounds(
 def box_corner(
     m: Batch, does: str, who: Array, tensor_map: TensorMap, at: tuple[int, ...], wrong: str
 ) -> KernelError:
-    """A tensor copy whose box begins where none may; wrong: of the box, as a clause."""
+    """A tensor copy whose box begins at an illegal coordinate; wrong: a clause about the box."""
     return _error(
         m, who, "misaligned", "Misplaced box",
         f"{does} the box {tensor_map.box} at {at}, which {wrong}.",
-        "A GPU stops here with an illegal instruction. Choose tiles that begin at multiples of 16 "
-        "bytes, and for a store at coordinates from 0 on: what is beyond the end is left out.",
+        "A GPU reports an illegal instruction here. Begin tiles at multiples of 16 bytes, and for "
+        "a store at coordinates of at least 0; elements beyond the end are skipped.",
     )  # fmt: skip
 
 
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
-    """A tensor copy is given `what`, with which it cannot work."""
+    """A tensor copy gets `what`, which it cannot use."""
     return _error(
-        m, who, "tensor-map", "Misused tensor map", f"gives the copy {what}.",
-        "A tensor map is made on the host, by make_tiled_tma_atom() of the tensor that this call "
-        "passes, and reaches the kernel as its copy atom.", error=KernelError,
+        m, who, "tensor-map", "Misused tensor map", f"passes {what} to the copy.",
+        "Make the tensor map on the host, with make_tiled_tma_atom() on the tensor of this call, "
+        "and pass it to the kernel as its copy atom.", error=KernelError,
     )  # fmt: skip

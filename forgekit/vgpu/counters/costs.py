@@ -1,4 +1,4 @@
-"""What one instruction's accesses cost, with little work for warps that are alike."""
+"""Costs of one instruction's accesses, computed once for equal warps."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from forgekit.vgpu.counters import rules
 from forgekit.vgpu.counters.warps import Alike, Unlike, warps
 from forgekit.vgpu.floats import Array
 
-_ORIGIN = 1 << 40  # of the addresses that stand for all like them: no lane falls below 0
-_MOST_PATTERNS = 4096  # remembered; scattered accesses have no end of them
+_ORIGIN = 1 << 40  # a base address that keeps all lanes at 0 or above
+_MOST_PATTERNS = 4096  # limit of the cache; scattered accesses are all different
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -21,11 +21,10 @@ _LOW = np.uint64(0xFFFFFFFF)
 class AccessCounts:
     """Accesses of one kind, such as `global_load`, by one instruction or by several.
 
-    width: the most bytes of a lane; requests: warps that took part; bytes_asked: their active lanes
-    times their width; units: sectors of global, wavefronts of shared memory; ideal: the fewest that
-    would do; low, high: the fewest and the most units of one request; strides: bytes between
-    neighbouring active lanes -> units beyond the ideal that such requests took; None: lanes that
-    lie unevenly.
+    width: maximum bytes per lane; requests: warps with an active lane; bytes_asked: their active
+    lanes times their width; units: sectors of global, wavefronts of shared memory; ideal: the
+    minimum; low, high: the minimum and maximum units per request; strides: bytes between
+    neighbouring active lanes -> units beyond the ideal of such requests; None: uneven lanes.
     """
 
     kind: str
@@ -39,7 +38,7 @@ class AccessCounts:
     strides: Counter[int | None] = field(default_factory=Counter)
 
     def add(self, cost: Array, often: Array, threads: int, stride: int | None) -> None:
-        """Add warps: cost (k, 2) of units and ideal, how often each; threads of all of them."""
+        """Add warps: cost (k, 2) of units and ideal, number of each; total threads."""
         units, ideal = (often @ cost).tolist()
         self.requests += int(often.sum())
         self.bytes_asked += threads * self.width
@@ -87,11 +86,9 @@ class AccessCounts:
 
 @dataclass(frozen=True)
 class Rule:
-    """How accesses of one kind are charged.
-
-    moduli: what each address may be moved by without a change in the cost; cost: from the lanes'
-    addresses, one array for each modulus, who takes part and the width to (units, ideal), one pair
-    for each memory involved.
+    """How accesses of one kind are charged.\n\n    moduli: shifts of each address that do not
+    change the cost; cost: from the lanes' addresses (one array per modulus), the active lanes and
+    the width to (units, ideal), one pair per memory involved.
     """
 
     moduli: tuple[int, ...]
@@ -118,12 +115,13 @@ RULES = {
 
 
 def paired(source: Array, target: Array) -> Array:
-    """Addresses in global and in shared memory as one number a lane: differences stay apart."""
+    """Return addresses in global and in shared memory as one number per lane: differences stay
+    distinct."""
     return (source.astype(np.uint64) << np.uint64(32)) + target.astype(np.uint64)
 
 
 def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
-    """The signed addresses (or distances) of one number a lane: one, or a pair."""
+    """Return the signed addresses (or distances) of one number per lane: one, or a pair."""
     signed = addresses.view(f"i{addresses.itemsize}").astype(np.int64)
     if count == 1:
         return (signed,)
@@ -132,7 +130,7 @@ def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
 
 
 class Costs:
-    """Costs of access patterns, computed once for each pattern and place of its first lane."""
+    """Costs of access patterns, computed once per pattern and place of its first lane."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, bytes], _Pattern] = {}
@@ -148,7 +146,7 @@ class Costs:
     ) -> None:
         """Charge one access by all threads of a group; address and mask broadcast to `shape`.
 
-        counts: one for each memory that the rule charges, None where it is not to be charged.
+        counts: one per memory that the rule charges, None if it is not charged.
         """
         for group in warps(address, mask, shape):
             if isinstance(group, Unlike):
@@ -167,13 +165,14 @@ class Costs:
 
 
 class _Pattern:
-    """The cost of one pattern at each place of its first lane within a sector or row of banks."""
+    """Return the cost of one pattern at each place of its first lane within a sector or row of
+    banks."""
 
     def __init__(self, group: Alike, rule: Rule, width: int) -> None:
         self.rule, self.width = rule, width
         self.active = group.active
         self.threads = int(np.count_nonzero(self.active))
-        # Inactive lanes get the first one's address: any will do.
+        # Inactive lanes get the first lane's address, which has no effect.
         self.lanes = [
             np.where(self.active, part, 0) + _ORIGIN
             for part in _parts(group.pattern, len(rule.moduli))
@@ -201,7 +200,7 @@ class _Pattern:
                 charged.add(cost[:, i], often, threads, self.strides[i])
 
     def _place(self, bases: Array) -> Array:
-        """Where first lanes lie: the number of a row of `cost`."""
+        """Return the place of first lanes: the number of a row of `cost`."""
         if len(self.places) == 1:
             kind = bases.dtype.type
             place: Array = (bases >> kind(self.shift)) & kind(self.places[0] - 1)
@@ -237,7 +236,7 @@ def _add_each(
 
 
 def _stride(used: Array, width: int) -> int | None:
-    """Bytes between neighbouring lanes, None where they differ; of one lane alone: its width."""
+    """Return the bytes between neighbouring lanes, None if they differ; for one lane: its width."""
     steps = np.diff(used)
     if not len(steps):
         return width

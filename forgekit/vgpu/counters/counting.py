@@ -1,11 +1,11 @@
-"""Count what a profiler of hardware counts: instructions, sectors, wavefronts, bytes touched.
+"""Counts like a hardware profiler: instructions, sectors, wavefronts, bytes touched.
 
 counts = Counting()
 with forgekit.vgpu.options(listeners=(counts,)):
     run(x, y)
 counts.launches[0].accesses[pc, "global_load"].requests
 
-Everything is counted for each PTX instruction; who wants source lines adds up.
+All counts are per PTX instruction; the caller sums them per source line.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _SPACES = ("global", "shared")
 
 @dataclass
 class LaunchCounts:
-    """All that was counted in one launch.
-
-    warp_instructions, thread_instructions, divergent: for each PTX instruction; thread
-    instructions include lanes whose guard predicate is false. accesses: (instruction, kind) ->
-    counts; kind is `global_` or `shared_` and load, store, atomic, reduction or async. tensors,
+    """The counts of one launch.\n\n    warp_instructions, thread_instructions, divergent: per PTX
+    instruction; thread instructions include lanes whose guard predicate is false. accesses:
+    (instruction, kind) -> counts; kind is `global_` or `shared_` and load, store, atomic, reduction
+    or async. tensors,
     read_bytes, written_bytes: device memory touched, each byte once; read_sectors, written_sectors:
-    its 32-byte sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: of global
-    memory, moved by bulk copies. sample: None where all blocks ran; else the counts are estimates.
+    its 32-byte sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: bytes of
+    global memory moved by bulk copies. sample: None if all blocks ran; else the counts are
+    estimates.
     """
 
     program: Code
@@ -64,16 +64,15 @@ class LaunchCounts:
 
     @property
     def steps(self) -> Sequence[waits.Step]:
-        """Return what each instruction keeps busy and waits for."""
+        """Return the resources that each instruction keeps busy and its waits."""
         return waits.steps(self.program)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a sampled launch has run.
-
-    blocks: that were counted, of n_blocks. disagreement: between two halves of the sample, in the
-    number of instructions or of sectors, whichever differ more; 0.1: one half has 10 % more.
+    """The part of a sampled launch that ran.\n\n    blocks: the number counted, of n_blocks.
+    disagreement: between two halves of the sample, in instructions or sectors (the larger one);
+    0.1: one half has 10 % more.
     """
 
     blocks: int
@@ -93,7 +92,7 @@ class Counting(Listener):
 
     @property
     def launches(self) -> list[LaunchCounts]:
-        """What was counted so far, in the order of the launches."""
+        """Return the counts so far, in the order of the launches."""
         if self._current is not None:
             self._done.append(self._sample.result())
             self._current = None
@@ -124,7 +123,7 @@ class Counting(Listener):
         launch = self._current
         assert launch is not None
         if access.kind == "async load":
-            self._source = access  # its other half comes next
+            self._source = access  # its other half follows
         elif access.kind == "async store":
             self._count_copy(m, self._source, access)
         elif access.space == "generic":
@@ -136,7 +135,7 @@ class Counting(Listener):
             launch.touched.add(access.kind, access.targets, access.width)
 
     def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
-        """Bulk copies move bytes of tensors, but make no requests: they pass the L1 cache by."""
+        """Bulk copies move bytes of tensors, but make no requests: they bypass the L1 cache."""
         assert self._current is not None
         for kind, run in operation.runs():
             target, width = run.target()
@@ -156,7 +155,8 @@ class Counting(Listener):
         self._costs.add((counts,), rule, address, mask, m.shape, access.width)
 
     def _count_copy(self, m: Batch, source: Access, target: Access) -> None:
-        """cp.async: what it reads of global memory, and what it writes, zeros too, to shared."""
+        """cp.async: its reads of global memory, and its writes to shared memory, including
+        zeros."""
         assert self._current is not None
         width = target.width
         read = self._current.counts(m, "async", "global", width)
@@ -172,14 +172,14 @@ class Counting(Listener):
 
 
 class _Sampled:
-    """The parts of a launch that runs, and what they stand for."""
+    """The parts of a running launch, and the blocks that they represent."""
 
     def __init__(self) -> None:
         self._parts: dict[str, _Launch] = {}
         self._about: dict[str, tuple[float, int]] = {}  # name -> weight, blocks
 
     def part(self, m: Batch) -> _Launch:
-        """The counts that the blocks of this batch belong to."""
+        """Return the counts for the blocks of this batch."""
         name, weight = ("all", 1.0) if m.part is None else (m.part.name, m.part.weight)
         if name not in self._parts:
             self._parts[name], self._about[name] = _Launch(m), (weight, 0)
@@ -209,7 +209,8 @@ class _Sampled:
                        **self._distinct(n_blocks / self._about["even"][1]))  # fmt: skip
 
     def _distinct(self, times: float) -> dict[str, Any]:
-        """Device memory that the whole launch touches; times: halves of the sample in it."""
+        """Return the device memory that the whole launch touches; times: halves of the sample in
+        it."""
         even, odd = (self._parts[name].touched for name in ("even", "odd"))
         both = even.merged(odd)
         allocations = self._parts["even"].memory.allocations
@@ -229,7 +230,7 @@ class _Sampled:
                 ("sectors", rules.SECTOR_BYTES),
                 ("pairs", 2 * rules.SECTOR_BYTES),
             ):
-                # Of each tensor alone: blocks may share one and divide another among them.
+                # Per tensor: blocks may share one tensor and divide another.
                 count = 0
                 for at in allocations:
                     one, other, union = (t.distinct(way, size, at) for t in (even, odd, both))
@@ -239,13 +240,13 @@ class _Sampled:
 
 
 def extrapolated(half: float, union: float, times: float) -> int:
-    """Distinct things that `times` samples touch, of which one touches `half` and two `union`.
-
-    As if each drew at random from so many things that two overlap as much as these do.
+    """Estimate the distinct items that `times` samples touch, if one touches `half` and two touch
+    `union`.\n\n    The model: each draws at random from a pool whose size gives two samples this
+    overlap.
     """
     if half <= 0:
         return 0
-    new = union / half - 1  # of what a second sample touches
+    new = union / half - 1  # fraction of a second sample's items
     if new > 1 - 1e-9:
         return round(half * times)
     return round(half * (1 - max(new, 0.0) ** times) / (1 - max(new, 0.0)))
@@ -263,7 +264,7 @@ def _disagreement(one: LaunchCounts, other: LaunchCounts) -> float:
 
 
 class _Launch:
-    """A launch that runs, or a part of it."""
+    """A running launch, or a part of it."""
 
     def __init__(self, m: Batch) -> None:
         n = len(m.program.instructions)
@@ -278,11 +279,11 @@ class _Launch:
         """(warps, threads) of a group; a batch has few different masks."""
         found = self.sizes.get(id(mask))
         if found is None:
-            found = self.sizes[id(mask)] = (mask, *_size(m, mask))  # kept: its id stays its own
+            found = self.sizes[id(mask)] = (mask, *_size(m, mask))  # kept: its id stays unique
         return found[1], found[2]
 
     def counts(self, m: Batch, kind: str, space: str, width: int) -> AccessCounts:
-        """Those of the instruction that runs."""
+        """Return those of the running instruction."""
         key = (m.pc, kind, space)
         found = self.accesses.get(key)
         if found is None:
@@ -312,7 +313,7 @@ class _Launch:
 
 
 def _size(m: Batch, mask: Array | None) -> tuple[int, int]:
-    """(warps with an active lane, active threads) of a mask."""
+    """Return (warps with an active lane, active threads) of a mask."""
     blocks, threads = m.shape
     if mask is None:
         return blocks * threads // LANES, blocks * threads
@@ -326,7 +327,7 @@ def _size(m: Batch, mask: Array | None) -> tuple[int, int]:
 
 
 def _is_reduction(m: Batch) -> bool:
-    """Whether an atomic operation's old value is not used: the compiler then makes it a `red`."""
+    """True if an atomic operation's old value is unused: the compiler then makes it a `red`."""
     instruction = m.program.instructions[m.pc]
     if instruction.opcode[0] == "red":
         return True

@@ -1,10 +1,9 @@
-"""What one warp's access costs: 32-byte sectors of global memory, wavefronts of shared memory.
-
-The rules are those of an NVIDIA H200, found by measuring 399 kernels with Nsight Compute
-(tests/profiling/golden). Each function takes the addresses of many warps' lanes, (n, 32) in int64
-and not negative, `active`, the lanes that take part, (n, 32), and `width`, bytes a lane, of which
-the addresses are multiples; it returns (units, ideal units) of each warp. They are the plain
-computation, and fast only because they are asked for few distinct warps: see `warps.py`.
+"""The cost of one warp's access: 32-byte sectors of global memory, wavefronts of shared
+memory.\n\nThe rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight
+Compute (tests/profiling/golden). Each function gets the addresses of many warps' lanes, (n, 32) in
+int64 and not negative, `active`, the active lanes, (n, 32), and `width`, bytes per lane, which
+divides the addresses; it returns (units, ideal units) of each warp. They compute directly, and are
+fast only because `warps.py` calls them for few distinct warps.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from forgekit.vgpu.floats import Array
 
 LANES = 32
-SECTOR_BYTES = 32  # what L1 asks of L2
+SECTOR_BYTES = 32  # the unit of L1's requests to L2
 BANKS, BANK_BYTES = 32, 4
 ROW_BYTES = BANKS * BANK_BYTES  # one word of each bank; also a cache line
 
@@ -27,13 +26,13 @@ _NOBODY = np.int64(-1)  # below every address
 def sectors(rows: Array, active: Array, width: int) -> Cost:
     """Loads and stores: the distinct 32-byte sectors that the active lanes touch.
 
-    Ideal: the fewest sectors that could hold the distinct bytes asked for.
+    Ideal: the fewest sectors that could hold the distinct requested bytes.
     """
     return _distinct(np.where(active, rows // SECTOR_BYTES, _NOBODY)), _least(rows, active, width)
 
 
 def atomic_sectors(rows: Array, active: Array, width: int) -> Cost:
-    """Atomics: a sector is passed once for each lane of its most wanted address."""
+    """Atomics: a sector is passed once per lane of its most requested address."""
     n = len(rows)
     ordered = np.sort(np.where(active, rows, _NOBODY), axis=1)
     place = np.arange(LANES)
@@ -55,13 +54,13 @@ def _least(rows: Array, active: Array, width: int) -> Array:
 
 # -- shared memory ----------------------------------------------------------------------------
 def wavefronts(rows: Array, active: Array, width: int, kind: str = "load") -> Cost:
-    """Of a `load`, `store` or `atomic`."""
+    """Return the cost of a `load`, `store` or `atomic`."""
     rule = {"load": load_wavefronts, "store": store_wavefronts, "atomic": atomic_wavefronts}
     return rule[kind](rows, active, width)
 
 
 def load_parts(rows: Array, active: Array, width: int) -> Array:
-    """How many equal parts of each warp a load serves one after the other.
+    """Return the number of equal parts of each warp that a load serves one after the other.
 
     Half-warps for 64 and quarter-warps for 128 bits; but whole warps and half-warps if each active
     lane i has the address of lane i^1, or each that of lane i^2, where that one is active.
@@ -78,7 +77,7 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
 
 
 def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Loads: as stores, for the parts that `load_parts` says."""
+    """Loads: like stores, for the parts of `load_parts`."""
     split = store_wavefronts(rows, active, width)
     most = max(width // BANK_BYTES, 1)
     merges = load_parts(rows, active, width) < most
@@ -89,23 +88,22 @@ def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
 
 
 def store_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Stores: a wavefront serves a word of each of the 32 banks, to all lanes that ask for that
-    word; 64-bit requests are served by half-warps and 128-bit ones by quarter-warps.
-
-    Ideal: one wavefront for each part with an active lane, as ncu counts bank conflicts.
+    """Stores: a wavefront serves one word of each of the 32 banks, to all lanes that request that
+    word; 64-bit requests are served by half-warps and 128-bit ones by quarter-warps.\n\n    Ideal:
+    one wavefront per part with an active lane, as ncu counts bank conflicts.
     """
     return _served(rows, active, width, max(width // BANK_BYTES, 1))
 
 
 def atomic_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Atomics: a wavefront serves one lane of each bank."""
+    """Atomics: a wavefront serves one lane per bank."""
     return _served(rows, active, width, max(width // BANK_BYTES, 1), words_shared=False)
 
 
 def _served(
     rows: Array, active: Array, width: int, parts: int, *, words_shared: bool = True
 ) -> Cost:
-    """Wavefronts where `parts` equal parts of a warp are served one after the other."""
+    """Return the wavefronts if `parts` equal parts of a warp are served one after the other."""
     units = np.zeros(len(rows), np.int64)
     ideal = np.zeros(len(rows), np.int64)
     for lanes in np.split(np.arange(LANES), parts):
@@ -116,7 +114,7 @@ def _served(
 
 
 def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool = True) -> Array:
-    """The most words that one bank has to serve; a word asked for twice counts once if shared."""
+    """Return the maximum number of words per bank; a repeated word counts once if shared."""
     count = max(width // BANK_BYTES, 1)
     words = (rows[..., None] // BANK_BYTES + np.arange(count)).reshape(len(rows), -1)
     words = np.where(np.repeat(active, count, axis=1), words, _NOBODY)
@@ -131,11 +129,10 @@ def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool =
 
 # -- cp.async -----------------------------------------------------------------------------------
 def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """`cp.async.ca`, (global, shared): sectors as of a load; a wavefront takes one lane of each
-    bank of source and target, for parts of a warp that copy 128 bytes.
-
-    The wavefronts are the fewest in which that can be done. An H200 takes as many for all regular
-    patterns, and up to two thirds more where source and target are both scattered at random.
+    """`cp.async.ca`, (global, shared): sectors as for a load; a wavefront serves one lane per bank
+    of source and target, for parts of a warp that copy 128 bytes.\n\n    The wavefronts are the
+    minimum. An H200 needs as many for all regular patterns, and up to two thirds more where source
+    and target are both scattered at random.
     """
     units = np.zeros(len(source), np.int64)
     ideal = np.zeros(len(source), np.int64)
@@ -151,11 +148,10 @@ def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple
 
 
 def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """`cp.async.cg`, (global, shared), 16 bytes a lane.
-
-    A sector is fetched for each aligned 32 bytes of shared memory that it goes to, and twice if its
-    halves change places or only one of them does. A wavefront carries what goes from one 128-byte
-    line to one row of banks: whole sectors in any arrangement, half sectors only by one distance.
+    """`cp.async.cg`, (global, shared), 16 bytes per lane.\n\n    A sector is fetched once per
+    aligned 32 bytes of its destination in shared memory, and twice if its halves are swapped or
+    only one of them is copied. A wavefront carries data from one 128-byte line to one row of banks:
+    whole sectors in any arrangement, half sectors only at one distance.
     """
     half, shift = source // width % 2, (source ^ target) // width % 2
     sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES
@@ -172,7 +168,7 @@ def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Co
 
 
 def _equal(active: Array, *fields: Array) -> Array:
-    """(n, 32, 32): whether two active lanes agree in all fields."""
+    """Return (n, 32, 32): True where two active lanes agree in all fields."""
     result = active[:, :, None] & active[:, None, :]
     for field in fields:
         result &= field[:, :, None] == field[:, None, :]
@@ -180,13 +176,13 @@ def _equal(active: Array, *fields: Array) -> Array:
 
 
 def _firsts(same: Array, active: Array) -> Array:
-    """How many classes of lanes there are: those without an equal before them."""
+    """Return the number of lane classes: lanes without an equal lane before them."""
     before = np.tril(np.ones((LANES, LANES), bool), -1)
     return np.count_nonzero(active & ~(same & before).any(axis=2), axis=1)
 
 
 def _distinct(values: Array) -> Array:
-    """Distinct values of each row, those of nobody left out."""
+    """Return the number of distinct values per row, among the counted lanes."""
     ordered = np.sort(values, axis=1)
     changes = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
     return changes + 1 - (ordered[:, 0] == _NOBODY)

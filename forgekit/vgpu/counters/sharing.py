@@ -1,10 +1,10 @@
-"""What blocks share: how many sectors of global memory each of some blocks touches, and together.
+"""Sharing between blocks: the sectors of global memory that some blocks touch, each and together.
 
     sharing = recording.read(Sharing)
     sharing.launches[0].loads.of_each
 
-A cache of a multiprocessor saves what one block reads twice, the L2 cache what blocks share that
-run at the same time, and device memory moves the rest.
+A multiprocessor's cache serves repeated reads of one block, the L2 cache serves reads shared by
+blocks that run at the same time, and device memory moves the rest.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import WINDOW_SHIFT
 from forgekit.vgpu.sampling import NEIGHBOURS
 
-_SPREAD = 16  # blocks that are looked at where all run
-_PENDING = 1 << 21  # sectors that are kept before those that are alike are put together
+_SPREAD = 16  # blocks to observe if all run
+_PENDING = 1 << 21  # sectors kept before equal ones are merged
 _ROW, _WARP = 40, 5  # bits of a sector's number, of a warp's
 _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
@@ -32,8 +32,8 @@ _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "a
 class Sectors:
     """Sectors that one kind of access touches.
 
-    of_each: distinct sectors of each block looked at, added up; together: distinct sectors of these
-    blocks. near_each, near_together: the same of blocks that are neighbours.
+    of_each: distinct sectors of each observed block, summed; together: distinct sectors of these
+    blocks. near_each, near_together: the same for neighbouring blocks.
     """
 
     of_each: int = 0
@@ -44,10 +44,8 @@ class Sectors:
 
 @dataclass
 class Shared:
-    """What was found in one launch.
-
-    blocks: how many were looked at, of n_blocks; instructions: of each of them, once per warp.
-    warp_loads: distinct sectors that each warp loads, added up.
+    """The result for one launch.\n\n    blocks: the number observed, of n_blocks; instructions: per
+    observed block, counted per warp. warp_loads: distinct sectors that each warp loads, summed.
     """
 
     n_blocks: int
@@ -60,7 +58,7 @@ class Shared:
 
 
 class Sharing(Listener):
-    """Looks at some blocks of each launch: a sample's, or a few of all."""
+    """Observes some blocks of each launch: a sample's, or a few of all."""
 
     def __init__(self) -> None:
         self._done: list[_Launch] = []
@@ -68,7 +66,7 @@ class Sharing(Listener):
 
     @property
     def launches(self) -> list[Shared]:
-        """What was found so far, in the order of the launches."""
+        """Return the results so far, in the order of the launches."""
         return [launch.result() for launch in self._done]
 
     def on_batch(self, m: Batch) -> None:
@@ -111,7 +109,7 @@ class Sharing(Listener):
 
 
 class _Launch:
-    """A launch that runs: pairs of a block looked at and a sector it touches."""
+    """A running launch: pairs of an observed block and a sector it touches."""
 
     def __init__(self, n_blocks: int) -> None:
         self.n_blocks = n_blocks
@@ -122,7 +120,7 @@ class _Launch:
         self._shared = Shared(n_blocks)
         self._found: dict[tuple[str, str], list[Any]] = {}
         self._groups: dict[str, Array] = {}
-        self._warps: dict[int, tuple[Array | None, Array]] = {}  # of this batch's masks
+        self._warps: dict[int, tuple[Array | None, Array]] = {}  # for this batch's masks
         self.rows, self.instructions = np.zeros(0, int), np.zeros(0)
 
     def start(self, m: Batch) -> None:
@@ -141,16 +139,17 @@ class _Launch:
         self._warps = {}
 
     def warps(self, m: Batch, mask: Array | None) -> Array:
-        """Warps of each row with a lane in the mask; a batch has few different masks."""
+        """Return the warps of each row with a lane in the mask; a batch has few distinct masks."""
         found = self._warps.get(id(mask))
         if found is None:
             lanes = m.expand(mask)[self.rows]
             busy = lanes.reshape(len(lanes), -1, 32).any(axis=2).sum(axis=1)
-            found = self._warps[id(mask)] = mask, busy  # kept: its id stays its own
+            found = self._warps[id(mask)] = mask, busy  # stored, so that its id stays unique
         return found[1]
 
     def add(self, way: str, row: Array, sector: Array, there: Array | None = None) -> None:
-        """Rows of `rows` with their warps, and the sectors that they touch where `there` says."""
+        """Return rows of `rows` with their warps, and the sectors that they touch where `there` is
+        true."""
         pairs = (row << _ROW) | (sector & ((1 << _ROW) - 1))
         pairs = pairs.ravel() if there is None else pairs[there]
         changes = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1  # neighbours share a sector
@@ -160,7 +159,7 @@ class _Launch:
             kept[:] = [np.unique(np.concatenate(kept))]
 
     def _end(self) -> None:
-        """The batch is over: count what its blocks touch."""
+        """The batch is over: count the sectors of its blocks."""
         for way, kept in self._pairs.items():
             pairs = np.unique(np.concatenate(kept))
             if way == "loads":

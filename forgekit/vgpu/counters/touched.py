@@ -1,4 +1,4 @@
-"""Which bytes of device memory a launch read and wrote: what has to move at least once."""
+"""The bytes of device memory that a launch read and wrote: the minimum traffic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import Allocation
 
 READ, WRITTEN = "read", "written"
-_PART = 1 << 16  # bytes of a tensor that are looked at together, or not at all
+_PART = 1 << 16  # bytes of a tensor that are processed as a unit
 _WAYS = {
     "load": (READ,), "async load": (READ,), "store": (WRITTEN,), "atomic": (READ, WRITTEN),
 }  # fmt: skip
@@ -36,11 +36,11 @@ class TensorTraffic:
 
 
 class Touched:
-    """Of each allocation and way (read, written) whether each byte was touched."""
+    """Per allocation and way (read, written): was each byte touched?"""
 
     def __init__(self) -> None:
         self._bytes: dict[tuple[int, str], Array] = {}  # (allocation's address, way) -> booleans
-        self._parts: dict[tuple[int, str], Array] = {}  # whether there may be any in each _PART
+        self._parts: dict[tuple[int, str], Array] = {}  # may any byte of each _PART be touched?
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
         for target in targets:
@@ -57,7 +57,7 @@ class Touched:
                     parts[(places * each + (target.skipped + end)) // _PART] = True
 
     def tensors(self, allocations: Sequence[Allocation]) -> list[TensorTraffic]:
-        """What was touched in each tensor, in the order of their addresses."""
+        """Return the touched bytes of each tensor, in the order of their addresses."""
         result = []
         for allocation in allocations:
             for region in allocation.regions:
@@ -72,13 +72,14 @@ class Touched:
         return result
 
     def distinct(self, way: str, size: int = 1, only: Allocation | None = None) -> int:
-        """Bytes touched in this way, those that tensors share counted once; or pieces of so many
-        bytes, a power of two, counted from the tensor's first byte. only: of this allocation."""
+        """Return the bytes touched in this way, with shared bytes counted once; or pieces of so
+        many bytes, a power of two, counted from the tensor's first byte. only: limit to this
+        allocation."""
         return sum(self._count(address, w, None, size) for address, w in self._bytes
                    if w == way and (only is None or address == only.address))  # fmt: skip
 
     def _count(self, address: int, way: str, part: slice | None = None, size: int = 1) -> int:
-        """Bytes (pieces of `size`) touched in a part of an allocation."""
+        """Return the bytes (pieces of `size`) touched in a part of an allocation."""
         touched = self._bytes.get((address, way))
         if touched is None:
             return 0
@@ -96,7 +97,7 @@ class Touched:
         return found
 
     def merged(self, other: Touched) -> Touched:
-        """What this or the other has touched."""
+        """Merge the touches of both."""
         both = Touched()
         for touched in (self, other):
             for key, array in touched._bytes.items():

@@ -1,8 +1,9 @@
-"""How long a lone warp waits for results, and what its instructions keep busy: from the PTX alone.
+"""Estimates from PTX alone how long a lone warp waits for results, and the pipes its instructions
+use.
 
-A warp issues its instructions in order, and each waits until its operands are there. Going through
-the code once, loops twice, with the latency of each kind of result tells for each instruction how
-many cycles it waits and for what. Machine code is ordered alike; ptxas moves loads up now and then.
+A warp issues its instructions in order, and each waits until its operands are there. One pass over
+the code (two over loops), with the latency of each kind of result, gives each instruction's wait in
+cycles and its cause. Machine code has the same order, except that ptxas sometimes moves loads up.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from forgekit.vgpu.code import Code
 from forgekit.vgpu.ptx import Instruction
 
 # Cycles until a result can be used, on Hopper: W. Luo et al., "Benchmarking and dissecting the
-# Nvidia Hopper GPU architecture via microbenchmarking", 2024. Of global memory nominal: who asks
-# knows better which cache it comes from.
+# Nvidia Hopper GPU architecture via microbenchmarking", 2024. Nominal for global memory: the caller
+# knows which cache serves it.
 CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
 _AT_ONCE = 8  # loads that ptxas moves up together, at most
-_PREDICATED = 8  # instructions that it predicates, at most, rather than branch over them
-_UNROLLED = 4  # iterations of a short loop that it makes one, if no pragma forbids it
+_PREDICATED = 8  # longest branch that it replaces by predicates
+_UNROLLED = 4  # iterations of a short loop that it unrolls, unless a pragma forbids it
 _SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33
 
-# Instructions of machine code for one of PTX, where it is not one; 0: none, or part of another.
+# Machine instructions per PTX instruction, if not one; 0: none, or part of another.
 _FREE = {"mov", "cvta", "ret", "exit", "bra"}
 _LONG = {"div": 10, "sqrt": 8, "rem": 18, "sin": 2, "cos": 2, "rcp": 2, "tanh": 1}
 _SPECIALS = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div")
@@ -33,9 +34,9 @@ _SHUFFLES = ("shfl", "vote", "redux", "match")
 class Step(NamedTuple):
     """One PTX instruction in the pipeline.
 
-    pipe: what executes it: "fp32", "fp64", "int", "special", "convert", "tensor", "shared",
-    "global", "barrier", "shuffle", "control"; slots: instructions of machine code. wait: what it
-    waits for (a key of CYCLES, "" for nothing), and cycles: how long.
+    pipe: the executing unit: "fp32", "fp64", "int", "special", "convert", "tensor", "shared",
+    "global", "barrier", "shuffle", "control"; slots: machine instructions. wait: the cause of its
+    wait (a key of CYCLES, "" for none), and cycles: its length.
     """
 
     pipe: str
@@ -46,9 +47,9 @@ class Step(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def steps(code: Code) -> Sequence[Step]:
-    """The steps of a kernel, one for each instruction."""
-    ready: dict[str, tuple[float, str]] = {}  # register -> when, and what makes it
-    groups: list[float] = []  # when the groups of asynchronous copies arrive
+    """Return the steps of a kernel, one per instruction."""
+    ready: dict[str, tuple[float, str]] = {}  # register -> time, and producer
+    groups: list[float] = []  # arrival of the groups of asynchronous copies
     copied = now = 0.0
     unrolled = _unrolled(code)
     found: list[Step] = [Step("control", 0.0)] * len(code.instructions)
@@ -83,7 +84,7 @@ def steps(code: Code) -> Sequence[Step]:
 
 
 def _path(code: Code) -> Iterator[int]:
-    """The instructions as ptxas orders them, the body of each loop twice in a row."""
+    """Return the instructions in ptxas's order, the body of each loop twice in a row."""
     ends = {last: first for first, last in reversed(code.loops)}
     heads = _heads(code)
     start, again = 0, set[int]()
@@ -103,7 +104,8 @@ def _path(code: Code) -> Iterator[int]:
 
 
 def _unrolled(code: Code) -> set[int]:
-    """The instructions of loops that ptxas unrolls, so that several loads wait at the same time."""
+    """Return the instructions of loops that ptxas unrolls, so that several loads wait at the same
+    time."""
     labels, found = set(code.kernel.labels.values()), set[int]()
     for first, last in code.loops:
         body = range(first, last + 1)
@@ -115,8 +117,8 @@ def _unrolled(code: Code) -> set[int]:
 
 
 def _heads(code: Code) -> set[int]:
-    """The instructions above which no load moves: those behind a barrier or a branch, and the
-    targets of branches. In machine code a branch over a few instructions is their predicate."""
+    """Return the instructions above which no load moves: those after a barrier or a branch, and
+    branch targets. Machine code replaces a branch over a few instructions by predicates."""
     found = set[int]()
     for pc, i in enumerate(code.instructions):
         if i.opcode[0] == "bra":
@@ -129,9 +131,9 @@ def _heads(code: Code) -> set[int]:
 
 
 def _loads_first(code: Code, pcs: range) -> list[int]:
-    """ptxas moves loads up, with what computes their addresses: they are then in flight at once.
-
-    A load stays behind stores to memory of its kind, and behind loads that its address comes from.
+    """Move loads up, as ptxas does, together with their address arithmetic, so that they are in
+    flight at once.\n\n    A load stays after stores to the same kind of memory, and after loads
+    that produce its address.
     """
     wanted: set[str] = set()
     early, stays, late = set[int](), set[str](), set[int]()
@@ -155,12 +157,12 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
 
 
 def _is_load(i: Instruction) -> bool:
-    """Whether it loads from memory; parameters are constants of the machine code."""
+    """True if it loads from memory; parameters are constants of the machine code."""
     return i.opcode[:2] in (("ld", "global"), ("ld", "shared"))
 
 
 def pipe_of(i: Instruction) -> tuple[str, float]:
-    """What executes an instruction, and as how many of machine code."""
+    """Return the executing unit, and the number of machine instructions."""
     root, kinds = i.opcode[0], i.opcode[1:]
     last = kinds[-1] if kinds else ""
     if root in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch"):
@@ -196,7 +198,7 @@ def pipe_of(i: Instruction) -> tuple[str, float]:
 
 
 def _latency(i: Instruction, pipe: str) -> tuple[str, float]:
-    """What makes a result, and after how many cycles."""
+    """Return the producer of a result, and its latency in cycles."""
     if i.opcode[0] == "atom":
         return "atomic", CYCLES["shared" if pipe == "shared" else "atomic"]
     if pipe in ("global", "shared"):

@@ -1,8 +1,7 @@
-"""From one access of a batch to its distinct warps: which patterns of addresses, how often.
-
-Counting costs little because warps are alike: relative to its first active lane, nearly every warp
-of an access has the same addresses. Then sectors and wavefronts depend only on where that lane
-lies within a sector or a row of banks, and a few residues stand for thousands of warps.
+"""From one access of a batch to its distinct warps: address patterns and their
+frequency.\n\nCounting is cheap because warps are similar: relative to its first active lane, nearly
+every warp of an access has the same addresses. Then sectors and wavefronts depend only on that
+lane's place within a sector or a row of banks, and a few residues represent thousands of warps.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ import numpy as np
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.floats import Array
 
-_TRIES = 6  # patterns looked for one by one among unlike warps, before each warp is its own
+_TRIES = 6  # patterns searched for one by one, before each remaining warp counts separately
 
-# Stands for an inactive lane in a pattern; no distance between two lanes is that large.
+# Marks an inactive lane in a pattern; larger than any distance between two lanes.
 _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 
 
 class Alike(NamedTuple):
-    """Warps with one pattern.
-
-    pattern: each lane's distance from the first active one, with `idle` for inactive lanes, (32,);
-    bases: addresses of the first active lanes, of any shape; times: how many warps each stands for.
+    """Warps with one pattern.\n\n    pattern: each lane's distance from the first active one, with
+    `idle` for inactive lanes, (32,);
+    bases: addresses of the first active lanes, of any shape; times: the number of warps that each
+    represents.
     """
 
     pattern: Array
@@ -34,12 +33,12 @@ class Alike(NamedTuple):
 
     @property
     def active(self) -> Array:
-        """The lanes that take part, (32,)."""
+        """The active lanes, (32,)."""
         return self.pattern != _IDLE[self.pattern.itemsize]
 
 
 class Unlike(NamedTuple):
-    """Warps without a common pattern: the addresses and who takes part, both (n, 32)."""
+    """Warps without a common pattern: addresses and active lanes, both (n, 32)."""
 
     rows: Array
     active: Array
@@ -85,11 +84,11 @@ def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterato
 def _blocks(
     address: Array, mask: Array | None, blocks: int, threads: int
 ) -> Iterator[Alike | Unlike]:
-    """Warps of `blocks` blocks whose active threads are the same in each, mask (1, threads)."""
+    """Return warps of `blocks` blocks with the same active threads in each, mask (1, threads)."""
     times = blocks // len(address)
     if address.shape[1] == 1:
         address = np.broadcast_to(address, (len(address), threads))
-    one = 0 if mask is None else int(mask[0].argmax())  # the first who takes part
+    one = 0 if mask is None else int(mask[0].argmax())  # the first active thread
     first = address[:, one : one + 1]
     relative = address - first
     active = None if mask is None else mask.reshape(-1, LANES)
@@ -103,7 +102,7 @@ def _blocks(
                 active = np.tile(active, (len(address), 1))
             yield from _rows(rows, active, times)
             return
-    # Every block is like the first one, but for where it starts.
+    # Every block equals the first one, except for its start.
     rows = relative[0].reshape(-1, LANES)
     for group in _rows(rows, active, times):
         if isinstance(group, Alike):

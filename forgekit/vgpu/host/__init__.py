@@ -5,5 +5,5 @@ hooks.py            the DSL's methods that are replaced
 cuda_runtime.py     the CUDA runtime that compiled host code calls: records launches
 launching.py, limits.py    a launch: options, limits, batches
 arguments.py        the tensors among a call's arguments
-signature.py        whether a call fits the function that was compiled
+signature.py        checks that a call fits the compiled function
 """

@@ -1,6 +1,6 @@
 """Find the tensors among a call's arguments and give them virtual addresses.
 
-Duck-typed on purpose: the virtual GPU knows nothing of torch. Recognised are torch tensors (by
+Duck-typed on purpose: the virtual GPU does not depend on torch. Recognised are torch tensors (by
 `untyped_storage`), the DSL's own runtime tensors (`from_dlpack`) and pointers (`make_ptr`), and
 NumPy arrays.
 """
@@ -17,19 +17,19 @@ from forgekit.vgpu import plugins
 from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
 
-# Set on the DSL's runtime tensors by the hooks: the object that from_dlpack was given.
+# Set by the hooks on the DSL's runtime tensors: the argument of from_dlpack.
 SOURCE_ATTRIBUTE = "_forgekit_source"
 
 # Set on an argument that the kernel must not write to.
 READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
 
-_CPU_ALIGN = 64  # what torch's CPU allocator gives; the lower bits of a pointer are then true
+_CPU_ALIGN = 64  # alignment of torch's CPU allocator; the lower bits of a pointer are then real
 _MAX_DEPTH = 4  # of containers in containers
 
 
 @dataclasses.dataclass(frozen=True)
 class TensorView:
-    """A tensor of any library: where it lies and how.
+    """A tensor of any library: its address and layout.
 
     pointer: its first element; strides in elements; align_offset: bytes from its storage's start.
     """
@@ -71,7 +71,8 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
 
 
 def _leaves(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """Tensors and pointers in a value: itself, or members of containers and of DSL objects."""
+    """Yield tensors and pointers in a value: the value itself, or members of containers and DSL
+    objects."""
     if depth > _MAX_DEPTH or value is None or isinstance(value, str | bytes | int | float):
         return
     if is_tensor(value) or _is_pointer(value):
@@ -90,7 +91,7 @@ def _leaves(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor of a kind known here."""
+    """True if a value is a tensor of a known kind."""
     return (
         hasattr(value, SOURCE_ATTRIBUTE)
         or hasattr(value, "untyped_storage")
@@ -100,7 +101,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def real_device(tensor: Any) -> str:
-    """The type of the device where a torch tensor's memory really lies, such as cpu."""
+    """Return the type of the device that holds a torch tensor's memory, such as cpu."""
     return "cpu" if plugins.active.on_gpu(tensor) else str(tensor.device.type)
 
 
@@ -109,7 +110,7 @@ def _is_pointer(value: Any) -> bool:
 
 
 def describe(name: str, tensor: Any) -> TensorView:
-    """Where a tensor lies.
+    """Return the place of a tensor.
 
     Raises:
         UsageError: a tensor that is not in the CPU's memory.
@@ -118,7 +119,8 @@ def describe(name: str, tensor: Any) -> TensorView:
     if source is not None and is_tensor(source):
         view = describe(name, source)
         kind = getattr(getattr(tensor, "element_type", None), "__name__", "").lower()
-        # Host code names what bytes hold: `cute_tensor.element_type = cutlass.Float8E4M3FN`.
+        # Host code may redefine the element type: `cute_tensor.element_type =
+        # cutlass.Float8E4M3FN`.
         return dataclasses.replace(view, dtype=kind) if kind.startswith("float8") else view
     if hasattr(tensor, "untyped_storage"):
         return _describe_torch(name, tensor)
@@ -130,7 +132,7 @@ def describe(name: str, tensor: Any) -> TensorView:
         )  # fmt: skip
     pointer, itemsize = tensor.__array_interface__["data"][0], tensor.itemsize
     strides = tuple(s // itemsize for s in tensor.strides)
-    base = tensor  # the array that owns the memory counts as aligned: where it lies is chance
+    base = tensor  # the array that owns the memory counts as aligned: its address is arbitrary
     while type(base.base) is type(base):
         base = base.base
     offset = pointer - base.__array_interface__["data"][0]
@@ -160,7 +162,7 @@ def _region(name: str, view: TensorView, read_only: bool) -> Region:
 
 
 def _region_around(name: str, address: int, pointer: Any) -> Region:
-    """The memory a raw pointer points into: a live tensor's whole storage.
+    """Return the memory a raw pointer points into: a live tensor's whole storage.
 
     Raises:
         UsageError: no live tensor holds the address.
@@ -169,7 +171,7 @@ def _region_around(name: str, address: int, pointer: Any) -> Region:
     if found is None:
         raise usage_error(
             f"argument `{name}`",
-            f"a pointer to {address:#x}, of which nobody knows how much memory belongs to it",
+            f"a pointer to {address:#x}, whose memory size is unknown",
             "a pointer into a tensor that is still alive",
             "keep the tensor in a variable while the kernel runs, or pass the tensor itself "
             "(from_dlpack(x)) instead of make_ptr(…)",
@@ -183,9 +185,8 @@ def _region_around(name: str, address: int, pointer: Any) -> Region:
 
 # -- the tensor that a raw pointer points into: `make_ptr(dtype, x.data_ptr())` names no size ------
 def storage_at(address: int) -> tuple[int, int, object] | None:
-    """(start, bytes, owner) of the live tensor's or array's memory that holds `address`, or None.
-
-    The caller's variables are looked through first, then, for torch, every object that Python's
+    """Return (start, bytes, owner) of the live tensor's or array's memory that holds `address`, or
+    None.\n\n    Searches the caller's variables first, then, for torch, every object that Python's
     garbage collector tracks.
     """
     allocated = plugins.active.allocation_at(address)
@@ -200,7 +201,7 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _reachable(address: int) -> tuple[int, int, object] | None:
-    """As `storage_at`, of a call whose kernels cannot reach the CPU's tensors."""
+    """`storage_at`, for a call whose kernels cannot reach the CPU's tensors."""
     found = storage_at(address)
     return None if found is None or plugins.active.on_host(found[2]) else found
 

@@ -1,4 +1,4 @@
-"""One call of a host function whose launches are known: run them, or find out what they are.
+"""One call of a host function whose launches are known: run them, or list them.
 
 with Call.without_running() as launches:
     run(x, y)                                # in one process
@@ -24,7 +24,7 @@ from forgekit.vgpu.memory import GlobalMemory
 class Call:
     """Runs the launches of a call on tensors of this process.
 
-    tensors: (parameter's name, tensor as `HOST.pack` makes it).
+    tensors: (parameter's name, tensor from `HOST.pack`).
     """
 
     def __init__(self, tensors: Iterable[tuple[str, object]]) -> None:
@@ -51,7 +51,7 @@ class Call:
         into this process's tensors.
 
         Raises:
-            KernelError: what stopped the kernel.
+            KernelError: the kernel was stopped.
         """
         code = program.load(ptx).get(kernel)
         if code is None or len(params) != code.param_bytes:
@@ -63,14 +63,14 @@ class Call:
         return True
 
     def finish(self) -> None:
-        """End the call: the sanitizer notes the elements that are still not written."""
+        """End the call: the sanitizer reports elements that are still unwritten."""
         launching.finish_call(self._memory)
 
     @staticmethod
     @contextmanager
     def without_running() -> Iterator[list[LaunchRecord]]:
-        """List the launches within the `with` block, with their parameters as the host code passes
-        them, and run none."""
+        """List the launches within the `with` block, with the parameters of the host code, without
+        running them."""
         found: list[LaunchRecord] = []
 
         def add(kernel: Any, launch: LaunchRecord, memory: Any) -> None:

@@ -31,14 +31,14 @@ _MAX_SHARED_OPTIN_ATTRIBUTE = 97
 
 @dataclass(frozen=True)
 class Launch:
-    """A recorded launch: the stream it goes to, and what runs it."""
+    """A recorded launch: its stream, and the function that runs it."""
 
     stream: int
     run: Callable[[GlobalMemory], None]
 
 
 def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
-    """Run launches in order, or let them be captured; whether any ran."""
+    """Run launches in order, or let them be captured; return True if any ran."""
     ran = False
     for launch in launches:
         if not plugins.active.keep(launch.stream, functools.partial(launch.run, memory)):
@@ -48,7 +48,7 @@ def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
 
 
 class _Recorded(threading.local):
-    """Per thread: the launches of the host function that is running."""
+    """Per thread: the launches of the running host function."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
@@ -58,7 +58,7 @@ _recorded = _Recorded()
 
 
 def take_launches() -> list[Launch]:
-    """The launches recorded in this thread since the last call, in order."""
+    """Return the launches recorded in this thread since the last call, in order."""
     launches, _recorded.launches = _recorded.launches, []
     return launches
 
@@ -114,7 +114,7 @@ class Runtime:
         return 0
 
     def launch_ex(self, config: int, kernel: int, params: int) -> int:
-        dims = (_I32 * 6).from_address(config)  # signed, so that a grid of -1 is reported as such
+        dims = (_I32 * 6).from_address(config)  # signed, to report a grid of -1 as such
         shared, stream = (_U64 * 2).from_address(config + 24)
         attributes = _U64.from_address(config + 40).value
         count = ctypes.c_uint32.from_address(config + 48).value
@@ -134,7 +134,7 @@ class Runtime:
     def record(self, kernel: int, grid: tuple, block: tuple, shared: int, params: int,
                cluster: tuple = (1, 1, 1), cooperative: bool = False,
                stream: int = 0) -> None:  # fmt: skip
-        """Keep a launch with a copy of its parameters; errors are raised when it runs."""
+        """Record a launch with a copy of its parameters; errors are raised when it runs."""
         name = self.kernels[kernel - 1]
         try:
             ready = program.load(self.ptx_text)[name]
@@ -159,7 +159,7 @@ _MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf1
 def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, sizes: int,
                       strides: int, box: int, steps: int, interleave: int, swizzle: int,
                       promotion: int, fill: int) -> int:  # fmt: skip
-    """`cuTensorMapEncodeTiled`; a mistake is raised when the host function has returned."""
+    """`cuTensorMapEncodeTiled`; a mistake is raised after the host function has returned."""
 
     def numbers(at: int, kind: Any, count: int) -> list[int]:
         return list((kind * count).from_address(at)) if count else []
@@ -178,7 +178,7 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
             numbers(steps, ctypes.c_uint32, rank), SPANS[swizzle], bool(fill),
         )  # fmt: skip
     except ValueError as error:
-        text = f"cuTensorMapEncodeTiled is given {error}."
+        text = f"cuTensorMapEncodeTiled gets {error}."
         _recorded.launches.append(Launch(0, functools.partial(_raise, UsageError(text))))
         return 1  # CUDA_ERROR_INVALID_VALUE
     ctypes.memmove(out, raw, len(raw))
@@ -186,7 +186,7 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
 
 
 def _pack_params(ready: program.Program, params: int) -> tuple[bytes, list[int]]:
-    """The parameters' bytes as the kernel sees them, and the offsets that may hold a pointer."""
+    """Return the kernel's parameter bytes, and the offsets that may hold a pointer."""
     packed = bytearray(ready.param_bytes)
     pointers = (_Pointer * len(ready.kernel.params)).from_address(params) if params else ()
     for variable, pointer in zip(ready.kernel.params, pointers, strict=True):
@@ -213,14 +213,13 @@ def _engine_class() -> Any:
 
 
 def is_virtual(engine: object) -> bool:
-    """Whether a compiled function's engine launches on the virtual GPU."""
+    """True if a compiled function's engine launches on the virtual GPU."""
     return isinstance(engine, _engine_class())
 
 
 def make_engine(module: Any, text: str, arch: str) -> Any:
-    """An engine for a compiled module whose kernels are this PTX.
-
-    Its host code is not optimised: a fifth of a compilation less, and calls are as fast.
+    """Return an engine for a compiled module whose kernels are this PTX.\n\n    Its host code is
+    not optimised: this saves a fifth of the compilation, and calls are as fast.
     """
     declared = {
         str(op.attributes["sym_name"]).strip('"'): op
@@ -230,7 +229,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
     constants = [op.attributes["value"] for op in declared.values() if "value" in op.attributes]
     machine = b"".join(getattr(value, "value_bytes", b"") for value in constants)
     runtime = Runtime(text, arch, machine_code.registers(machine))
-    if "cuda_load" in declared:  # for code in a file; to link it takes longest
+    if "cuda_load" in declared:  # for code in a file; linking it takes longest
         declared.pop("cuda_load").erase()
     engine = _engine_class()(module, opt_level=0, shared_libs=())
     for name in sorted(n for n in declared if n.startswith(("_cu", "cuda_dialect_"))):
@@ -241,11 +240,11 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
 
 
 def _refuse(name: str, runtime: Runtime) -> Any:
-    """A callback for a runtime function the virtual GPU does not have."""
+    """Return a callback for a runtime function that the virtual GPU lacks."""
 
     def called() -> int:
         error = UsageError(
-            f"The host code calls {name.lstrip('_')}, which the virtual GPU does not offer yet. "
+            f"The host code calls {name.lstrip('_')}, which the virtual GPU does not support yet. "
             "Run this function on a GPU."
         )
         _recorded.launches.append(Launch(0, functools.partial(_raise, error)))

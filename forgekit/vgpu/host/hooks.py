@@ -1,7 +1,6 @@
-"""The DSL's methods that are replaced, once a process, so that its launches can come to us.
-
-Each replacement does what the original did for everything that was not compiled for the virtual
-GPU. Whether new compilations are is `active`, which `intercept` switches.
+"""Replaces the DSL's methods, once per process, to receive its launches.\n\nEach replacement
+behaves like the original for functions not compiled for the virtual GPU. `active`, which
+`intercept` switches, decides for new compilations.
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ from forgekit.vgpu.host.scratch import scratch
 from forgekit.vgpu.host.signature import MOST, CallSignature, check_uncompiled
 from forgekit.vgpu.memory import GlobalMemory
 
-active = False  # whether new compilations are for the virtual GPU
+active = False  # True if new compilations are for the virtual GPU
 
-# The DSL compiles one function at a time: its settings, its state and, while it does, sys.stdout
-# are the process's. The virtual GPU runs one call at a time, as in one stream: no kernel sees
-# another's half-done atomics, a listener sees one launch, and no text goes where the DSL collects
-# its own.
+# The DSL compiles one function at a time, because its settings, its state and sys.stdout belong to
+# the process. The virtual GPU runs one call at a time, like one stream: no kernel sees incomplete
+# atomics of another, a listener sees one launch, and no text mixes with the DSL's own.
 lock = threading.RLock()
 
 _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
@@ -39,7 +37,7 @@ _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
 
 @dataclass(frozen=True)
 class _Compilation:
-    """A compilation: where the DSL writes the PTX, and where the user wants it (or nowhere)."""
+    """A compilation: where the DSL writes the PTX, and where the user wants it (or None)."""
 
     signature: CallSignature
     ptx_file: str
@@ -57,7 +55,7 @@ _local = _Local()
 
 
 def import_dsl() -> Any:
-    """The CuTe DSL object.
+    """Return the CuTe DSL object.
 
     Raises:
         PlatformError: it cannot be imported.
@@ -98,7 +96,7 @@ def _replaces(owner: Any, name: str) -> Callable[[Callable], Callable]:
 
 
 def _one_at_a_time() -> None:
-    """Compilations wait for each other, whether `cute.compile` or a call asks for them."""
+    """Compilations wait for each other, whether `cute.compile` or a call requests them."""
     from cutlass.base_dsl import compiler, dsl
 
     @_replaces(compiler.CompileCallable, "_compile")
@@ -121,14 +119,15 @@ def _one_at_a_time() -> None:
 
 
 def _end_compilation() -> None:
-    """Whether it succeeded or not: another kernel of the same name must not find its PTX."""
+    """Called on success and failure: another kernel of the same name must not find its PTX."""
     compilation, _local.compiling = _local.compiling, None
     if compilation:
         Path(compilation.ptx_file).unlink(missing_ok=True)
 
 
 def _compiling() -> None:
-    """Every compilation keeps its PTX and has no TVM-FFI, whatever options the user gave."""
+    """Make every compilation keep its PTX and do without TVM-FFI, regardless of the user's
+    options."""
     from cutlass.base_dsl import dsl
     from cutlass.base_dsl.compiler import EnableTVMFFI, KeepPTX
 
@@ -158,7 +157,7 @@ def _compiling() -> None:
 
 
 def _naming() -> None:
-    """A kernel's name beyond ASCII is refused before the compiler calls all of its code invalid."""
+    """Refuse a kernel's non-ASCII name, before the compiler reports all of its code as invalid."""
     from cutlass.base_dsl import dsl
 
     @_replaces(dsl.BaseDSL, "_customize_generated_name")
@@ -174,7 +173,7 @@ def _annotations(signature: inspect.Signature) -> dict[str, Any]:
 
 
 def _launching() -> None:
-    """A number of blocks that the launch's 32 bits cannot hold becomes one that is refused."""
+    """Replace a number of blocks beyond the launch's 32 bits by one that is refused."""
     from cutlass.cutlass_dsl.cutlass import CutlassBaseDSL
 
     @_replaces(CutlassBaseDSL, "cuda_launch_func")
@@ -185,7 +184,7 @@ def _launching() -> None:
 
 
 def _in_32_bits(size: Any) -> Any:
-    """A number of blocks, or `BEYOND_32_BITS` where the cast to Int32 would cut it off."""
+    """Return a number of blocks, or `BEYOND_32_BITS` if the cast to Int32 would truncate it."""
     import cutlass
     from cutlass._mlir.dialects import arith
 
@@ -200,7 +199,7 @@ def _in_32_bits(size: Any) -> Any:
 
 
 def _building() -> None:
-    """The engine of a compiled function is linked against the virtual GPU."""
+    """Link the engine of a compiled function against the virtual GPU."""
     from cutlass.base_dsl import compiler, dsl
 
     @_replaces(compiler.Compiler, "jit")
@@ -231,7 +230,7 @@ def _building() -> None:
 
 
 def _calling() -> None:
-    """A call's arguments are remembered, and its launches run when the host function returns."""
+    """Remember a call's arguments, and run its launches when the host function returns."""
     from cutlass.base_dsl import dsl, jit_executor
     from cutlass.cutlass_dsl import cuda_jit_executor
 
@@ -285,7 +284,7 @@ def _calling() -> None:
 
 
 def _loading() -> None:
-    """Kernels are loaded as if there were one device; no handle of ours reaches the driver."""
+    """Load kernels as if there were one device; the driver gets none of our handles."""
     from cutlass.cutlass_dsl import cuda_jit_executor
 
     function = cuda_jit_executor.CudaDialectJitCompiledFunction
@@ -304,7 +303,7 @@ def _loading() -> None:
 
 
 def _tensors() -> None:
-    """A runtime tensor remembers what it was made from."""
+    """Let a runtime tensor remember its source."""
     from cutlass.cute import runtime
 
     @_replaces(runtime._Tensor, "__init__")
@@ -331,13 +330,13 @@ def _folder(parent: str, process: int) -> tempfile.TemporaryDirectory[str]:
 
 
 def _dump_dir() -> str:
-    """A private folder, in memory where there is room: the DSL hands PTX over as files."""
+    """Return a private folder, in memory if there is room: the DSL passes PTX in files."""
     folder = _folder(scratch(), os.getpid()).name
-    os.makedirs(folder, mode=0o700, exist_ok=True)  # whatever cleans up temporary files
+    os.makedirs(folder, mode=0o700, exist_ok=True)  # regardless of cleaners of temporary files
     return folder
 
 
 # The DSL names the innermost frame outside its own package in messages and in a kernel's lines, and
-# pytest and `forgekit run` print none that hide: from here on, the functions above are passed over.
+# pytest and `forgekit run` skip hidden frames: this makes them skip the functions above.
 __name__ = "cutlass.forgekit"
 __tracebackhide__ = True

@@ -21,17 +21,17 @@ from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
-_strict: bool | None = None  # what the last install that named it said
+_strict: bool | None = None  # value of the last install that passed it
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
     """Route every launch of code compiled from now on to the virtual GPU.
 
     arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own. cuda: torch's
-    "cuda", torch.cuda and cuda-python's calls mean the virtual GPU too, for code that was written
-    for a GPU. strict: True raises SanitizerError after a launch in which the sanitizer finds
-    something; False lets the script go on, prints the findings when it ends (in a notebook, after
-    each cell), and changes its exit status to 120. Left out, False with `cuda`, else True.
+    "cuda", torch.cuda and cuda-python's calls also mean the virtual GPU, for code written for a
+    GPU. strict: True raises SanitizerError after a launch with findings of the sanitizer; False
+    lets the script continue, prints the findings when it ends (in a notebook, after each cell), and
+    changes its exit status to 120. By default False with `cuda`, else True.
 
     Raises:
         PlatformError: no CuTe DSL on this machine; or `cuda`, and there is a GPU.
@@ -48,7 +48,7 @@ def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None 
     with hooks.lock:
         prepare()
         env = hooks.import_dsl().envar
-        # Line numbers in messages; no file cache, since what it holds has no PTX.
+        # Line numbers in messages; no file cache, because its entries have no PTX.
         changes = {
             "arch": arch, "lineinfo": True, "enable_tvm_ffi": False, "disable_file_caching": True,
         }  # fmt: skip
@@ -87,18 +87,18 @@ def is_installed() -> bool:
 
 
 class _Block:
-    """A `with installed():`; before: what to go back to, None for the DSL as it was."""
+    """A `with installed():`; before: the state to restore, None for the original DSL."""
 
     before: str | None
 
 
-_blocks: list[_Block] = []  # that have begun, the latest last
+_blocks: list[_Block] = []  # active ones, the latest last
 
 
 @contextlib.contextmanager
 def installed(arch: str | None = None) -> Iterator[None]:
-    """`install` for the length of a `with` block. It is the process's, so blocks of several
-    threads may overlap: the one begun last decides, until it ends."""
+    """`install` during a `with` block. It affects the process, so blocks of several threads may
+    overlap: the latest one decides, until it ends."""
     block = _Block()
     with hooks.lock:
         block.before = hooks.import_dsl().envar.arch if is_installed() else None
@@ -119,7 +119,7 @@ def installed(arch: str | None = None) -> Iterator[None]:
 
 
 def prepare() -> None:
-    """Make the DSL ready for functions of the virtual GPU, without switching to it."""
+    """Prepare the DSL for functions of the virtual GPU, without switching to it."""
     with hooks.lock:
         hooks.replace_methods()
 
@@ -127,7 +127,8 @@ def prepare() -> None:
 def revive(
     module: bytes, function_name: str, signature: inspect.Signature, ptx: str, arch: str
 ) -> Any:
-    """The DSL's compiled function for MLIR bytecode of its compiler, linked to the virtual GPU.
+    """Return the DSL's compiled function for its compiler's MLIR bytecode, linked to the virtual
+    GPU.
 
     function_name: the host function's mangled name; signature: its Python signature; ptx: the
     kernels it launches.

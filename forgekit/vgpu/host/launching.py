@@ -25,16 +25,17 @@ from forgekit.vgpu.sampling import Part
 from forgekit.vgpu.sanitizer import Sanitizer
 from forgekit.vgpu.sanitizer.findings import unwritten
 
-# Shared and local memory of a batch. It is filled before every batch, so less is also faster.
+# Shared and local memory of a batch. It is filled before every batch, so a smaller batch is also
+# faster.
 BATCH_BYTES = 64 << 20
 
 _TOGETHER = 4  # batches that become one where blocks may wait for each other in any order
 
 _PROGRESS_AFTER_S = 2.0
-_LONG_S = 10.0  # of a launch; then a sample of its blocks is worth a word, once per process
+_LONG_S = 10.0  # per launch; above it, suggest a sample of its blocks, once per process
 _advised = False
 
-# Of an endless launch, this part is gone through again.
+# Fraction of an endless launch that is repeated.
 _OF_AN_ENDLESS = 20
 
 
@@ -43,8 +44,8 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
 
     Raises:
         LaunchError: geometry or shared memory beyond what the architecture allows.
-        KernelError: the kernel did something wrong; see `forgekit.errors`.
-        SanitizerError: so it did, and ran to its end.
+        KernelError: the kernel made a mistake; see `forgekit.errors`.\n        SanitizerError: it
+            made a mistake, but ran to its end.
     """
     try:
         check_limits(program, record)
@@ -85,10 +86,11 @@ def _launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> Non
 def _rerun_precisely(
     first: Sanitizer, record: LaunchRecord, memory: GlobalMemory, error: KernelError | None = None
 ) -> Sanitizer:
-    """Repeat a launch with a precise sanitizer; error: what has stopped it, and does so again."""
+    """Repeat a launch with a precise sanitizer; error: the error that stopped it, and will stop it
+    again."""
     sanitizer = first.look_again()
     budget = current().budget
-    if error is not None and error.kind == "endless":  # not to its end a second time
+    if error is not None and error.kind == "endless":  # not to its end again
         budget //= _OF_AN_ENDLESS
     with options(prints=False, budget=budget):  # it has been printed
         try:
@@ -103,7 +105,7 @@ def _rerun_precisely(
 
 
 def finish_call(memory: GlobalMemory) -> None:
-    """All launches of a host function's call are over: note which elements nobody has written."""
+    """All launches of a host function's call are over: note unwritten elements."""
     chosen = current()
     if chosen.sanitize and chosen.findings is not None:
         chosen.findings += unwritten(memory)
@@ -136,15 +138,16 @@ def _run_batches(
 
 
 def _batches(parts: Sequence[Part], size: int, step: int) -> Iterator[Part]:
-    """Cut parts into batches. No list: the largest grid has more than fit into memory."""
+    """Cut parts into batches. This is a generator: the largest grid has more than fit into
+    memory."""
     for part in parts:
         for start in range(0, len(part.blocks), size)[::step]:
             yield part._replace(blocks=part.blocks[start : start + size])
 
 
 def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
-    """Blocks run in lockstep, whole clusters. (Of a cooperative launch all: they may wait for each
-    other.)"""
+    """Blocks run in lockstep, whole clusters. (A cooperative launch runs all: they may wait for
+    each other.)"""
     threads = record.block_warps * WARP
     of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
     by_memory = BATCH_BYTES // max(of_a_block, 1)
@@ -163,7 +166,7 @@ def run_batch(
 ) -> Machine:
     """Run some blocks of a launch to their end and print what they printed, in block order.
 
-    part: the part of a sample that they belong to.
+    part: their part of a sample.
     """
     chosen = current()
     machine = Machine(
@@ -193,7 +196,7 @@ def run_batch(
 
 
 def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
-    """The batches, with a progress bar once they have taken a while."""
+    """Yield the batches, with a progress bar after a while."""
     began, bar, done = time.perf_counter(), None, 0
     try:
         for part in batches:
@@ -220,7 +223,7 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
 
 
 def _advise(whole_s: float) -> None:
-    """Say once that a launch takes long, and how to count it from a sample of its blocks."""
+    """Print once that a launch takes long, and how to count it from a sample of its blocks."""
     global _advised
     if _advised or whole_s < _LONG_S or current().blocks is not None:
         return
@@ -232,7 +235,7 @@ def _advise(whole_s: float) -> None:
 
 
 def _place_symbols(program: Program, record: LaunchRecord, memory: GlobalMemory) -> LaunchRecord:
-    """Give module variables (format strings, constants) their addresses."""
+    """Assign addresses to module variables (format strings, constants)."""
     symbols = {}
     for v in program.module.variables.values():
         if v.space in ("global", "const"):
@@ -243,7 +246,7 @@ def _place_symbols(program: Program, record: LaunchRecord, memory: GlobalMemory)
 
 
 def translate_pointers(params: bytes, memory: GlobalMemory, slots: Sequence[int]) -> bytes:
-    """Parameters with real tensor pointers replaced by virtual addresses.
+    """Return parameters with real tensor pointers replaced by virtual addresses.
 
     slots: byte offsets that may hold a pointer (8-byte aligned words).
     """

@@ -1,4 +1,4 @@
-"""What a GPU can launch: sizes of grids, blocks and clusters, shared memory."""
+"""Launch limits of a GPU: sizes of grids, blocks and clusters, shared memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
 from forgekit.vgpu.wording import got_needed
 
-# The architectures that the virtual GPU stands in for.
+# The architectures that the virtual GPU represents.
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
 DEFAULT_ARCH = "sm_90a"
 
@@ -17,7 +17,7 @@ DEFAULT_ARCH = "sm_90a"
 MAX_BLOCK_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that an Int32 does not hold
+BEYOND_32_BITS = -(2**31)  # marks a number of blocks that an Int32 cannot hold
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
 MULTIPROCESSORS = 132  # of an H100 or H200 SXM
 MAX_CLUSTER = 16  # blocks; more than 8 only as the "non-portable" size, which CuTe DSL allows
@@ -27,16 +27,16 @@ MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
 
 
 def name_beyond_ascii(name: str) -> str:
-    """The message about a kernel whose name makes NVIDIA's compiler call its code invalid."""
+    """Return the message about a kernel whose name makes NVIDIA's compiler reject its code."""
     return got_needed(
         "name of a kernel, or of its class or a constant in it", repr(name),
-        "letters of ASCII, a to z: the name becomes one of machine code",
+        "ASCII letters, a to z: the name becomes a name in machine code",
         "rename it; the host function, variables and comments may have any letters",
     )  # fmt: skip
 
 
 def max_shared_bytes(arch: str) -> int:
-    """Shared memory a block can have, for `sm_90a` and the like."""
+    """Return the shared memory per block, for architectures such as `sm_90a`."""
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 
@@ -49,7 +49,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     """Refuse a launch that no GPU of the architecture can run.
 
     Raises:
-        LaunchError: what is too large, and what would do.
+        LaunchError: the excessive size, and the allowed one.
     """
     _check_geometry(record.grid, record.block)
     required, most = program.kernel.required_block, program.kernel.max_threads
@@ -57,7 +57,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     if (required is not None and required != block) or (most and threads > most):
         needed = required or f"at most {most} threads"
         raise _refused(
-            f"a block of {block}", f"{needed}, which was compiled in",
+            f"a block of {block}", f"{needed}, the compiled-in size",
             "launch the block that the kernel was compiled for, or compile it again",
         )  # fmt: skip
     if record.cluster != (1, 1, 1):
@@ -67,12 +67,12 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
         raise _refused(
             f"{blocks:,} blocks of {threads} threads",
             f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",
-            "let each block do more", what="cooperative launch",
+            "let each block do more work", what="cooperative launch",
         )  # fmt: skip
     limit, need = max_shared_bytes(program.target), program.shared_bytes(record)
     if need > limit:
         raise _refused(
-            f"{need:,} bytes of shared memory a block", f"at most {limit:,} on {program.target}",
+            f"{need:,} bytes of shared memory per block", f"at most {limit:,} on {program.target}",
             "use smaller tiles, fewer stages or a narrower type",
         )  # fmt: skip
 
@@ -111,7 +111,7 @@ def _check_cluster(program: Code, record: LaunchRecord) -> None:
         needed = f"1 to {MAX_CLUSTER} blocks in a cluster (8 on every GPU that has clusters)"
         remedy = "use a smaller cluster"
     elif any(g % c for g, c in zip(record.grid, cluster, strict=True)):
-        needed = f"a grid that consists of whole clusters, not {record.grid}"
+        needed = f"a grid of whole clusters, not {record.grid}"
         remedy = "round the grid up to a multiple of the cluster; blocks without work return"
     else:
         return

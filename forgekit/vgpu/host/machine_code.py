@@ -1,4 +1,4 @@
-"""Registers of the kernels in compiled host code, read from the machine code inside of it.
+"""Registers of the kernels in compiled host code, read from the machine code inside it.
 
 The compiler stores an ELF file per GPU module (a cubin) in a constant of the host module. Its
 section `.nv.info` has entries of (format, attribute, size, value); one of them counts registers.
@@ -17,11 +17,12 @@ _SYMBOL_BYTES = 24
 
 
 def registers(module: bytes) -> dict[str, int]:
-    """Kernel name -> registers per thread, of the cubins in these bytes; {} if there is none."""
+    """Return kernel name -> registers per thread, for the cubins in these bytes; {} if there is
+    none."""
     found: dict[str, int] = {}
     at = module.find(_MAGIC)
     while at >= 0:
-        # Not a cubin, or one of another layout: its registers stay unknown.
+        # Not a cubin, or of another layout: its registers stay unknown.
         with contextlib.suppress(struct.error, ValueError, IndexError):
             found |= dict(_of_cubin(module[at:]))
         at = module.find(_MAGIC, at + 1)
@@ -50,7 +51,7 @@ def _of_cubin(cubin: bytes) -> Iterator[tuple[str, int]]:
 
 
 def _counts(info: bytes) -> Iterator[tuple[int, int]]:
-    """(symbol, registers) of each kernel."""
+    """Yield (symbol, registers) of each kernel."""
     at = 0
     while at < len(info):
         form, attribute, size = struct.unpack_from("<BBH", info, at)

@@ -1,4 +1,4 @@
-"""The options of a run on the virtual GPU: of this thread, of the process, of the environment."""
+"""The options of a run on the virtual GPU: per thread, per process, from the environment."""
 
 from __future__ import annotations
 
@@ -21,27 +21,26 @@ BATCH_THREADS = 32 * 1024
 
 SCHEDULES = ("default", "adversarial")
 
-goes_on = False  # whether a script goes on after a finding; `reporting` switches it
-COLLECTED: list[Finding] = []  # what has been found then
+goes_on = False  # whether a script continues after a finding; `reporting` switches it
+COLLECTED: list[Finding] = []  # the findings collected then
 
 
 @dataclass
 class Options:
-    """How a run of the virtual GPU goes; by default, the environment decides.
+    """The options of a run; by default, the environment decides.
 
-    blocks: of each launch that are run where it is only to be counted, at least 8, drawn as
-    `forgekit.vgpu.sampling` says; None for all. What a kernel computes is then incomplete.
+    blocks: the number of blocks to run per launch if it is only counted, at least 8, drawn as in
+    `forgekit.vgpu.sampling`; None for all. A kernel's results are then incomplete.
     budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
     every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches;
     prints: show what kernels print.
 
-    sanitize: look for races, memory nobody wrote and the like, and raise SanitizerError when the
-    launch is over. findings: a list that takes what is found, also notes, in place of raising; no
-    block inside switches the sanitizer off then. By default `COLLECTED` while a script goes on
-    after a finding, else None. launched: a list that takes the name of each
-    kernel that is launched, whoever else listens.
+    sanitize: look for races, unwritten memory and other mistakes, and raise SanitizerError after
+    the launch. findings: a list that receives findings and notes, instead of raising; then no inner
+    block switches the sanitizer off. By default `COLLECTED` while a script continues after a
+    finding, else None. launched: a list that receives the name of each launched kernel.
     schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders, asynchronous
-    copies arrive at adversarial times, and memory nobody wrote holds noise, all drawn from `seed`.
+    copies arrive at adversarial times, and unwritten memory holds noise, all drawn from `seed`.
     """
 
     budget: int = field(
@@ -71,14 +70,14 @@ class Options:
 
 
 _options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
-_of_process: Options | None = None  # for threads that have none of their own
+_of_process: Options | None = None  # for threads without their own options
 
 
 def current() -> Options:
-    """The options that count here and now.
+    """Return the current options of this thread.
 
     Raises:
-        UsageError: the environment says what cannot be.
+        UsageError: an environment variable has an invalid value.
     """
     return _options.get() or _of_process or Options()
 
@@ -87,7 +86,8 @@ def current() -> Options:
 def options(**changes: object) -> Iterator[Options]:
     """Change the virtual GPU's options within a `with` block; see `Options`.
 
-    They change in this thread alone, or with `all_threads=True` also in those started in the block.
+    They change only in this thread, or with `all_threads=True` also in threads started in the
+    block.
     """
     global _of_process
     all_threads = bool(changes.pop("all_threads", False))

@@ -1,4 +1,4 @@
-"""Report and go on: collect the sanitizer's findings of a script, and print them when it ends."""
+"""Report and continue: collect the sanitizer's findings of a script, and print them at its end."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from forgekit.vgpu import environment
 from forgekit.vgpu.host import options
 from forgekit.vgpu.sanitizer import Finding
 
-# The exit status of a script that ends well, with findings: Python's own for an error at its very
-# end, and the only one that can still be set then.
+# The exit status of a successful script with findings: Python's own for an error at its very end,
+# and the only one that can still be set then.
 STATUS = 120
 
-_printed = False  # a finding, since `finish` was last called
+_printed = False  # findings since the last `finish`
 
 
 def go_on() -> None:
-    """Collect findings in place of raising them."""
+    """Collect findings instead of raising them."""
     _at_the_end()
     options.goes_on = True
 
@@ -32,7 +32,7 @@ def stop() -> None:
 
 
 def finish() -> int:
-    """Print the findings collected. Return the exit status that they ask for, 0 for none."""
+    """Print the collected findings. Return the resulting exit status, 0 for none."""
     global _printed
     _print()
     status, _printed = STATUS * _printed, False
@@ -42,7 +42,7 @@ def finish() -> int:
 def _print() -> None:
     global _printed
     found = [f for f in Finding.distinct(options.COLLECTED, summed=True) if f.severity == "error"]
-    options.COLLECTED.clear()  # in place: blocks of options hold this list
+    options.COLLECTED.clear()  # in place: blocks of options refer to this list
     if found:
         _printed = True
         texts = "\n\n".join(finding.counted for finding in found)
@@ -65,7 +65,7 @@ def _at_the_end() -> None:
 
 
 def _exit() -> None:
-    # An exception has a status of its own, 1.
+    # An exception has its own status, 1.
     if finish() and sys.stderr is not None and not hasattr(sys, "last_value"):
         sys.stderr.flush()
         sys.stderr = _Failing(sys.stderr)
@@ -78,7 +78,7 @@ def _forked() -> None:
 
 
 class _Failing:
-    """A stream that Python cannot flush at its end, for which it exits with status 120."""
+    """A stream whose flush fails at Python's exit, which then has status 120."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

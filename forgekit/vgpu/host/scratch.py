@@ -1,4 +1,4 @@
-"""Where the compiler leaves its files: in memory if there is room, else among temporary files."""
+"""The folder for the compiler's files: in memory if there is room, else among temporary files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ _NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, seve
 
 
 def scratch() -> str:
-    """A folder for temporary files that can be written and has room now.
-
-    The DSL writes PTX without looking whether that succeeds, so this looks before.
+    """Return a writable folder for temporary files with enough room now.\n\n    The DSL writes PTX
+    without checking for success, so this checks first.
 
     Raises:
         PlatformError: there is none.
@@ -34,7 +33,7 @@ def scratch() -> str:
 def _temporary() -> str:
     try:
         return tempfile.gettempdir()
-    except FileNotFoundError:  # each folder is full, or cannot be written
+    except FileNotFoundError:  # each folder is full, or not writable
         return os.environ.get("TMPDIR") or "/tmp"
 
 
@@ -42,6 +41,6 @@ def _why_not(folder: str) -> str:
     if not os.path.isdir(folder):
         return "no folder"
     if not os.access(folder, os.W_OK | os.X_OK):
-        return "it cannot be written"
+        return "it is not writable"
     free_mib = shutil.disk_usage(folder).free / 2**20
     return f"{free_mib:.1f} MiB free" if free_mib < _NEEDED_MIB else ""

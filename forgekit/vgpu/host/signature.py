@@ -1,7 +1,6 @@
-"""What a function was compiled for, argument by argument, and whether a call fits.
-
-A compiled function without TVM-FFI takes whatever it is given, and a kernel then reads wrong sizes
-or wrong types. On the virtual GPU every call is compared with what was compiled.
+"""The signature of a compiled function, argument by argument, and the check of a call.\n\nA
+compiled function without TVM-FFI accepts any argument, and a kernel then reads wrong sizes or wrong
+types. On the virtual GPU every call is compared with the compiled signature.
 """
 
 from __future__ import annotations
@@ -17,16 +16,15 @@ from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 from forgekit.vgpu.wording import brief, got_needed
 
-# Of one call: the value of each symbol, by its id, and where it was first found.
+# Per call: the value of each symbol, by its id, and where it first occurred.
 Bound = dict[int, tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class TensorParameter:
-    """A tensor parameter; None stands for a size or stride given at the call.
-
-    size_bits, stride_bits: width of the dynamic ones, in order. symbols: per size, then per stride,
-    the `sym_int()` that stands for it, or None. on_gpu: whether it is compiled as a GPU's memory.
+    """A tensor parameter; None marks a size or stride that the call passes.\n\n    size_bits,
+    stride_bits: width of the dynamic ones, in order. symbols: per size, then per stride, its
+    `sym_int()`, or None. on_gpu: True if it is compiled as GPU memory.
     """
 
     dtype: str
@@ -41,14 +39,15 @@ class TensorParameter:
 
     @classmethod
     def of(cls, value: Any) -> TensorParameter | None:
-        """From what was given to the compiler: a runtime, fake or plain tensor; else None."""
+        """Make it from the compiler's argument: a runtime, fake or plain tensor; else return
+        None."""
         if is_tensor(value) and not hasattr(value, "dynamic_shapes_mask"):
             from cutlass.cute.runtime import from_dlpack
 
             value = from_dlpack(value).mark_layout_dynamic()
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
-        str(value)  # until then the DSL's mask of strides is that of before the last mark_…
+        str(value)  # before that, the DSL's mask of strides predates the last mark_…
         from cutlass.cute.typing import AddressSpace
 
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
@@ -94,7 +93,7 @@ class TensorParameter:
             for mode, (got, fixed) in enumerate(zip(numbers, compiled, strict=True)):
                 counts = what == "size" or view.shape[mode] > 1
                 if fixed is not None and got != fixed and counts:
-                    needed = f"{fixed}, which was compiled in"
+                    needed = f"{fixed}, the compiled-in value"
                     raise _mismatch(name, f"{what} {got} in mode {mode}", needed, remedy)
         if view.align_offset % self.align and all(view.shape):
             raise _mismatch(
@@ -105,7 +104,7 @@ class TensorParameter:
 
     def bind(self, name: str, view: TensorView, bound: Bound) -> None:
         """Raise ArgumentMismatchError if a symbol has another value elsewhere in the call, or one
-        that its divisibility excludes. TVM-FFI takes a stride as it is where the size is 1."""
+        that its divisibility excludes. TVM-FFI ignores a stride if the size is 1."""
         numbers = [(n, f"size {n} in mode {i}") for i, n in enumerate(view.shape)]
         numbers += [(n, f"stride {n} in mode {i}") for i, n in enumerate(view.strides)]
         free = (*(False for _ in view.shape), *(n == 1 for n in view.shape))
@@ -115,8 +114,8 @@ class TensorParameter:
             first, where = bound.setdefault(id(symbol), (number, f"`{name}` has {got}"))
             if number != first and not any_fits:
                 raise _mismatch(
-                    name, got, f"{first}: {where}, and both were compiled with one symbol",
-                    "pass tensors that agree, or compile with one sym_int() for each",
+                    name, got, f"{first}: {where}, but both were compiled with one symbol",
+                    "pass tensors that agree, or compile with a separate sym_int() for each",
                 )  # fmt: skip
             if number % symbol.divisibility and not any_fits:
                 raise _mismatch(
@@ -135,14 +134,15 @@ class TensorParameter:
             raise _mismatch(name, *problem)
 
     def pack(self, view: TensorView) -> PackedTensor:
-        """The tensor as the host code takes it: pointer, dynamic sizes, dynamic strides."""
+        """Return the tensor in the form of the host code: pointer, dynamic sizes, dynamic
+        strides."""
         sizes = [n for n, fixed in zip(view.shape, self.shape, strict=True) if fixed is None]
         steps = [n for n, fixed in zip(view.strides, self.strides, strict=True) if fixed is None]
         fields = [(64, view.pointer), *zip(self.size_bits, sizes, strict=True)]
         return PackedTensor(view.owner, [*fields, *zip(self.stride_bits, steps, strict=True)])
 
 
-MOST = 2**31 - 1  # of a number of 32 bits with a sign
+MOST = 2**31 - 1  # of a signed 32-bit number
 
 
 def beyond_32_bits(
@@ -151,11 +151,11 @@ def beyond_32_bits(
     dynamic: Sequence[bool],
     stride_bits: Sequence[int | None],
 ) -> tuple[str, str, str] | None:
-    """What of a tensor's layout wraps in a kernel: got, needed, remedy; None where nothing does.
-
-    CuTe DSL sees sizes that are not compiled in as 32-bit numbers, and computes an offset in 32
-    bits from strides that are compiled in (of less than 2**31) or passed in 32 bits.
-    dynamic: which sizes are passed at the call; stride_bits: of the strides that are, else None.
+    """Return the part of a tensor's layout that wraps in a kernel: got, needed, remedy; None if it
+    fits.\n\n    CuTe DSL passes dynamic sizes as 32-bit numbers, and computes an offset in 32 bits
+    from strides that are compiled in (of less than 2**31) or passed in 32 bits.
+    dynamic: True for sizes that the call passes; stride_bits: widths of strides that the call
+    passes, else None.
     """
     reach = 0
     for mode, (size, step, bits) in enumerate(zip(shape, strides, stride_bits, strict=True)):
@@ -176,9 +176,9 @@ def beyond_32_bits(
     if reach <= MOST or 0 in shape:
         return None
     return (
-        f"elements up to {reach:,} from the first one, by strides of 32 bits",
-        f"at most {MOST:,}: such offsets are computed in 32 bits",
-        "compile for strides that are not fixed, which have 64 bits: forgekit.spec(x) without "
+        f"elements up to {reach:,} from the first one, with 32-bit strides",
+        f"at most {MOST:,}: the kernel computes such offsets in 32 bits",
+        "compile with dynamic strides, which have 64 bits: forgekit.spec(x) without "
         "static, or mark_layout_dynamic() without use_32bit_stride",
     )
 
@@ -198,7 +198,7 @@ class PackedTensor:
         return [ctypes.addressof(self._buffer)]
 
 
-# Element types that torch, NumPy and CuTe call by the same name.
+# Element types with the same name in torch, NumPy and CuTe.
 _CUTE_NAMES = frozenset(
     {
         *("float64", "float32", "float16", "bfloat16", "float8e4m3fn", "float8e5m2", "bool"),
@@ -210,7 +210,7 @@ _SAME_BITS = {"tfloat32": "float32", "boolean": "bool"}
 
 @dataclass(frozen=True)
 class Scalar:
-    """A parameter that is no tensor; integer: CuTe DSL's type where it is a whole number."""
+    """A parameter that is not a tensor; integer: CuTe DSL's type if it is an integer."""
 
     integer: Any
 
@@ -219,11 +219,11 @@ class Scalar:
 class CallSignature:
     """The runtime parameters of a compiled function.
 
-    parameters: a `TensorParameter`, a `Scalar`, None where nothing is checked, or a tuple of such
-    with, for numbers and pointers in it, CuTe DSL's type or a pointer like it: TVM-FFI takes
-    Python's numbers there, and CuTe DSL's own calls would lose them. env_streams: stream parameters
-    that TVM-FFI leaves out of the call; packs: whether tensors are packed by what was compiled, as
-    TVM-FFI does, whatever marks the caller's tensors have.
+    parameters: a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of these; numbers and
+    pointers in a tuple are CuTe DSL's type or a similar pointer: TVM-FFI accepts Python's numbers
+    there, but CuTe DSL's own calls would lose them. env_streams: stream parameters that TVM-FFI
+    omits from the call; packs: True if tensors are packed by the compiled signature, as in TVM-FFI,
+    regardless of marks on the caller's tensors.
     """
 
     parameters: Mapping[str, Any]
@@ -248,7 +248,7 @@ class CallSignature:
     def complete(
         self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
     ) -> tuple[tuple, Mapping[str, Any]]:
-        """The arguments with the current stream where TVM-FFI needs none to be passed."""
+        """Return the arguments plus the current stream if TVM-FFI omits it."""
         missing = {n for n in names if n in self.env_streams and n not in kwargs}
         if not missing or len(args) + len(kwargs) + len(missing) != len(names):
             return args, kwargs
@@ -259,7 +259,7 @@ class CallSignature:
         return tuple(values), {}
 
     def check_count(self, call: inspect.Signature, args: tuple, kwargs: Mapping[str, Any]) -> None:
-        """Raise ArgumentMismatchError for arguments that TVM-FFI misses, or has no place for."""
+        """Raise ArgumentMismatchError for missing or extra arguments, as TVM-FFI counts them."""
         if not self.packs or len(args) + len(kwargs) == len(call.parameters):
             return
         needed = [p for n, p in call.parameters.items() if n not in self.env_streams]
@@ -270,10 +270,8 @@ class CallSignature:
             raise ArgumentMismatchError(got_needed("arguments", got, names, _COMPARE)) from None
 
     def fit(self, named: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-        """The values as they are handed on.
-
-        Raises:
-            ArgumentMismatchError: one is not what the function was compiled for.
+        """Return the values in the form that is passed on.\n\n        Raises:
+        ArgumentMismatchError: one does not fit the compiled signature.
         """
         bound: Bound = {}
         return (self._fit(name, self.parameters.get(name), value, bound) for name, value in named)
@@ -286,7 +284,7 @@ class CallSignature:
                 return self._fit_tensor(name, parameter, value, bound)
             case Scalar(integer):
                 if is_tensor(value):
-                    raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
+                    raise _mismatch(name, "a tensor", "a value that is not a tensor", _COMPARE)
                 check_integer(name, value, integer)
                 return value
             case tuple():
@@ -308,7 +306,7 @@ class CallSignature:
 
     def _fit_tensor(self, name: str, parameter: TensorParameter, value: Any, bound: Bound) -> Any:
         if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
-            return value  # packed already, by forgekit.compile
+            return value  # already packed by forgekit.compile
         if not is_tensor(value):
             raise _mismatch(name, type(value).__name__, "a tensor", _COMPARE)
         view = describe(name, value)
@@ -330,7 +328,7 @@ class CallSignature:
 
 
 def _members(value: Any) -> Any:
-    """Of a tuple, what is known of each member; None where that is nothing."""
+    """Return the known facts of each member of a tuple; None if there are none."""
     import cutlass
 
     if isinstance(value, tuple | list):
@@ -344,7 +342,7 @@ def _members(value: Any) -> Any:
 
 
 def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
-    """Raise ArgumentMismatchError for an argument that wraps, whatever it is compiled for."""
+    """Raise ArgumentMismatchError for an argument that wraps, for any compiled signature."""
     if is_tensor(value):
         if hasattr(value, "dynamic_shapes_mask") and (p := TensorParameter.of(value)) is not None:
             p.check_width(name, describe(name, value))
@@ -353,7 +351,7 @@ def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
 
 
 def integer_type(annotation: Any, value: Any) -> Any:
-    """CuTe DSL's type of a scalar parameter that is a whole number; None for any other one."""
+    """Return CuTe DSL's type of an integer scalar parameter; None for any other one."""
     import cutlass
 
     if isinstance(annotation, str):
@@ -368,7 +366,7 @@ def integer_type(annotation: Any, value: Any) -> Any:
 
 
 def check_integer(name: str, value: Any, kind: Any) -> None:
-    """Raise ArgumentMismatchError for a Python number that CuTe DSL's type would cut off."""
+    """Raise ArgumentMismatchError for a Python number that CuTe DSL's type would truncate."""
     if kind is None or type(value) is not int:
         return
     low = -(2 ** (kind.width - 1)) if kind.signed else 0

@@ -1,4 +1,4 @@
-"""What compiling and calling a function needs of CuTe DSL's host side and of torch's tensors."""
+"""Access to CuTe DSL's host side and torch's tensors, for compiling and calling functions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from forgekit.vgpu.memory import fresh
 class Host:
     """The host side.
 
-    lock: held while something compiles, since CuTe DSL compiles one function at a time. prepare:
-    make CuTe DSL ready for functions of the virtual GPU, without switching to it. revive: its
-    compiled function for the bytecode of its compiler. name_beyond_ascii: the message about such a
-    kernel; beyond_32_bits: what of a layout wraps in a kernel. real_device: the type of the device
-    in whose memory a tensor really is. scratch: the folder for temporary files. finish: print what
-    was found in a script that went on, and return the exit status for it.
-
-    mark_blank: the elements of a tensor have not been written yet; copy_marks: nor have those of
-    its copy; marks: which elements have been written, a byte for each, None if it is not known.
+    lock: held during a compilation, because CuTe DSL compiles one function at a time. prepare:
+    prepare CuTe DSL for functions of the virtual GPU, without switching to it. revive: return CuTe
+    DSL's compiled function for its compiler's bytecode. name_beyond_ascii: the message about such a
+    kernel; beyond_32_bits: the part of a layout that wraps in a kernel. real_device: the type of
+    the device that holds a tensor's memory. scratch: the folder for temporary files. finish: print
+    the findings of a script that continued, and return its exit status.\n\n    mark_blank: mark all
+    elements of a tensor as unwritten; copy_marks: copy the marks to a copy; marks: one byte per
+    element, nonzero if written; None if unknown.
     """
 
     lock = hooks.lock
@@ -38,8 +37,8 @@ class Host:
 
     @staticmethod
     def pack(tensor: Any, fields: Sequence[tuple[int, int]], *, read_only: bool) -> Any:
-        """A tensor as compiled host code takes it; fields: (bits, value) of its pointer, sizes and
-        strides. read_only: a kernel that writes to it is stopped."""
+        """A tensor in the form of compiled host code; fields: (bits, value) of its pointer, sizes
+        and strides. read_only: a kernel that writes to it is stopped."""
         packed = signature.PackedTensor(tensor, fields)
         setattr(packed, arguments.READ_ONLY_ATTRIBUTE, read_only)
         return packed

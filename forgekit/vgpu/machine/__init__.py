@@ -1,14 +1,14 @@
-"""The machine: runs a batch of blocks in lockstep, and what its threads wait for.
+"""The machine: runs a batch of blocks in lockstep, and wakes waiting threads.
 
 machine.py          the scheduler
 groups.py           groups of threads: divergence, warp rules
 barriers.py         barriers of a block and of a cluster
 mbarriers.py        barrier objects in shared memory
 async_operations.py    bulk copies and `st.async` in flight
-tensor_boxes.py     what of tensors and of shared memory tensor copies reach
+tensor_boxes.py     the parts of tensors and shared memory in tensor copies
 warpgroups.py       products of `wgmma` in flight, the accumulators they will leave
-wait_queue.py       who waits for those; what happens when all are blocked
-stuck.py            what a student reads about a deadlock or an endless loop
+wait_queue.py       threads that wait for these; the case when all are blocked
+stuck.py            the messages about a deadlock or an endless loop
 printf.py           `cute.printf`
 """
 

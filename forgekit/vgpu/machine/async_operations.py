@@ -1,7 +1,7 @@
 """Asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
 
-They arrive as late as the rules allow: when nobody can run on without, when a thread waits for its
-bulk group, or at the end. An eager adversary lets them arrive when they start.
+They arrive as late as the rules allow: when no thread can continue without them, when a thread
+waits for its bulk group, or at the end. An eager adversary lets them arrive when they start.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from forgekit.vgpu.machine.wait_queue import WaitQueue
 
 
 class AsyncOperations:
-    """All that is in flight in a batch."""
+    """All operations in flight in a batch."""
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue, mbarriers: Mbarriers) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue, self.mbarriers = wait_queue, mbarriers
         self.in_flight: list[AsyncOperation] = []
-        self._committed: Array | None = None  # bulk groups committed, by thread
+        self._committed: Array | None = None  # committed bulk groups, by thread
 
     def start(self, operation: AsyncOperation) -> None:
         m = self.machine
@@ -41,7 +41,8 @@ class AsyncOperations:
 
     # -- mbarriers --------------------------------------------------------------------------------
     def complete_one(self, awaited: Array | None = None) -> bool:
-        """Let the oldest that signals an mbarrier arrive, of `awaited` ones if there is one."""
+        """Let the oldest operation with an mbarrier arrive, preferably one of the `awaited`
+        ones."""
         signalling = [f for f in self.in_flight if f.signals]
         if not signalling:
             return False
@@ -75,7 +76,7 @@ class AsyncOperations:
         m.pc = pc
 
     def _gone(self, start: Array) -> Array:
-        """Which bytes of shared memory belong to a block that has exited."""
+        """Return which bytes of shared memory belong to a block that has exited."""
         m = self.machine
         if m.alive is None:
             return np.zeros(len(start), bool)
@@ -100,7 +101,7 @@ class AsyncOperations:
 
     # -- bulk groups ------------------------------------------------------------------------------
     def commit(self, mask: Array | None) -> None:
-        """`cp.async.bulk.commit_group`: what these threads have started becomes a group."""
+        """`cp.async.bulk.commit_group`: the operations started by these threads become a group."""
         m = self.machine
         full = m.expand(mask).reshape(-1)
         if self._committed is None:
@@ -114,7 +115,7 @@ class AsyncOperations:
     def wait(self, mask: Array | None, keep: int, read: bool) -> None:
         """`cp.async.bulk.wait_group`: for all groups but the newest `keep` of these threads.
 
-        read: their sources have been read; the bytes need not have arrived.
+        read: wait only until their sources have been read.
         """
         m = self.machine
         if self._committed is None:

@@ -1,8 +1,8 @@
 """Block barriers: `bar.sync` and `bar.arrive` with numbers and thread counts.
 
 Without a count, a barrier waits for every thread of the block that has not exited. With a count it
-waits for so many threads, counted by whole warps as the hardware does: lanes that a warp does not
-have, or that have exited, count with it.
+waits for that many threads, counted in whole warps like the hardware: missing or exited lanes of a
+warp count as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
 
 
 class Barriers:
-    """The barriers of a batch. `waiting` holds those at which threads have arrived."""
+    """The barriers of a batch. `waiting` holds those with arrived threads."""
 
     def __init__(self, machine: Groups) -> None:
         # Not a strong reference: a cycle would keep a batch's registers until the collector runs.
@@ -44,8 +44,8 @@ class Barriers:
     ) -> bool:  # fmt: skip
         """The threads of `mask` arrive; count: threads to wait for, None for the whole block.
 
-        Returns whether the group stops here: its threads have joined those that wait, or run on
-        from the next instruction once the scheduler chooses them.
+        Returns True if the group stops here: its threads have joined the waiting ones, or continue
+        at the next instruction when the scheduler chooses them.
         """
         m = self.machine
         self._check(number, count)
@@ -73,7 +73,7 @@ class Barriers:
         return wait
 
     def _too_many(self, barrier: Barrier, count: int, arriving: Array) -> bool:
-        """Whether so many threads arrive at once that the barrier opens before the last of them."""
+        """True if so many threads arrive at once that the barrier opens before the last of them."""
         already = np.where(barrier.counts == -1, 0, self.arrived(barrier))
         several = arriving.reshape(len(arriving), -1, WARP).any(axis=2).sum(axis=1)
         new = arriving.sum(axis=1)
@@ -97,12 +97,12 @@ class Barriers:
         return m.alive is None or bool(m.alive[..., : m.block_threads].all())
 
     def release_all(self) -> None:
-        """After threads have exited: let go the blocks that waited for them alone."""
+        """After threads have exited: release the blocks that waited only for them."""
         for number in list(self.waiting):
             self.release(number)
 
     def arrived(self, barrier: Barrier) -> Array:
-        """Threads of each block that have arrived, in the way the barrier counts them."""
+        """Return the threads of each block that have arrived, counted like the barrier."""
         m = self.machine
         times = np.zeros(m.shape, np.int64)
         for arrival in barrier.arrivals:
@@ -115,7 +115,7 @@ class Barriers:
         return np.where(barrier.counts == EVERYONE, everyone, with_warp.sum(axis=(1, 2)))
 
     def release(self, number: int) -> None:
-        """Let go the blocks in which everyone expected has arrived at barrier `number`."""
+        """Release the blocks in which all expected threads have arrived at barrier `number`."""
         m, barrier = self.machine, self.waiting[number]
         alive = m.expand(m.alive).sum(axis=1)
         expected = np.where(barrier.counts == EVERYONE, alive, barrier.counts)
@@ -142,7 +142,7 @@ class Barriers:
 
     @staticmethod
     def _count(arrivals: list[Arrival], done: Array) -> None:
-        """Where a barrier opens, tell those that voted how the vote went."""
+        """Where a barrier opens, give the voters the result."""
         voted = [(a.mask & done, a.vote) for a in arrivals if a.vote is not None]
         yes = sum((mask & vote.yes).sum(axis=1) for mask, vote in voted)
         voters = sum(mask.sum(axis=1) for mask, _ in voted)
@@ -168,8 +168,9 @@ class Barriers:
         return self._error(
             f"barrier {number}, {m.where()}",
             f"{name.get(count, f'{count} threads')} from {m.who(mask)}",
-            f"{name.get(other, f'{other} threads')}, with which others of the block wait there",
-            "give every barrier() and barrier_arrive() of one number the same thread count, or "
+            f"{name.get(other, f'{other} threads')}, for which other threads of the block wait "
+            "there",
+            "use the same thread count in every barrier() and barrier_arrive() with one number, or "
             "use another number",
         )
 
@@ -181,7 +182,7 @@ class Barriers:
 class ClusterBarrier:
     """`barrier.cluster`: every thread of a cluster that has not exited arrives, then waits.
 
-    A thread that has arrived keeps the number of the phase it arrived in until it has waited.
+    A thread keeps the number of its arrival's phase until it has waited.
     """
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
@@ -191,11 +192,11 @@ class ClusterBarrier:
         self.since = np.full(machine.shape, -1, np.int64)  # -1: has not arrived
 
     def _now(self) -> Array:
-        """The phase of each thread's cluster, (blocks, 1)."""
+        """Return the phase of each thread's cluster, (blocks, 1)."""
         return np.repeat(self.phase, self.machine.cluster_blocks)[:, None]
 
     def here(self) -> Array:
-        """The threads that have arrived in the phase that is going on."""
+        """Return the threads that have arrived in the current phase."""
         return np.asarray(self.since == self._now())
 
     def arrive(self, mask: Array | None) -> None:
@@ -209,7 +210,7 @@ class ClusterBarrier:
         self.release()
 
     def release(self) -> None:
-        """Open the barrier of the clusters in which everybody who is left has arrived."""
+        """Open the barrier of the clusters in which all remaining threads have arrived."""
         m = self.machine
         here, n = self.here(), len(self.phase)
         missing = m.expand(m.alive) & ~here
@@ -222,7 +223,7 @@ class ClusterBarrier:
         self.wait_queue.wake("cluster", done)
 
     def wait(self, mask: Array | None) -> Array:
-        """The threads of `mask` that may pass, (blocks, threads); they have waited."""
+        """Return the threads of `mask` that may pass, (blocks, threads); they have waited."""
         who = self.machine.expand(mask)
         if (self.since[who] < 0).any():
             raise self._misused(who & (self.since < 0), "attempt to wait without having arrived")

@@ -1,4 +1,4 @@
-"""Groups of threads: how they come together and part, and what listeners hear of them."""
+"""Groups of threads: merging, splitting, and events for listeners."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Groups(Batch, ABC):
         super().__init__(program, record, memory, blocks, adversary)
         self.listeners = listeners
         self.executed = 0
-        self._start = 0  # from here on, what the running group has executed is not yet counted
+        self._start = 0  # the running group's instructions from here on are not counted yet
         self._waits = False  # the running group has been parked
 
     @abstractmethod
     def exit(self, mask: Array | None) -> bool:
-        """End the threads of `mask`, and let go those that waited for them alone."""
+        """End the threads of `mask`, and release those that waited only for them."""
 
     def _ran(self, stop: int) -> None:
         """The running group has executed everything up to `stop`."""
@@ -58,20 +58,20 @@ class Groups(Batch, ABC):
         values: Sequence[Array] | None = None,
         copy: object = None,
     ) -> None:
-        """Tell the listeners of an access; see `Access`."""
+        """Report an access to the listeners; see `Access`."""
         if self.listeners:
             access = Access(kind, space, address, mask, width, targets, values, copy)
             for listener in self.listeners:
                 listener.on_access(self, access)
 
     def narrow(self, mask: Array) -> None:
-        """Go on with part of the running group only; the caller has placed the others."""
+        """Continue with part of the running group; the caller has placed the others."""
         self._ran(self.pc)
         self.mask = mask
 
     @property
     def clock(self) -> int:
-        """Instructions executed so far: increasing, the same in every run, not a time."""
+        """Number of instructions executed so far: increasing, equal in every run, not a time."""
         return self.executed + self.pc - self._start
 
     def join(self, pc: int, mask: Array | None) -> None:
@@ -82,7 +82,7 @@ class Groups(Batch, ABC):
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
     def resume(self, pc: int, mask: Array | None) -> None:
-        """`join` for threads that start or leave a barrier, which an adversary may part."""
+        """`join` for threads that start or leave a barrier, which an adversary may split."""
         if self.adversary is None:
             self.join(pc, mask)
             return
@@ -95,11 +95,11 @@ class Groups(Batch, ABC):
         return True
 
     def park_incomplete(self, members: Array | None, warps: int = 1) -> bool:
-        """Before a warp-wide instruction: wait for lanes that are named but elsewhere.
+        """Before a warp-wide instruction: wait for named lanes at other instructions.
 
-        members: 32-bit member masks per thread, None for all lanes; warps: how many neighbours
-        execute it together. Returns True if the whole group has to wait (the scheduler then
-        chooses again); otherwise the rest of it goes on.
+        members: 32-bit member masks per thread, None for all lanes; warps: the number of
+        neighbouring warps that execute it together. Returns True if the whole group must wait (the
+        scheduler then chooses again); otherwise the rest continues.
         """
         if self.alone:
             return False
@@ -121,9 +121,8 @@ class Groups(Batch, ABC):
     def sleep_until(
         self, ready: Array, what: str, keys: Array, parity: Array | None = None
     ) -> bool:
-        """Before an instruction that waits: those outside `ready` (a full mask) go to sleep.
-
-        Returns True if that is the whole group; otherwise the rest of it goes on.
+        """Before an instruction that waits: threads outside `ready` (a full mask) go to sleep.\n\n
+        Returns True if the whole group sleeps; otherwise the rest continues.
         """
         going, waiting = self.expand(self.mask) & ready, self.expand(self.mask) & ~ready
         if not waiting.any():
@@ -132,8 +131,8 @@ class Groups(Batch, ABC):
         return self._all_wait(going)
 
     def _all_wait(self, going: Array) -> bool:
-        """Go on with the threads `going`, before the instruction for which the others wait; whether
-        there are none."""
+        """Continue with the threads `going`, before the instruction for which the others wait;
+        return True if there are none."""
         self._waits = not going.any()
         if not self._waits:
             self.narrow(going)

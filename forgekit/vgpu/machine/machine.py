@@ -1,7 +1,7 @@
 """The machine: runs a batch of thread blocks in lockstep, warp rules included.
 
-Of the groups of threads, the one with the lowest program counter runs, which makes diverged threads
-meet again at the earliest common instruction.
+Of the groups of threads, the one with the lowest program counter runs, so diverged threads meet
+again at the earliest common instruction.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from forgekit.vgpu.machine.spinning import Spinning
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.memory import GlobalMemory
 
-# Turns that the lowest group may take while others wait before all groups take turns: what a
-# spinning wait waits for may be done by a group at a higher program counter. A turn that polls
-# memory in a loop counts for many, since a wait is then likely.
+# Steps that the lowest group may run alone before all groups run in turn: a group at a higher
+# program counter may end a spinning wait. A step that polls memory in a loop counts for many,
+# because it is probably waiting.
 _PATIENCE = 2000
 _POLL_COST = 500
 
 
 class Machine(Groups):
-    """One batch of blocks of one launch, and what its threads wait for."""
+    """One batch of blocks of one launch, and the wait states of its threads."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Machine(Groups):
         self.budget = budget
         self.printer = printer or Printer()
         self.barriers = Barriers(self)
-        self.cluster_barrier: ClusterBarrier | None = None  # made by the first who arrives
+        self.cluster_barrier: ClusterBarrier | None = None  # made at the first arrival
         self.wait_queue = WaitQueue(self)
         self.mbarriers = Mbarriers(self, self.wait_queue)
         self.async_operations = AsyncOperations(self, self.wait_queue, self.mbarriers)
@@ -64,7 +64,8 @@ class Machine(Groups):
 
     # -- the scheduler --------------------------------------------------------------------
     def run(self, steps: Sequence[Callable[[Any], object]]) -> None:
-        """Run every thread of the batch to its end. steps: of the machine, one per instruction.
+        """Run every thread of the batch to its end. steps: the machine's steps, one per
+        instruction.
 
         Raises:
             KernelError: a wrong access, a deadlock, or more instructions than the budget.
@@ -96,7 +97,7 @@ class Machine(Groups):
             while pc < stop:
                 self.pc = pc
                 if steps[pc](self):
-                    # A warp instruction that has to wait for lanes is executed when they are there.
+                    # A warp instruction that waits for lanes is executed when they have arrived.
                     self._ran(pc if self._waits else pc + 1)
                     break
                 pc += 1
@@ -113,10 +114,10 @@ class Machine(Groups):
                 raise stuck.over_budget(self, self.budget)
 
     def _all_blocked(self) -> None:
-        """Every thread waits: let something happen.
+        """Every thread waits: let an asynchronous event happen.
 
         Raises:
-            DeadlockError: nothing can.
+            DeadlockError: there is none.
         """
         awaited = self.wait_queue.keys("mbarrier")
         if not self.async_operations.complete_one(awaited) and not self.wait_queue.give_up():
@@ -126,11 +127,11 @@ class Machine(Groups):
         return stuck.deadlock(self, self.barriers, self.cluster_barrier, self.mbarriers)
 
     def pick(self) -> int:
-        """The program counter to run next: the lowest, or in turn when something spins."""
+        """Return the program counter to run next: the lowest, or each in turn if a group spins."""
         if len(self.runnable) == 1 and not self.held:
             self._patience = _PATIENCE
             return next(iter(self.runnable))
-        if self._patience <= 0 and self.held:  # those that spin may wait for those that are held
+        if self._patience <= 0 and self.held:  # spinning threads may wait for held ones
             for pc, mask in self.held:
                 self.join(pc, mask)
             self.held = []
@@ -144,7 +145,8 @@ class Machine(Groups):
         return sorted(self.runnable)[self._round % len(self.runnable)]
 
     def live_elsewhere(self) -> int:
-        """Registers (a bit set) that threads outside the running group may still read."""
+        """Return the registers (a bit set) that threads outside the running group may still
+        read."""
         live, result = self.program.live, 0
         for pc in self.runnable:
             result |= live[pc]
@@ -159,7 +161,7 @@ class Machine(Groups):
         return result
 
     def exit(self, mask: Array | None) -> bool:
-        """End the threads of `mask`, and let go those that waited for them alone."""
+        """End the threads of `mask`, and release those that waited only for them."""
         self.wait_queue.made_progress()
         if mask is None:
             self.alive = np.zeros((1, 1), bool)
@@ -171,7 +173,7 @@ class Machine(Groups):
             self.cluster_barrier.release()
         for pc, waiting in list(self.parked.items()):
             again = self.expand(waiting) & self.expand(mask).any(axis=1, keepdims=True)
-            if again.any():  # they look again whether all their partners are there
+            if again.any():  # they check again for all their partners
                 self.parked.pop(pc)
                 rest = self.expand(waiting) & ~again
                 if rest.any():

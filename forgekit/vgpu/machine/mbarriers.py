@@ -1,8 +1,8 @@
 """mbarriers: barrier objects in shared memory that count arrivals and bytes.
 
-An mbarrier is a 64-bit word of shared memory, in a form of our own. Its phase ends when as many
-threads have arrived as it was made for, and every byte that was announced (`expect_tx`) has come
-(`complete_tx`); bytes may come before they are announced (PTX ISA, "mbarrier").
+An mbarrier is a 64-bit word of shared memory, in forgekit's own format. Its phase ends when the
+initial number of threads has arrived, and every expected byte (`expect_tx`) has arrived
+(`complete_tx`); bytes may arrive before they are expected (PTX ISA, "mbarrier").
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from forgekit.vgpu.machine.groups import Groups
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 
 BYTES = 8
-MOST_ARRIVALS = (1 << 20) - 1  # also the most bytes that may be missing
+MOST_ARRIVALS = (1 << 20) - 1  # also the maximum number of missing bytes
 
-# The word: bytes that are missing (21 bits, signed), arrivals that are, arrivals of a phase (20
-# bits each), the phase's parity, a mark.
+# The word: missing bytes (21 bits, signed), missing arrivals, arrivals per phase (20 bits each),
+# the phase's parity, a mark.
 _TX, _PENDING, _EXPECTED, _PHASE, _MARK = 0, 21, 41, 61, 62
 _TX_BITS, _COUNT_BITS = 21, 20
 
 
 class State(NamedTuple):
-    """Fields of mbarriers, int64: missing bytes and arrivals, arrivals of a phase, parity."""
+    """Fields of mbarriers, int64: missing bytes and arrivals, arrivals per phase, parity."""
 
     tx: Array
     pending: Array
@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 
 def unpack(words: Array) -> State:
-    """The fields of 64-bit words."""
+    """Return the fields of 64-bit words."""
     bits = words.astype(np.int64)
     count = (1 << _COUNT_BITS) - 1
     tx = bits & ((1 << _TX_BITS) - 1)
@@ -50,7 +50,7 @@ def unpack(words: Array) -> State:
 
 
 def pack(s: State) -> Array:
-    """Fields as 64-bit words."""
+    """Return fields as 64-bit words."""
     bits = (s.tx & ((1 << _TX_BITS) - 1)) << _TX | s.pending << _PENDING | s.expected << _EXPECTED
     return np.asarray(bits | s.phase << _PHASE | 1 << _MARK).astype(np.uint64)
 
@@ -62,14 +62,14 @@ class Mbarriers:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
         self._valid: Array | None = None  # which words are mbarriers
-        self._bytes: Array | None = None  # announced and come in each word's phase, once any are
+        self._bytes: Array | None = None  # expected and arrived in each word's phase, if any
 
     @property
     def _words(self) -> Array:
         return self.machine.shared.view(BYTES, 1)
 
     def places(self, space: str, address: Array, mask: Array | None) -> Array:
-        """The word of each thread, (blocks, threads); 0 for those outside the mask.
+        """Return the word of each thread, (blocks, threads); 0 for threads outside the mask.
 
         Raises:
             MemoryAccessError: outside of shared memory, or not a multiple of 8.
@@ -79,16 +79,17 @@ class Mbarriers:
         result = np.zeros(m.shape, np.int64)
         for t in addressing.targets(m, space, "uses the mbarrier of", address, mask, BYTES, 1):
             if t.space != "shared":
-                raise self._error("is given an address that is not in shared memory", full)
+                raise self._error("gets an address outside shared memory", full)
             here = full if t.mask is None else full & t.mask
             result = np.where(here, t.places, result)
         return result
 
     def init(self, words: Array, counts: Array) -> None:
-        """`mbarrier.init`: for so many arrivals a phase."""
+        """`mbarrier.init`: set the arrivals per phase."""
         if ((counts < 1) | (counts > MOST_ARRIVALS)).any():
             raise self._error(
-                f"makes an mbarrier for {counts.min():,} arrivals; 1 to {MOST_ARRIVALS:,} can be"
+                f"makes an mbarrier for {counts.min():,} arrivals; the limit is 1 to "
+                f"{MOST_ARRIVALS:,}"
             )
         if self._valid is None:
             self._valid = np.zeros(len(self._words), bool)
@@ -97,22 +98,20 @@ class Mbarriers:
         self._valid[words] = True
 
     def invalidate(self, words: Array) -> None:
-        """`mbarrier.inval`: the memory may be used for other things."""
+        """`mbarrier.inval`: the memory may be reused."""
         self.read(words)
         assert self._valid is not None
         self._valid[words] = False
 
     def read(self, words: Array) -> Array:
-        """The words of mbarriers.
-
-        Raises:
-            KernelError: one that is none.
+        """Return the words of mbarriers.\n\n        Raises:\n            KernelError: one is not an
+        mbarrier.
         """
         found = self._words[words]
         good = (found >> np.uint64(_MARK)) == 1
         if self._valid is None or not (good & self._valid[words]).all():
             raise self._error(
-                "uses an mbarrier that nobody has made with mbarrier_init(), or that has been "
+                "uses an mbarrier that mbarrier_init() has not initialised, or that has been "
                 "overwritten"
             )
         return found
@@ -120,10 +119,9 @@ class Mbarriers:
     def change(
         self, words: Array, arrivals: Array, tx: Array, *, drop: bool = False, ends: bool = True
     ) -> Array:
-        """Threads arrive and announce bytes (or take them off), in order; returns the old words.
-
-        words, arrivals, tx: of each thread. drop: those that arrive are not waited for any more;
-        ends: whether a phase may end by it.
+        """Threads arrive and add (or subtract) expected bytes, in order; returns the old words.\n\n
+        words, arrivals, tx: per thread. drop: later phases do not wait for the arriving threads;
+        ends: True if this may end a phase.
         """
         old = self.read(words)
         if tx.any():
@@ -137,11 +135,11 @@ class Mbarriers:
         arrived = np.bincount(of, arrivals, n).astype(np.int64)
         pending, missing = state.pending - arrived, state.tx + np.bincount(of, tx, n).astype(int)
         expected = state.expected - arrived if drop else state.expected
-        # A phase can end in the midst of the threads only if too many arrive or too much comes.
+        # A phase can end between the threads only if too many arrive or too many bytes come.
         midway = (pending < 0) | ((arrived == 0) & (pending == 0) & (missing < 0))
         over = (pending == 0) & (missing == 0)
         if (np.abs(missing) > MOST_ARRIVALS).any():
-            raise self._error(f"announces more than {MOST_ARRIVALS:,} bytes that have not come")
+            raise self._error(f"expects more than {MOST_ARRIVALS:,} missing bytes")
         phase = state.phase ^ over
         after = State(missing, np.where(over, expected, pending), expected, phase)
         if midway.any():
@@ -159,8 +157,8 @@ class Mbarriers:
         self, which: Array, of: Array, before: State, after: State, arrivals: Array, tx: Array,
         over: Array,
     ) -> State:  # fmt: skip
-        """The fields `after`, with those of the mbarriers `which` made thread by thread; notes in
-        `over` which of their phases end."""
+        """Return the fields `after`, with those of the mbarriers `which` computed thread by thread;
+        record in `over` which of their phases end."""
         fields = [field.copy() for field in after]
         over[which] = False
         for i in which.tolist():
@@ -169,7 +167,7 @@ class Mbarriers:
                 missing += int(tx[thread])
                 pending -= int(arrivals[thread])
                 if pending < 0:
-                    raise self._error("arrives more often than the mbarrier waits for in a phase")
+                    raise self._error("arrives more often than the mbarrier's count per phase")
                 if pending == 0 and missing == 0:
                     pending, phase = expected, phase ^ 1
                     over[i] = True
@@ -189,17 +187,17 @@ class Mbarriers:
 
     # -- messages ---------------------------------------------------------------------------------
     def describe(self, word: int) -> str:
-        """What an mbarrier waits for."""
+        """Describe what an mbarrier waits for."""
         m = self.machine
         tx, pending, expected, phase = (int(f[0]) for f in unpack(self._words[word : word + 1]))
         row, offset = divmod(word * BYTES, m.shared.stride)
         block, _ = m.record.coordinates(m.blocks[row], 0)
         bytes_missing = f" and {tx:,} bytes" if tx > 0 else ""
-        too_many = f", and {-tx:,} bytes have come that nobody announced" if tx < 0 else ""
+        too_many = f", and {-tx:,} bytes have arrived unexpectedly" if tx < 0 else ""
         both = ""
         if tx and self._bytes is not None:
             announced, come = self._bytes[:, word].tolist()
-            both = f" ({announced:,} announced, {come:,} have come)"
+            both = f" ({announced:,} expected, {come:,} arrived)"
         return (
             f"shared memory of block {block}, byte {offset:,}: its phase (parity {phase}) misses "
             f"{pending:,} of {expected:,} arrivals{bytes_missing}{too_many}{both}"
@@ -210,8 +208,8 @@ class Mbarriers:
         text = (
             f"Misused mbarrier: {m.where()}\n"
             f"  {m.who(m.mask if mask is None else mask)} {does}.\n"
-            "One thread makes it with mbarrier_init(count), then comes mbarrier_init_fence() and a "
-            "barrier (of the cluster, where others arrive from afar); then in each phase `count` "
-            "arrivals, no more."
+            "One thread must call mbarrier_init(count), then mbarrier_init_fence() and a barrier "
+            "(of the cluster, if other blocks arrive); each phase then takes exactly `count` "
+            "arrivals."
         )
         return m.marked(KernelError(text), "mbarrier")

@@ -17,16 +17,16 @@ _SPEC = re.compile(
 )
 
 
-_LONGEST = 1 << 20  # bytes of a string
-_WIDEST = 9999  # characters that a field is padded to
+_LONGEST = 1 << 20  # bytes per string
+_WIDEST = 9999  # maximum width of a padded field
 
-# Lines one launch may print. CUDA's own buffer is bounded, too (1 MiB by default), and a notebook
-# with more is of no use to anybody.
+# Lines one launch may print. CUDA's own buffer is also bounded (1 MiB by default), and a longer
+# output does not help in a notebook.
 MAX_LINES = 4096
 
 
 class Printer:
-    """What a launch prints: collected a batch at a time, shown in the order of the blocks."""
+    """The output of a launch: collected batch by batch, shown in the order of the blocks."""
 
     def __init__(self, shown: bool = True) -> None:
         self.shown = shown
@@ -39,22 +39,22 @@ class Printer:
         self.left -= 1
 
     def flush(self) -> None:
-        """Show what has been collected."""
+        """Show the collected text."""
         for _, text in sorted(self.lines, key=lambda line: line[0]) if self.shown else ():
             sys.stdout.write(text)
         self.lines.clear()
 
     def close(self) -> None:
-        """Say how much was left out."""
+        """Report the number of omitted lines."""
         if self.dropped and self.shown:
             sys.stdout.write(
-                f"[cute.printf: {MAX_LINES:,} lines shown, {self.dropped:,} more left out; print "
-                "from one thread, or for a few values of the index]\n"
+                f"[cute.printf: {MAX_LINES:,} lines shown, {self.dropped:,} more omitted; print "
+                "from one thread, or for a few index values]\n"
             )
 
 
 def emit(m: Batch, printer: Printer, mask: Array | None, form: Array, values: Array) -> None:
-    """Hand what each thread of `mask` prints to the launch's printer.
+    """Pass the output of each thread of `mask` to the launch's printer.
 
     form: addresses of NUL-terminated format strings; values: generic addresses of the arguments.
     """
@@ -88,7 +88,8 @@ def _text_at(m: Batch, address: int) -> str:
 
 
 def format_c(m: Batch, text: str, data: bytes) -> str:
-    """C's printf for arguments packed by the device ABI (each at its natural alignment)."""
+    """Format like C's printf, with arguments packed by the device ABI (each at its natural
+    alignment)."""
     position = 0
 
     def take(size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What a student reads of threads that cannot go on: a deadlock, a loop without end."""
+"""The message for threads that cannot go on: a deadlock, a loop without end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCKS = 3  # named of those that wait at a line
 def deadlock(
     m: Batch, barriers: Barriers, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
 ) -> DeadlockError:
-    lines = ["Deadlock: every thread left waits for another one."]
+    lines = ["Deadlock: every remaining thread waits for another one."]
     for number, barrier in m.at_barriers.items():
         arrived = barriers.arrived(barrier)
         for pc, mask, waits, _ in barrier.arrivals:
@@ -44,9 +44,9 @@ def deadlock(
         )
     if m.asleep:
         lines.append(
-            "For a cluster's barrier every thread of the cluster has to arrive that has not "
-            "exited. For an mbarrier look at the count it was made with, who arrives, the bytes it "
-            "was told to expect, and the parity that is waited for."
+            "At a cluster's barrier, every thread of the cluster that has not exited must arrive. "
+            "For an mbarrier check the count it was initialised with, which threads arrive, the "
+            "bytes it expects, and the parity that the waiting threads pass."
         )
     if m.parked or m.at_barriers or not m.asleep:
         lines.append(
@@ -58,14 +58,14 @@ def deadlock(
     error.lines = _sources(m, *barriers.pcs(), *m.parked, *asleep)
     alone = not (m.parked or m.asleep)
     if len(m.at_barriers) == 1 and alone and 0 in m.at_barriers:
-        error.kind = "divergent-barrier"  # the others have gone past it, or another way
+        error.kind = "divergent-barrier"  # the rest went past it, or another way
     return error
 
 
 def _sleeping(
     m: Batch, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
 ) -> Iterator[str]:
-    """Who sleeps where, and what is missing."""
+    """Yield the sleeping threads with their lines, and which threads are missing."""
     together: dict[tuple[int, str], list[Waiting]] = {}
     for group in m.asleep:
         together.setdefault((group.pc, group.what), []).append(group)
@@ -87,16 +87,15 @@ def _sleeping(
 
 
 def _sources(m: Batch, *pcs: int) -> tuple[SourceLocation, ...]:
-    """The different Python lines of some instructions."""
+    """Return the distinct Python lines of some instructions."""
     found = [m.program.instructions[pc].source for pc in pcs]
     return tuple(dict.fromkeys(source for source in found if source is not None))
 
 
 def _looping(m: Batch) -> int:
-    """The instruction that an endless loop is named by: of the innermost loop around the one that
-    ran last, the nearest that has a line of its own (the compiler's own arithmetic has that after
-    the function); of the whole kernel where none has.
-    """
+    """Return the instruction that names an endless loop: in the innermost loop around the last
+    instruction, the nearest with a line of its own (the compiler's own arithmetic has the
+    function's line); in the whole kernel if there is none."""
     instructions = m.program.instructions
     at = min(m.pc, len(instructions) - 1)
     loops = [range(first, last + 1) for first, last in m.program.loops]
@@ -160,12 +159,12 @@ def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
 def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     pc = _looping(m)
     source = m.program.instructions[pc].source
-    # In column 0: the line after the function, that of a loop which the compiler left empty.
+    # Column 0 marks the line after the function: a loop that the compiler left empty.
     empty = source is not None and not source.column
     where = f"a loop of {m.record.kernel} that does nothing" if empty else m.where(pc)
     error = InstructionBudgetError(
-        f"The kernel was stopped after {budget:,} instructions: it loops for ever, or is far too "
-        f"long for the virtual GPU.\n"
+        f"The kernel was stopped after {budget:,} instructions: it loops indefinitely, or is far "
+        "too long for the virtual GPU.\n"
         f"  Last at {where}\n"
         f"  {m.who(m.mask)}\n"
         f"{_together(m)}"

@@ -24,14 +24,14 @@ _LINE = 128  # bytes; no swizzle moves a byte out of its line
 class Boxes(End):
     """Boxes of tensors: `clipped[i]` in the tensor that begins at byte `start[i]`.
 
-    maps: the tensor map of each.
+    maps: their tensor maps.
     """
 
     maps: Sequence[TensorMap] = ()
     clipped: Sequence[Clipped] = field(default=(), repr=False)
 
     def _inside(self, i: int) -> Array:
-        """The elements inside the tensor, as an array over its memory."""
+        """Return the elements inside the tensor, as an array over its memory."""
         part, dtype = self.clipped[i], f"u{self.maps[i].itemsize}"
         assert self.allocations is not None
         if part.empty:
@@ -70,7 +70,8 @@ class Boxes(End):
 
 @dataclass
 class Tiles(End):
-    """Swizzled tiles of shared memory. within: bytes from their block's start; maps: of each."""
+    """Swizzled tiles of shared memory. within: bytes from their block's start; maps: their tensor
+    maps."""
 
     within: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     maps: Sequence[TensorMap] = ()
@@ -80,7 +81,8 @@ class Tiles(End):
         return _order(int(self.within[i]) % 1024, size, found.swizzle, found.row_bytes)
 
     def _pieces(self, i: int, size: int, shared: Array) -> tuple[Array, Array]:
-        """Shared memory from the start of tile i on in pieces, and the order they are moved in."""
+        """Return shared memory from the start of tile i in pieces, and the order in which they are
+        moved."""
         start = int(self.start[i])
         lines = shared[start : start + -(-self.maps[i].tile_bytes // _LINE) * _LINE]
         return lines.reshape(-1, PIECE), self._order(i, size)
@@ -101,9 +103,8 @@ class Tiles(End):
 
 @functools.lru_cache(maxsize=256)
 def _order(within: int, size: int, span: int, row: int) -> Array:
-    """The pieces of a tile, counted from its start, in the order of its elements.
-
-    Each `row` bytes begin a span of their own, where there is one.
+    """Return the pieces of a tile, counted from its start, in the order of its elements.\n\n
+    Each `row` bytes begin a new span, if there is a swizzle.
     """
     moved = np.arange(0, size, PIECE)
     placed = moved // row * (span or row) + moved % row

@@ -1,9 +1,8 @@
 """Threads that sleep until a cluster's barrier opens or a phase of an mbarrier ends.
 
-They stand before the instruction that waits, and execute it when they have been woken. Where nobody
-can run any more, what is asynchronous arrives; where nothing is in flight either, waits that may
-end without success (`try_wait`) do so, and after several rounds in which nothing happens that is a
-deadlock.
+They stop before the waiting instruction, and execute it when woken. If no thread can run,
+asynchronous operations arrive. If none is in flight either, waits that may end without success
+(`try_wait`) do so; several such rounds without progress are a deadlock.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from forgekit.vgpu.batch import Waiting
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine.groups import Groups
 
-_FRUITLESS = 64  # rounds of waits that end without success until that counts as a deadlock
+_FRUITLESS = 64  # rounds of unsuccessful waits until a deadlock is reported
 
 
 class WaitQueue:
@@ -31,7 +30,7 @@ class WaitQueue:
         self._rounds = 0
 
     def wake(self, what: str, ended: Array) -> None:
-        """Let go those that wait for a number k with `ended[k]`."""
+        """Release the threads that wait for a number k with `ended[k]`."""
         self._rounds = 0
         m, left = self.machine, []
         for group in m.asleep:
@@ -48,7 +47,7 @@ class WaitQueue:
         m.asleep = left
 
     def keys(self, what: str) -> Array:
-        """The numbers that somebody waits for."""
+        """Return the numbers that threads wait for."""
         shape = self.machine.shape
         found = [
             np.broadcast_to(g.keys, shape)[g.mask] for g in self.machine.asleep if g.what == what
@@ -56,8 +55,8 @@ class WaitQueue:
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def give_up(self) -> bool:
-        """Let the waits that may end without success do so. False: there are none, or this has
-        happened too often."""
+        """Let the waits that may end without success do so. Return False if there are none, or
+        after too many rounds."""
         m = self.machine
         trying = [g for g in m.asleep if g.what == "mbarrier"]
         self._rounds += 1
@@ -71,7 +70,7 @@ class WaitQueue:
         return True
 
     def take_given_up(self, mask: Array | None) -> Array | None:
-        """Those of the mask whose wait ends now without success."""
+        """Return the threads of the mask whose wait ends now without success."""
         if self.given_up is None:
             return None
         taken = self.given_up & self.machine.expand(mask)

@@ -19,14 +19,14 @@ ROWS = 64  # of A, C and D
 
 @dataclass(eq=False)
 class _Accumulator(Awaited):
-    """What one list of registers will hold in all warpgroups of the batch: sums (64, warpgroups, n)
-    of each thread's last product."""
+    """The future content of one list of registers in all warpgroups of the batch: sums (64,
+    warpgroups, n) of each thread's last product."""
 
     sums: Array
 
 
 class Products:
-    """All that is in flight in a batch."""
+    """All products in flight in a batch."""
 
     def __init__(self, machine: Groups) -> None:
         self.machine: Groups = weakref.proxy(machine)
@@ -44,7 +44,7 @@ class Products:
             found.group = np.where(fresh, self._committed, found.group)
 
     def wait(self, mask: Array, keep: int) -> None:
-        """The threads of `mask` get all products but those of their newest `keep` groups."""
+        """The threads of `mask` receive all products except those of their newest `keep` groups."""
         m, last = self.machine, self._committed - keep
         for product in self._reading:
             due = product.left & mask & (product.group > 0) & (product.group <= last)
@@ -57,7 +57,7 @@ class Products:
             self.land(registers, found.left & mask & (found.group > 0) & (found.group <= last))
 
     def land(self, registers: tuple[int, ...], due: Array) -> None:
-        """The registers of the threads of `due` get their product."""
+        """The registers of the threads of `due` receive their product."""
         if not due.any():
             return
         m, found = self.machine, self.sums[registers]
@@ -91,23 +91,23 @@ class Products:
 
 
 def per_block(m: Batch) -> int:
-    """Warpgroups of a block."""
+    """Warpgroups per block."""
     return m.n_threads // WARPGROUP
 
 
 def count(m: Batch) -> int:
-    """Warpgroups of the batch."""
+    """Warpgroups per batch."""
     return m.n_blocks * per_block(m)
 
 
 def by_warpgroup(m: Batch, value: Array) -> Array:
-    """(warpgroups, 128)."""
+    """Return (warpgroups, 128)."""
     wide = np.broadcast_to(value, m.shape)
     return wide[:, : per_block(m) * WARPGROUP].reshape(-1, WARPGROUP)
 
 
 def threads_of(m: Batch, which: Array) -> Array:
-    """The threads of these warpgroups, (blocks, threads)."""
+    """Return the threads of these warpgroups, (blocks, threads)."""
     chosen = np.zeros(m.shape, bool)
     rows = np.zeros(count(m), bool)
     rows[which] = True
@@ -117,13 +117,13 @@ def threads_of(m: Batch, which: Array) -> Array:
 
 
 def first_threads(m: Batch, which: Array) -> Array:
-    """The numbers of their first threads in the batch."""
+    """Return the numbers of their first threads in the batch."""
     block, mine = np.divmod(which, per_block(m))
     return np.asarray(block * m.n_threads + mine * WARPGROUP)
 
 
 def to_registers(m: Batch, sums: Array) -> list[Array]:
-    """The registers, (blocks, threads) of 32 bits each, of sums (64, warpgroups, n)."""
+    """Return the registers, (blocks, threads) of 32 bits each, of sums (64, warpgroups, n)."""
     _, groups, n = sums.shape
     packed = 4 // sums.dtype.itemsize
     words = np.ascontiguousarray(sums).view(np.uint32)

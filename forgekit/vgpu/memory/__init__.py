@@ -1,13 +1,12 @@
-"""The memories that a kernel reaches; global memory itself: allocations at virtual addresses.
-
-Device addresses are virtual: each tensor argument gets a range of its own, far from the others and
-the same in every run, and keeps the alignment it has within its storage. Kernels read and write
-the tensors' real memory through these ranges, so nothing is copied. Every access is checked.
+"""The memories of a kernel; global memory itself: allocations at virtual addresses.\n\nDevice
+addresses are virtual: each tensor argument gets a separate range, far from the others and equal in
+every run, and keeps its alignment within its storage. Kernels read and write the tensors' real
+memory through these ranges, so nothing is copied. Every access is checked.
 
 storage.py          shared memory of blocks, local memory of threads
-swizzles.py         where swizzled bytes and tiles by descriptor lie in shared memory
-tensor_maps.py      what a tensor copy (TMA) is told of a tensor and of its boxes
-fresh.py            tensors that nobody has written yet
+swizzles.py         the layout of swizzled bytes and of tiles by descriptor in shared memory
+tensor_maps.py      the description of a tensor and its boxes for a tensor copy (TMA)
+fresh.py            tensors that are not written yet
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 
-# Generic addresses of shared and local memory and of kernel parameters live in windows of their
-# own, as on hardware.
+# Generic addresses of shared and local memory and of kernel parameters have separate windows, as on
+# hardware.
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 2 << 56
 PARAM_WINDOW = 3 << 56
@@ -31,7 +30,7 @@ WINDOW_SHIFT = np.uint64(56)
 
 GLOBAL_BASE = 0x10_0000_0000
 GUARD_BYTES = 1 << 32  # the least distance between two allocations
-STORAGE_ALIGN = 512  # what cudaMalloc and PyTorch's allocator give a fresh tensor
+STORAGE_ALIGN = 512  # alignment of a fresh tensor from cudaMalloc and PyTorch's allocator
 
 # The first KiB of a block's shared memory belongs to the system on sm_90, so that address 0 is
 # never a variable (CUDA C++ programming guide, "Reserved shared memory").
@@ -40,7 +39,8 @@ SHARED_RESERVED = 1024
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """What a message can say about an allocation: a name, an element type, shape and strides."""
+    """The facts that a message states about an allocation: a name, an element type, shape and
+    strides."""
 
     name: str
     dtype: str
@@ -52,7 +52,7 @@ class TensorInfo:
         return f"{self.name}: {self.dtype} {tuple(self.shape)}"
 
     def coordinate(self, byte_offset: int) -> str:
-        """`x[17, 1024]` for a byte offset from the first element, also beyond the end.
+        """Return `x[17, 1024]` for a byte offset from the first element, even beyond the end.
 
         Modes are peeled from the largest stride down, so an overrun shows in the mode that
         overran: one row past the end of a (8, 4) tensor is `x[8, 0]`, not `x[7, 4]`.
@@ -77,7 +77,8 @@ class TensorInfo:
         return f"{self.name}[{text}]{gap}{within}"
 
     def same_address(self, byte_offset: int) -> str:
-        """`x[7, 4] to x[0, 32]`: the other coordinates of a byte of a row-major matrix; else ""."""
+        """Return `x[7, 4] to x[0, 32]`: the other coordinates of a byte of a row-major matrix; else
+        ""."""
         element, rest = divmod(byte_offset, self.itemsize)
         if (
             len(self.shape) != 2
@@ -97,8 +98,8 @@ class TensorInfo:
 class Region:
     """A tensor's piece of real memory.
 
-    start: the real address of its lowest byte; first: of its element [0, …, 0] (which is higher
-    only with a negative stride); align_offset: distance from its storage's (aligned) start.
+    start: the real address of its lowest byte; first: that of its element [0, …, 0] (which is
+    higher only with a negative stride); align_offset: distance from its storage's (aligned) start.
     """
 
     start: int
@@ -112,7 +113,7 @@ class Region:
 
 @dataclass
 class Allocation:
-    """A range of real memory at a virtual address: one tensor, or several that overlap.
+    """A range of real memory at a virtual address: one tensor, or several overlapping ones.
 
     `data` is a uint8 array over the real memory.
     """
@@ -129,20 +130,20 @@ class Allocation:
 
     @functools.cached_property
     def read_only(self) -> bool:
-        """Whether nobody may write here (of tensors that overlap: through none of them)."""
+        """True if read-only (for overlapping tensors: through all of them)."""
         return all(region.read_only for region in self.regions)
 
     def view(self, elem_bytes: int, count: int) -> Array:
-        """The memory as elements of `elem_bytes`, `count` a row (1: flat)."""
+        """Return the memory as elements of `elem_bytes`, `count` per row (1: flat)."""
         key = (elem_bytes, count)
         if key not in self.views:
             self.views[key] = element_view(self.data, elem_bytes, count)
         return self.views[key]
 
     def tensor_at(self, offset: int) -> tuple[TensorInfo, int]:
-        """The tensor a message names for a byte offset, and the offset from its first element.
-
-        Of several that overlap: the first that holds the byte, else the largest.
+        """Return the tensor that a message names for a byte offset, and the offset from its first
+        element.\n\n        Among overlapping tensors: the first that holds the byte, else the
+        largest.
         """
         real = self.real_address + offset
         inside = [r for r in self.regions if r.start <= real < r.start + r.size_bytes]
@@ -151,7 +152,7 @@ class Allocation:
 
 
 def element_view(data: Array, elem_bytes: int, count: int) -> Array:
-    """`data` (uint8) as unsigned elements, in rows of `count` when that is not 1."""
+    """Return `data` (uint8) as unsigned elements, in rows of `count` if that is not 1."""
     whole = len(data) // (elem_bytes * count) * (elem_bytes * count)
     flat = data[:whole].view(f"u{elem_bytes}")
     return flat if count == 1 else flat.reshape(-1, count)
@@ -160,8 +161,8 @@ def element_view(data: Array, elem_bytes: int, count: int) -> Array:
 class GlobalMemory:
     """The allocations one launch can reach, in order of address.
 
-    live: finds memory, (start, bytes, owner), that holds a real address, of tensors that are no
-    arguments. adopted: True once a kernel has reached such memory.
+    live: finds memory, (start, bytes, owner), that holds a real address, of tensors that are not
+    arguments. adopted: True once a kernel has accessed such memory.
     """
 
     def __init__(self) -> None:
@@ -175,7 +176,7 @@ class GlobalMemory:
     def add(
         self, real_address: int, size_bytes: int, info: TensorInfo, *, owner: object = None
     ) -> Allocation:
-        """Give one piece of real memory an address."""
+        """Assign an address to one piece of real memory."""
         return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
 
     def adopt(self, real_address: int, *, as_it_is: bool = False) -> Allocation | None:
@@ -193,12 +194,12 @@ class GlobalMemory:
         return self._add([region], start if as_it_is else None)
 
     def add_tensors(self, regions: Sequence[Region]) -> None:
-        """Give tensors their addresses, in order; those that overlap share one range."""
+        """Assign addresses to tensors, in order; overlapping tensors share one range."""
         for together in _overlapping(regions):
             self._add(together)
 
     def add_array(self, data: Array, info: TensorInfo) -> Allocation:
-        """Register an array of the virtual GPU's own (a `.global` variable)."""
+        """Register an array that belongs to the virtual GPU (a `.global` variable)."""
         return self.add(data.ctypes.data, data.nbytes, info, owner=data)
 
     def _add(self, together: list[Region], address: int | None = None) -> Allocation:
@@ -217,7 +218,8 @@ class GlobalMemory:
         return allocation
 
     def find(self, address: int) -> Allocation | None:
-        """The allocation whose range or guard zone holds `address` (for messages: the nearest)."""
+        """Return the allocation whose range or guard zone holds `address` (for messages: the
+        nearest)."""
         if not self.allocations:
             return None
         i = int(np.searchsorted(self.starts, np.uint64(address), "right")) - 1
@@ -233,7 +235,7 @@ class GlobalMemory:
         return info.name, info.coordinate(from_first)
 
     def holder(self, address: int) -> tuple[Allocation, int] | None:
-        """The allocation that holds an address, and the byte; also where an empty one lies."""
+        """Return the allocation that holds an address, and the byte; also for an empty one."""
         found = self.find(address)
         at = -1 if found is None else address - found.address
         if found is None or not 0 <= at < max(found.size_bytes, 1):
@@ -241,7 +243,8 @@ class GlobalMemory:
         return found, at
 
     def translate(self, real: int) -> int | None:
-        """The virtual address of a real pointer into (or just past) a tensor, if it is one."""
+        """Return the virtual address of a real pointer into (or just past) a tensor, if it is
+        one."""
         past = None
         for a in self.allocations:
             offset = real - a.real_address
@@ -253,7 +256,7 @@ class GlobalMemory:
 
 
 def _overlapping(regions: Sequence[Region]) -> list[list[Region]]:
-    """Regions grouped by shared memory; groups and members in the order given."""
+    """Return regions grouped by shared memory; groups and members in the given order."""
     groups: list[list[int]] = []
     end = -1
     for i in sorted(range(len(regions)), key=lambda i: (regions[i].start, -regions[i].size_bytes)):
@@ -273,7 +276,8 @@ def _distance(allocation: Allocation, address: int) -> int:
 
 
 def byte_range(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
-    """(lowest byte relative to the first element, bytes up to past the last); (0, 0) if empty."""
+    """Return (lowest byte relative to the first element, bytes up to past the last); (0, 0) if
+    empty."""
     if any(n == 0 for n in shape):
         return 0, 0
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]

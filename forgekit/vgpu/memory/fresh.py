@@ -1,7 +1,6 @@
-"""Tensors that were made to be filled: which of their elements a kernel has written so far.
-
-`forgekit.empty` registers what it makes. A tensor counts as fresh until something other than a
-kernel of the virtual GPU changes it (torch counts its versions), or it is gone.
+"""Fresh tensors: tracks the elements that kernels have written so far.\n\n`forgekit.empty`
+registers its tensors. A tensor counts as fresh until code other than a kernel of the virtual GPU
+changes it (torch counts its versions), or it is deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class _Entry:
     written: Array
     version: int
     tensor: weakref.ref[Any]
-    poison: Array  # an element's bytes, as they were
+    poison: Array  # an element's initial bytes
 
     @property
     def size_bytes(self) -> int:
@@ -42,13 +41,13 @@ _entries: dict[int, _Entry] = {}
 
 
 def mark(tensor: Any) -> None:
-    """`tensor` (contiguous, on the CPU) holds nothing that anybody has written."""
+    """Register `tensor` (contiguous, on the CPU) as unwritten."""
     start, itemsize = tensor.data_ptr(), tensor.element_size()
     if not start or not tensor.numel():
         return
     try:
         version = tensor._version
-    except RuntimeError:  # torch counts none in inference mode
+    except RuntimeError:  # torch does not count in inference mode
         return
     reference = weakref.ref(tensor, lambda gone: _forget(start, gone))
     poison = _bytes_at(start, itemsize).copy()
@@ -61,7 +60,7 @@ def _bytes_at(address: int, count: int) -> Array:
 
 
 def copy_marks(original: Any, copy: Any) -> None:
-    """`copy` holds what `original` does: elements that nobody has written there, nor here."""
+    """Register `copy` as a copy of `original`: unwritten elements stay unwritten."""
     found = _entries.get(original.data_ptr())
     if found is not None and found.is_fresh():
         mark(copy)
@@ -69,7 +68,7 @@ def copy_marks(original: Any, copy: Any) -> None:
 
 
 def marks(tensor: Any) -> bytes | None:
-    """Return which elements of `tensor` are written, a byte for each; None if it is not fresh."""
+    """Return which elements of `tensor` are written, one byte each; None if it is not fresh."""
     found = _entries.get(tensor.data_ptr())
     return found.written.tobytes() if found is not None and found.is_fresh() else None
 
@@ -98,7 +97,8 @@ class Blank:
         self._whole = dense and len(allocation.regions) == 1
 
     def _detect_other_writes(self, allocation: Allocation) -> None:
-        """What no longer holds its first bits, somebody has written behind torch's back."""
+        """Mark elements that no longer hold their first bits: code outside torch's count wrote
+        them."""
         item = self._entry.itemsize
         count = self._last - self._first
         held = allocation.data[self.offset : self.offset + count * item].reshape(count, item)
@@ -109,7 +109,8 @@ class Blank:
         return self._entry.written[self._first : self._last]
 
     def is_written(self, size: int, unit: int, shift: int) -> Array:
-        """Which of `size` units of `unit` bytes hold something; the first begins `shift` before."""
+        """Return which of `size` units of `unit` bytes hold values; the first begins `shift`
+        before."""
         item = self._entry.itemsize
         known = np.ones(size * unit, bool)
         begin = shift + self.offset
@@ -125,12 +126,12 @@ class Blank:
         self._written[:] |= per_byte.reshape(-1, item).all(axis=1)
 
     def elements_left(self) -> Array | None:
-        """Numbers of the elements that nobody has written; None where that is not known."""
+        """Return the numbers of unwritten elements; None if unknown."""
         return np.flatnonzero(~self._written) if self._whole else None
 
 
 def lookup(allocation: Allocation) -> Blank | None:
-    """The fresh tensor an allocation lies in, if it lies in one that has unwritten elements."""
+    """Return the fresh tensor that contains an allocation, if it has unwritten elements."""
     for entry in list(_entries.values()):
         if (
             entry.start <= allocation.real_address

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from forgekit.vgpu.adversary import Adversary
     from forgekit.vgpu.floats import Array
 
-# Memory nobody has written yet: all ones, which is NaN in every floating-point format, so that a
-# kernel that reads it shows.
+# Unwritten memory: all ones, which is NaN in every floating-point format, so that reads of it are
+# visible in results.
 UNINITIALISED = 0xFF
 
 _ROUND = 128  # a block's slice is rounded up to whole 128-byte lines
@@ -29,7 +29,7 @@ def block_bytes(shared_bytes: int, threads: int, local_bytes: int) -> int:
 
 
 class Slices:
-    """Equal slices of one byte array, one for each owner, a block or a thread.
+    """Equal slices of one byte array, one per owner, a block or a thread.
 
     space: `shared` or `local`; owner: the number of each thread's slice; base: the address of a
     slice's first byte; stride: bytes from a slice to the next.
@@ -40,7 +40,7 @@ class Slices:
     ) -> None:
         self.space, self.owner, self.base = space, owner, base
         self.size_bytes, self.stride = size_bytes, _stride(size_bytes)
-        # What nobody has written holds UNINITIALISED, or noise.
+        # Unwritten bytes hold UNINITIALISED, or noise.
         self.blank_is_ones = adversary is None
         whole = owner.size * self.stride
         if adversary is None:
@@ -57,7 +57,7 @@ class Slices:
 
 
 def shared_memory(n_blocks: int, size_bytes: int, adversary: Adversary | None = None) -> Slices:
-    """One slice a block."""
+    """Return one slice per block."""
     owner = np.arange(n_blocks, dtype=np.int64)[:, None]
     return Slices("shared", owner, size_bytes, SHARED_RESERVED, adversary)
 
@@ -65,6 +65,6 @@ def shared_memory(n_blocks: int, size_bytes: int, adversary: Adversary | None = 
 def local_memory(
     shape: tuple[int, int], size_bytes: int, adversary: Adversary | None = None
 ) -> Slices:
-    """One slice a thread; shape: (blocks, threads)."""
+    """Return one slice per thread; shape: (blocks, threads)."""
     owner = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
     return Slices("local", owner, size_bytes, 0, adversary)

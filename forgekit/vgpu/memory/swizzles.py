@@ -1,7 +1,6 @@
-"""How tensor maps and matrix descriptors swizzle shared memory: pieces of 16 bytes change places.
-
-A span of 32, 64 or 128 bytes exchanges its 2, 4 or 8 pieces with each other, by the number of the
-128-byte line it lies in (PTX ISA, "Swizzling modes"); as CuTe's Swizzle<1|2|3, 4, 3> of addresses.
+"""Swizzles of tensor maps and matrix descriptors: they permute 16-byte pieces of shared
+memory.\n\nA span of 32, 64 or 128 bytes permutes its 2, 4 or 8 pieces, depending on the number of
+its 128-byte line (PTX ISA, "Swizzling modes"); like CuTe's Swizzle<1|2|3, 4, 3> of addresses.
 Fields of descriptors: PTX ISA, "Matrix descriptor"; their layouts: CUTLASS,
 include/cute/arch/mma_sm90_desc.hpp.
 """
@@ -20,7 +19,7 @@ SPANS = (0, 32, 64, 128)  # bytes; 0: no swizzle
 
 
 def swizzled(address: Array, span: int) -> Array:
-    """Where the byte of each shared-memory address lies, in a swizzle of `span` bytes.
+    """Return the place of each shared-memory address in a swizzle of `span` bytes.
 
     Its own inverse. address: within the block, of any integer type.
     """
@@ -33,12 +32,12 @@ def swizzled(address: Array, span: int) -> Array:
 
 
 # -- descriptors of matrices ----------------------------------------------------------------------
-DEPTH = 2 * PIECE  # bytes of K that an instruction multiplies, whatever the type
+DEPTH = 2 * PIECE  # bytes of K per instruction, for every type
 _BY_MODE = (0, 128, 64, 32)  # bytes of a swizzled row; 0: no swizzle
 
 
 class Descriptor(NamedTuple):
-    """start, leading, stride: bytes; span: bytes of a swizzled row, or 0; base: the base offset."""
+    """start, leading, stride: bytes; span: bytes per swizzled row, or 0; base: the base offset."""
 
     start: int
     leading: int
@@ -54,9 +53,9 @@ def decode(word: int) -> Descriptor:
 
 @functools.lru_cache(maxsize=1 << 14)
 def pieces(word: int, rows: int, across: bool) -> Array:
-    """Addresses of a tile's pieces of 16 bytes.
+    """Return the addresses of a tile's 16-byte pieces.
 
-    across: neighbours in memory are neighbours along the rows (elements of 16 bits): shape
+    across: elements contiguous in memory are neighbours along the rows (elements of 16 bits): shape
     (rows / 8, 16 of K); else along K: (rows, 2).
     """
     d = decode(word)

@@ -1,8 +1,7 @@
-"""Tensor maps: the 128 bytes that tell a tensor copy (TMA) what tensor and what boxes are meant.
-
-Their bits are those of the hardware, for CuTe DSL's host code writes them itself: where they lie
-is what ptxas makes of `tensormap.replace` for sm_90a and sm_100a. What a map must fulfil is that
-which the CUDA driver's `cuTensorMapEncodeTiled` demands.
+"""Tensor maps: 128 bytes that describe a tensor and its boxes to a tensor copy (TMA).\n\nThe bits
+are those of the hardware, because CuTe DSL's host code writes them itself: their positions come
+from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The requirements are those of the
+CUDA driver's `cuTensorMapEncodeTiled`.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ ALIGN = 64
 _TILED, _OF_THE_DRIVER = 2, 0
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
-_UNIT = 16  # bytes: strides are counted in them, addresses are multiples of them
+_UNIT = 16  # unit of strides and alignment of addresses, in bytes
 _NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's
 
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor and a box of it, the mode that lies dense in memory first.
+    """A tensor and one of its boxes, the contiguous mode first.
 
-    address: virtual or real, of the first element; dtype: as PTX names it; strides: bytes; box:
-    elements along each mode, of which every `steps`-th is copied; swizzle: bytes of its span; fill:
-    bits of an element outside the tensor.
+    address: virtual or real, of the first element; dtype: PTX's name; strides: bytes; box: elements
+    along each mode, of which every `steps`-th is copied; swizzle: bytes of its span; fill: bits of
+    an element outside the tensor.
     """
 
     address: int
@@ -49,12 +48,12 @@ class TensorMap:
 
     @functools.cached_property
     def counts(self) -> tuple[int, ...]:
-        """Elements along each mode that a copy moves."""
+        """Elements per mode that a copy moves."""
         return tuple(-(-b // s) for b, s in zip(self.box, self.steps, strict=True))
 
     @functools.cached_property
     def box_bytes(self) -> int:
-        """Bytes that a copy moves, and tells its mbarrier of."""
+        """Bytes that a copy moves, and reports to its mbarrier."""
         return math.prod(self.counts) * self.itemsize
 
     @functools.cached_property
@@ -64,16 +63,14 @@ class TensorMap:
 
     @functools.cached_property
     def tile_bytes(self) -> int:
-        """Shared memory from the first byte of a box to behind its last row: where it is swizzled,
-        each row has a span of its own, however short it is (measured on an H200).
-        """
+        """Bytes of shared memory from the start of a box to the end of its last row: with a
+        swizzle, each row has a separate span, even a short one (measured on an H200)."""
         return self.box_bytes // self.row_bytes * (self.swizzle or self.row_bytes)
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
-        """Why an H200 stops with an illegal instruction at a box there; empty where it does not.
-
-        Measured in `tests/vgpu/test_tensor_copies.py`; CUDA's programming guide has the second.
-        """
+        """Return why an H200 stops with an illegal instruction at a box there; empty if it does
+        not. Measured in `tests/vgpu/test_tensor_copies.py`; CUDA's programming guide has the second
+        case."""
         at = coordinates[0] * self.itemsize
         if at % _UNIT:
             return f"begins {at} bytes into the dense mode, which is not a multiple of {_UNIT}"
@@ -84,7 +81,7 @@ class TensorMap:
     def clip(self, coordinates: tuple[int, ...], *, stores: bool = False) -> Clipped:
         """The part of the box at these coordinates that lies inside the tensor.
 
-        stores: what a store writes, whole pieces of 16 bytes of the dense mode (measured).
+        stores: the part that a store writes, whole 16-byte pieces of the dense mode (measured).
         """
         inside, extents, strides, offset = [], [], [], 0
         for at, size, count, step, stride in zip(
@@ -109,7 +106,8 @@ class TensorMap:
 class Clipped(NamedTuple):
     """Part of a box, the outermost mode first.
 
-    counts: of the box; inside: where the part lies in it; extents, strides (bytes): of the part;
+    counts: those of the box; inside: the place of the part in it; extents, strides (bytes): those
+    of the part;
     offset: bytes from the tensor's first element to the part's.
     """
 
@@ -121,7 +119,7 @@ class Clipped(NamedTuple):
 
     @property
     def span_bytes(self) -> int:
-        """Bytes from its first element to behind its last, but for the last one's own."""
+        """Byte offset from the first element to the last."""
         return sum((n - 1) * s for n, s in zip(self.extents, self.strides, strict=True))
 
     @property
@@ -129,7 +127,7 @@ class Clipped(NamedTuple):
         return 0 in self.extents
 
     def offsets(self) -> Array:
-        """The byte offset of each element from the part's first, in the part's shape."""
+        """Return the byte offset of each element from the part's first, in the part's shape."""
         return _offsets(self.extents, self.strides)
 
 
@@ -145,29 +143,29 @@ def _offsets(extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
 
 @functools.lru_cache(maxsize=256)
 def decode(raw: bytes) -> TensorMap:
-    """The tensor map that 128 bytes hold.
+    """Return the tensor map in 128 bytes.
 
     Raises:
-        ValueError: what of it no tensor copy can work with, and what it has to be.
+        ValueError: a field that no tensor copy supports, and its requirement.
     """
     words = [int(w) for w in np.frombuffer(raw, np.uint32)]
     flags, rank = words[2], (words[2] >> 4 & 7) + 1
     kind = flags >> 7 & 15
     if flags & 15 not in (_TILED, _OF_THE_DRIVER) or rank > 5:
-        raise ValueError("no tensor map for tiles: pass what make_tiled_tma_atom() has made")
+        raise ValueError("no tensor map for tiles: pass one from make_tiled_tma_atom()")
     if kind >= len(_TYPES) or flags >> 16 & 1 or _TYPES[kind] == "f32.ftz":
         raise ValueError(
             "a tensor map of elements that are converted or unpacked on the way (tf32, f32.ftz, 4 "
-            "or 6 bits), which the virtual GPU does not know: copy them as they are"
+            "or 6 bits), which the virtual GPU does not support: copy them unconverted"
         )
     if flags >> 15 & 1 and "f" not in _TYPES[kind]:
-        raise ValueError(f"a tensor map of {_TYPES[kind]} with NaN outside the tensor: take zeros")
+        raise ValueError(f"a tensor map of {_TYPES[kind]} with NaN outside the tensor: use zeros")
     if flags >> 11 & 3:
-        raise ValueError("an interleaved tensor map, which the virtual GPU does not know")
+        raise ValueError("an interleaved tensor map, which the virtual GPU does not support")
     if flags >> 19 & 3 or flags >> 22 & 1:
         raise ValueError(
-            "a tensor map with a swizzle of other pieces than 16 bytes or of 96 bytes, which the "
-            "virtual GPU does not know: take one of 32, 64 or 128 bytes"
+            "a tensor map with a swizzle of pieces other than 16 bytes or of 96 bytes, which the "
+            "virtual GPU does not support: use one of 32, 64 or 128 bytes"
         )
     itemsize = _ITEM_BYTES[kind]
     high = words[7]
@@ -199,10 +197,10 @@ def encode(
     swizzle: int = 0,
     nan_fill: bool = False,
 ) -> bytes:
-    """The 128 bytes of a tensor map. strides: bytes, without that of the dense mode.
+    """Return the 128 bytes of a tensor map. strides: bytes, without that of the dense mode.
 
     Raises:
-        ValueError: what `cuTensorMapEncodeTiled` would not take, and what it has to be.
+        ValueError: a value that `cuTensorMapEncodeTiled` would refuse, and its requirement.
     """
     _in_range("sizes", sizes, 1, 1 << 32)
     _in_range("edges of the box", box, 1, 256)
@@ -239,10 +237,10 @@ def _check(found: TensorMap) -> None:
     if inner % _UNIT:
         raise ValueError(
             f"a tensor map with boxes of {inner} bytes along the dense mode, not a multiple of "
-            f"{_UNIT}: take a wider tile"
+            f"{_UNIT}: use a wider tile"
         )
     if found.swizzle and inner > found.swizzle:
         raise ValueError(
             f"a tensor map with boxes of {inner} bytes along the dense mode, more than the "
-            f"{found.swizzle} of its swizzle: take a narrower tile or another swizzle"
+            f"{found.swizzle} of its swizzle: use a narrower tile or another swizzle"
         )

@@ -1,9 +1,9 @@
-"""What each PTX opcode means: one small function per opcode, registered by name.
+"""The meaning of each PTX opcode: one small function per opcode, registered by name.
 
 Two kinds of meaning. A *compute* meaning is a pure function of arrays: it returns a `Compute`
-that says which PTX types the sources and the result have. An *effect* meaning (memory, control,
-warp-wide instructions) returns a step, a function of the machine. Neither knows of masks,
-counters or traces unless it must.
+with the PTX types of the sources and the result. An *effect* meaning (memory, control,
+warp-wide instructions) returns a step, a function of the machine. Neither uses masks, counters or
+traces unless it must.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class UnknownVariantError(Exception):
-    """The opcode is known, but not with these qualifiers or operands."""
+    """The opcode is supported, but not with these qualifiers or operands."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Compute:
     fn: arrays of the source types to an array (or tuple of arrays) of the result type.
     sources: PTX types of the operands after the result.
     result: PTX type of the result; a tuple with `targets` when there are several.
-    operands: the source operands, when they are not simply those after the first.
+    operands: the source operands, if they are not simply those after the first.
     """
 
     fn: Callable[..., Any]
@@ -63,7 +63,7 @@ def opcode(*names: str) -> Callable[[Meaning], Meaning]:
 def pure(
     name: str, kinds: tuple[str, ...], sources: str, result: str, fn: Callable[..., Any]
 ) -> None:
-    """Register a pure opcode that has a type of `kinds`, the T of sources and result, and no
+    """Register a pure opcode with a type of `kinds`, the T of sources and result, and no
     qualifiers."""
 
     @opcode(name)
@@ -76,14 +76,14 @@ def pure(
 
 # -- what an instruction may have: each raises UnknownVariantError where it has something else ----
 def allow(instruction: Instruction, *known: str) -> None:
-    """Refuse an instruction with a qualifier or type that its meaning does not look at."""
+    """Refuse an instruction with a qualifier or type that its meaning does not use."""
     for part in instruction.opcode[1:]:
         if part not in known:
             raise UnknownVariantError(f".{part}")
 
 
 def one_of(instruction: Instruction, what: str, *known: str) -> str:
-    """The part of the opcode that is among `known`."""
+    """Return the part of the opcode that is among `known`."""
     for part in instruction.opcode[1:]:
         if part in known:
             return part
@@ -91,7 +91,7 @@ def one_of(instruction: Instruction, what: str, *known: str) -> str:
 
 
 def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
-    """The operands of an instruction that has one of these numbers of them."""
+    """Return the operands of an instruction that has one of these numbers of operands."""
     if len(instruction.operands) not in counts:
         needed = " or ".join(map(str, counts))
         raise UnknownVariantError(f"{len(instruction.operands)} operands, not {needed}")
@@ -99,9 +99,9 @@ def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
 
 
 def expect(operand: object, kind: type[T], what: str) -> T:
-    """The operand, if it is of this kind."""
+    """Return the operand, if it is of this kind."""
     if not isinstance(operand, kind):
-        raise UnknownVariantError(f"an operand that is no {what}")
+        raise UnknownVariantError(f"an operand that is not a {what}")
     return operand
 
 
@@ -112,7 +112,7 @@ def _register_all() -> None:
 
 
 def lookup(instruction: Instruction) -> Meaning | None:
-    """The meaning of an instruction's opcode, None if nobody registered it."""
+    """Return the meaning of an instruction's opcode, None if none is registered."""
     _register_all()
     for length in range(len(instruction.opcode), 0, -1):
         meaning = REGISTRY.get(".".join(instruction.opcode[:length]))

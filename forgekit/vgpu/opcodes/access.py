@@ -1,4 +1,4 @@
-"""Loads and stores, prefetches, fences; whose memory an address is."""
+"""Loads and stores, prefetches, fences; queries of the block an address belongs to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPACES = ("global", "shared", "local", "param", "const")
 
 
 def space_of(ins: Instruction) -> str:
-    """The state space of an access: `cluster` for `.shared::cluster`, `generic` where none is
+    """Return the state space of an access: `cluster` for `.shared::cluster`, `generic` if none is
     named."""
     for part in ins.opcode[1:]:
         name, _, rest = part.partition(":")
@@ -29,9 +29,9 @@ def space_of(ins: Instruction) -> str:
 
 
 def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
-    """The address operand as an unsigned array: 32 bits for a 32-bit register, else 64."""
+    """Return the address operand as an unsigned array: 32 bits for a 32-bit register, else 64."""
     if not isinstance(operand, Address):
-        raise UnknownVariantError("an operand that is no address")
+        raise UnknownVariantError("an operand that is not an address")
     base, offset = operand.base, operand.offset
     if base is None:
         value = np.array([[offset % 2**64]], np.uint64)
@@ -52,7 +52,7 @@ def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
 
 
 def _shape(ins: Instruction) -> tuple[str, int]:
-    """(element type, elements) of an access."""
+    """Return (element type, elements) of an access."""
     kind = ins.opcode[-1]
     if kind not in TYPE_BYTES or kind in ("b128", "pred"):
         raise UnknownVariantError(f"type .{kind}")
@@ -155,13 +155,13 @@ def st(ins: Instruction, d: Decoder) -> Step:
     "griddepcontrol", "setmaxnreg", "pmevent",
 )  # fmt: skip
 def no_effect(ins: Instruction, d: Decoder) -> Step:
-    """Nothing to do: every store is visible at once here, and launches run one after another."""
+    """Do nothing: every store is visible immediately here, and launches run one after another."""
     return lambda m: None
 
 
 @opcode("fence.proxy")
 def fence_proxy(ins: Instruction, d: Decoder) -> Step:
-    """Nothing to do either, but that listeners hear of those for copies out of shared memory."""
+    """Do nothing, except to report fences for copies out of shared memory to listeners."""
     if not {"async", "async:shared:cta"}.intersection(ins.opcode) or "global" in ins.opcode:
         return lambda m: None
 
@@ -193,7 +193,7 @@ def mapa(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("getctarank")
 def getctarank(ins: Instruction, d: Decoder) -> Step:
-    """`getctarank[.shared::cluster].type d, a`: which block of the cluster an address is in."""
+    """`getctarank[.shared::cluster].type d, a`: the block of the cluster that an address is in."""
     allow(ins, "shared:cluster", "u32", "u64")
     to, address = counted(ins, 2)
     fetch = d.fetch(address, "b" + ins.opcode[-1][1:])

@@ -1,8 +1,8 @@
 """`cp.async`: copies from global to shared memory that complete as late as the rules allow.
 
-A copy is remembered with its thread's number of the group it is committed to, and carried out when
-that thread waits for the group. A kernel that reads shared memory before its wait therefore
-reads what was there before, as it may on a GPU.
+A copy is recorded with its thread's group number, and carried out when that thread waits for the
+group. A kernel that reads shared memory before its wait therefore reads the old content, as it may
+on a GPU.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORD = 4  # sizes are 4, 8 or 16 bytes; the bytes to read may be any number
 
 @dataclass
 class _Copy:
-    """A copy in flight: `left` threads still have to do it; `group` is 0 until committed."""
+    """A copy in flight: `left` threads have not done it yet; `group` is 0 until committed."""
 
     target: Array
     source: Array
@@ -39,7 +39,7 @@ class _Copy:
 
 
 class _Pending:
-    """All that is in flight in a batch."""
+    """All copies in flight in a batch."""
 
     def __init__(self) -> None:
         self.copies: list[_Copy] = []
@@ -85,7 +85,7 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
     def start(m: Machine, mask: Array | None) -> None:
         to, at = target(m), source(m)
         n = count(m) if count else everything
-        # Addresses are checked here, where the copy stands in the source.
+        # Addresses are checked here, at the instruction that starts the copy.
         into = addressing.targets(m, "shared", "copies to", to, mask, _WORD, words)
         whole = _and(mask, n == size)
         source_targets = []
@@ -105,7 +105,8 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
 
 
 def _bytes_to_read(ins: Instruction, d: Decoder, size: int) -> Fetch | None:
-    """The operand that says how much of `size` is read, if there is one; the rest is zeroed."""
+    """Return the operand for the number of bytes read, if there is one; the rest of `size` is
+    zeroed."""
     operands = list(ins.operands[3:])
     if operands and any(part.endswith("cache_hint") for part in ins.opcode):
         operands.pop()
@@ -137,7 +138,7 @@ def _commit(m: Machine) -> None:
 
 
 def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None:
-    """Complete, for the threads of `mask`, all copies but those of their newest `keep` groups;
+    """Complete, for the threads of `mask`, all copies except those of their newest `keep` groups;
     everything: also those in no group."""
     pending = _pending(m)
     waiting = m.expand(mask)
@@ -165,7 +166,7 @@ def _arrive(m: Machine, copy: _Copy, due: Array) -> None:
 
 
 def _read(m: Machine, copy: _Copy, due: Array) -> list[Array]:
-    """The words that the threads of `due` bring."""
+    """Return the words copied by the threads of `due`."""
     count = np.broadcast_to(copy.count, m.shape)
     words = [np.zeros(m.shape, np.uint32) for _ in range(copy.size // _WORD)]
     whole = due & (count >= copy.size)

@@ -51,18 +51,18 @@ def operation(name: str, kind: str) -> Operation:
 
 
 def reduction(name: str, kind: str) -> Operation:
-    """An operation as global memory does it."""
+    """Apply an operation with the rules of global memory."""
     return _add_flushed if (name, kind) == ("add", "f32") else operation(name, kind)
 
 
 def _float_sum(old: Array, x: Array) -> Array:
-    """The sum; its NaN is the GPU's, not the processor's."""
+    """Return the sum; its NaN is the GPU's, not the processor's."""
     total = old + x
     return floats.first_nan(total, old, x) if total.itemsize == 8 else floats.canonical_nan(total)
 
 
 def _add_flushed(old: Array, x: Array) -> Array:
-    """float32 addition as in global memory: subnormal operands and results become zero.
+    """Add float32 as in global memory: subnormal operands and results become zero.
 
     PTX ISA, "atom": on shared memory subnormals are kept.
     """
@@ -74,7 +74,7 @@ def _swap_if_equal(old: Array, compare: Array, x: Array) -> Array:
 
 
 def _check_kind(name: str, kind: str) -> None:
-    """Refuse an operation on a type that has none such."""
+    """Refuse an operation that its type lacks."""
     no_bits = kind[0] == "f" or kind.startswith("bf")
     if kind == "pred" or (no_bits and name in ("and", "or", "xor", "inc", "dec")):
         raise UnknownVariantError(f".{name}.{kind}")
@@ -103,7 +103,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     def update(m: Machine, mask: Array | None) -> None:
         where = address(m)
         olds = []
-        # Every thread acts, also those that share address and value with their whole block.
+        # Every thread acts, even if a whole block shares address and value.
         full = m.expand(mask)
         spread = np.broadcast_to(where, m.shape)
         found = addressing.targets(m, space, "updates", spread, full, elem, 1)
@@ -130,7 +130,7 @@ def _subnormal(x: Array) -> Array:
 
 
 def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Array:
-    """Apply one operation a thread to `memory[rows]` in order; returns the old values."""
+    """Apply one operation per thread to `memory[rows]` in order; returns the old values."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -144,7 +144,7 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
             row = ordered[start]
             chain = np.r_[memory[row : row + 1], values[0][who]]
             totals = total.accumulate(chain, dtype=memory.dtype)
-            # A NaN, of which the last sum would be one, and subnormals have rules of their own.
+            # A NaN result, which would be the last sum, and subnormals have special rules.
             subnormal = run is _add_flushed and (_subnormal(chain) | _subnormal(totals)).any()
             if subnormal or np.isnan(totals[-1]):
                 for i, x in enumerate(chain[1:]):

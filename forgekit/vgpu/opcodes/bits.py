@@ -75,7 +75,7 @@ def lop3(ins: Instruction, d: Decoder) -> Compute:
     return Compute(fn, ("b32",) * 3, "b32", operands=ins.operands[1:4])
 
 
-# For the modes of `prmt`: the selector that each value of the low two bits of c stands for.
+# For the modes of `prmt`: the low two bits of c -> the equivalent selector.
 _PRMT_MODES = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
     "rc8": (0x0000, 0x1111, 0x2222, 0x3333), "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
@@ -119,7 +119,7 @@ def mov(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _part(kind: str, count: int) -> str:
-    """The type of each of the parts of a word."""
+    """Return the type of each part of a word."""
     part = f"b{int(kind[1:]) // count}" if kind in _WORDS and count else ""
     if part not in ("b8", "b16", "b32"):
         raise UnknownVariantError(f"{count} parts of .{kind}")
@@ -159,7 +159,7 @@ def pack(kind: str, source: Vector) -> Compute:
 
 
 def _joined(low: Array, high: Array) -> Array:
-    """128 bits; NumPy's only numbers of that width are complex."""
+    """Return 128 bits as complex, NumPy's only type of that width."""
     words = np.stack(np.broadcast_arrays(low, high), axis=-1)
     return words.view(np.complex128)[..., 0]
 

@@ -1,6 +1,6 @@
 """Bulk copies (`cp.async.bulk`) and `st.async`: operations that signal an mbarrier.
 
-Addresses are checked where the instruction stands. Copies by tensor map: `tensor_copy.py`.
+Addresses are checked at the instruction. Copies by tensor map: `tensor_copy.py`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
 
 
 def each_block(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
-    """(threads, rank) for every block of the cluster that some thread copies to."""
+    """Return (threads, rank) for every block of the cluster that some thread copies to."""
     wide = np.broadcast_to(bits, m.shape).astype(np.int64)
     ranks = [(full & (wide >> r & 1 == 1), np.array([[r]])) for r in range(16)]
     return [(who, rank) for who, rank in ranks if who.any()]
@@ -94,7 +94,7 @@ def each_block(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]
 def _check_alignment(
     m: Machine, kind: str, space: str, address: Array, sizes: Array, full: Array
 ) -> None:
-    """Addresses and sizes are multiples of 16 bytes."""
+    """Check that addresses and sizes are multiples of 16 bytes."""
     low = np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1)
     wrong = full & (low != 0)
     if wrong.any():
@@ -107,14 +107,14 @@ def _check_alignment(
 
 
 def _end(m: Machine, space: str, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Where copies begin or end, bounds checked."""
+    """Return the ends of copies, with bounds checked."""
     if space == "global":
         return _in_global(m, kind, address, sizes, full)
     return in_shared(m, kind, address, sizes, full)
 
 
 def in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Shared memory of the cluster, bounds checked."""
+    """Return shared memory of the cluster, with bounds checked."""
     rank, within = clusters.split(m, address)
     owner = addressing.cluster_rows(m, kind, address, rank, full, ALIGN)
     offset = within.astype(np.int64) - m.shared.base

@@ -27,7 +27,7 @@ _UNORDERED = ("equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 
 
 def comparison(name: str, kind: str) -> Callable[[Array, Array], Array]:
-    """The comparison of two arrays of PTX type `kind`; `equ`, `num`, … know NaN."""
+    """Return the comparison of two arrays of PTX type `kind`; `equ`, `num`, … handle NaN."""
     if kind == "bf16":
         inner = comparison(name, "f32")
         return lambda a, b: inner(floats.bf16_to_f32(a), floats.bf16_to_f32(b))
@@ -50,7 +50,7 @@ def comparison(name: str, kind: str) -> Callable[[Array, Array], Array]:
 
 
 def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
-    """The comparison that a `setp` or `set` makes, `.ftz` included."""
+    """Return the comparison of a `setp` or `set`, including `.ftz`."""
     allow(ins, *_ORDERED, *_UNORDERED, *_BOOLEAN, "ftz", *types)
     kind = ins.opcode[-1]
     if len(ins.opcode) < 3:
@@ -64,7 +64,7 @@ def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
 
 
 def _boolean(ins: Instruction) -> Callable[..., Array] | None:
-    """How the comparison is combined with a further predicate, if it is."""
+    """Return how the comparison is combined with another predicate, if it is."""
     found = [p for p in ins.opcode[2:-1] if p in _BOOLEAN]
     if bool(found) != (len(ins.operands) == 4):
         raise UnknownVariantError(f"{len(ins.operands)} operands")
@@ -153,7 +153,7 @@ def slct(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("testp")
 def testp(ins: Instruction, d: Decoder) -> Compute:
-    """Zeros count as normal numbers."""
+    """True for normal numbers, including zeros."""
     kind, what = ins.opcode[-1], (*ins.opcode, "")[1]
     allow(ins, what, "f32", "f64")
     tiny = np.finfo("f4" if kind == "f32" else "f8").tiny

@@ -101,7 +101,7 @@ def bar(ins: Instruction, d: Decoder) -> Step:
                 listener.on_barrier(m, part, one, threads or None)
             vote = votes(m) if votes else None
             waiting |= m.barriers.arrive(one, threads or None, part, wait, vote)
-        if waiting and mask is not m.mask:  # threads that skip the barrier go on
+        if waiting and mask is not m.mask:  # threads that skip the barrier continue
             rest = m.expand(m.mask) & ~m.expand(mask)
             if rest.any():
                 m.join(m.pc + 1, rest)
@@ -111,7 +111,7 @@ def bar(ins: Instruction, d: Decoder) -> Step:
 
 
 def _votes(ins: Instruction, d: Decoder, result: Operand, says: Fetch) -> Callable[[Machine], Vote]:
-    """What threads bring to a barrier that counts (popc), or asks for all (and) or any (or)."""
+    """Return the threads' input to a barrier that counts (popc), or tests all (and) or any (or)."""
     operation = one_of(ins, "operation", "popc", "and", "or")
     to, _ = d.destination(result, "u32" if operation == "popc" else "pred")
 
@@ -133,7 +133,7 @@ _NO_COUNT = np.zeros((1, 1), np.uint32)
 def _by_value(
     m: Machine, mask: Array | None, a: Array, b: Array
 ) -> Iterator[tuple[tuple[int, int], Array | None]]:
-    """The threads of `mask` by their pair of values; usually there is one pair."""
+    """Yield the threads of `mask` by their pair of values; usually there is one pair."""
     if a.size == b.size == 1:
         yield (int(a.flat[0]), int(b.flat[0])), mask
         return
@@ -189,7 +189,7 @@ def call(ins: Instruction, d: Decoder) -> Step:
     form, values = found
 
     def show(m: Machine, mask: Array | None) -> None:
-        # Nothing stored to a parameter: whatever was there, on a GPU.
+        # Nothing was stored to a parameter: its content is arbitrary on a GPU.
         format_string, data = (m.state.get(name, _NOTHING) for name in (form, values))
         printf.emit(m, m.printer, mask, format_string, data)  # type: ignore[arg-type]
 

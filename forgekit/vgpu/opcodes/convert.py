@@ -44,7 +44,8 @@ def cvt(ins: Instruction, d: Decoder) -> Compute:
 
 
 def conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn:
-    """The function from `source` to `target` with these rounding and saturation modifiers."""
+    """Return the function from `source` to `target` with these rounding and saturation
+    modifiers."""
     mode = next((m for m in modifiers if m in _FLOAT_ROUNDING), "rn")
     if target == "bf16" and mode != "rn" and source not in ("f16", "bf16", "f32"):
         raise UnknownVariantError(f".{mode} from .{source} to .bf16")
@@ -94,9 +95,8 @@ def _base_conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn
 
 
 def _round(value: Array, target: str, mode: str, error: Array | None = None) -> Array:
-    """The exact value `value + error`, a float array, to `target`, rounded once.
-
-    A NaN becomes canonical, but one of float64 keeps its sign and upper bits.
+    """Convert the exact value `value + error`, a float array, to `target`, rounded once.\n\n    A
+    NaN becomes canonical, but a float64 NaN keeps its sign and upper bits.
     """
     wide = value.dtype.itemsize == 8
     if target == "f64":
@@ -115,7 +115,7 @@ def _round(value: Array, target: str, mode: str, error: Array | None = None) -> 
 
 
 def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
-    """16-bit results with the sign and payload of each NaN of a float64 `value`, made quiet."""
+    """Give 16-bit results the sign and payload of each NaN of a float64 `value`, made quiet."""
     nan = np.isnan(value)
     if value.dtype.itemsize < 8 or not nan.any():
         return result
@@ -135,7 +135,8 @@ def _finite(result: Array, target: str) -> Array:
 
 
 def _from_integer(a: Array, target: str, mode: str) -> Array:
-    """float64 holds integers of up to 32 bits; longer ones carry the rounding error along."""
+    """Convert via float64, which holds integers of up to 32 bits; longer ones keep the rounding
+    error."""
     if a.dtype.itemsize < 8:
         return _round(a.astype("f8"), target, mode)
     if mode == "rn" and target in ("f32", "f64"):
@@ -147,7 +148,7 @@ def _from_integer(a: Array, target: str, mode: str) -> Array:
 
 
 def _float_to_integer(value: Array, target: str, nan_is_zero: bool) -> Array:
-    """Values outside the range are clamped; NaN becomes 0 or the pattern 100…0."""
+    """Clamp values outside the range; NaN becomes 0 or the pattern 100…0."""
     dtype = DTYPES[target]
     info = np.iinfo(dtype)
     wide = value.astype("f8")
@@ -172,7 +173,7 @@ def _integer_to_integer(saturate: bool, target: str, source: str) -> Fn:
 
 
 def _pack(parts: Iterable[Array], bits: int) -> Array:
-    """The upper and the lower part of `bits` bits in one word of twice as many."""
+    """Combine an upper and a lower part of `bits` bits in one word of twice the width."""
     high, low = parts
     word = np.dtype(f"u{bits // 4}")
     return (high.astype(word) << word.type(bits)) | low.astype(word)
@@ -188,12 +189,12 @@ def _to_pair(ins: Instruction, target: str) -> Compute:
 
 
 def _halves(word: Array, bits: int) -> Iterator[Array]:
-    """The upper and the lower `bits` of words of twice as many."""
+    """Split words into an upper and a lower part of `bits` bits."""
     return ((word >> word.dtype.type(s)).astype(f"u{bits // 8}") for s in (bits, 0))
 
 
 def _fp8(ins: Instruction, target: str, source: str) -> Compute:
-    """To and from pairs of 8-bit floats."""
+    """Convert to and from pairs of 8-bit floats."""
     allow(ins, "rn", "satfinite", "relu", target, source)
     relu = floats.relu if "relu" in ins.opcode else lambda x: x
     name = _FP8.get(target) or _FP8[source]
@@ -215,7 +216,7 @@ def _fp8(ins: Instruction, target: str, source: str) -> Compute:
 
 
 def _tf32(ins: Instruction) -> Compute:
-    """Round to 10 bits of mantissa; NaN as an H200 gives it: cut off (rna), else 0x7FFFE000."""
+    """Round to 10 bits of mantissa; NaN as on an H200: truncated (rna), else 0x7FFFE000."""
     allow(ins, "rna", "rn", "rz", "relu", "tf32", "f32")
     nearest_even, away = "rn" in ins.opcode, "rna" in ins.opcode
 
@@ -234,7 +235,7 @@ def _tf32(ins: Instruction) -> Compute:
 
 @opcode("cvta")
 def cvta(ins: Instruction, d: Decoder) -> Compute:
-    """To and from generic addresses; global ones are generic already."""
+    """Convert to and from generic addresses; global ones are already generic."""
     kind = ins.opcode[-1]
     space = next(
         (s for s in ins.opcode if s.split(":")[0] in ("global", "shared", "local", "param")), ""

@@ -1,7 +1,6 @@
-"""From an instruction to a step; what an opcode's function has to reach the operands.
-
-A step is a function of the machine; it returns a true value when it changed the groups (a branch,
-an exit, a wait), after which the scheduler chooses again.
+"""From an instruction to a step; access to operands for opcode functions.\n\nA step is a function
+of the machine; it returns a true value if it changed the groups (a branch, an exit, a wait), after
+which the scheduler chooses again.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Fetch = Callable[[Batch], Array]
 class Decoder:
     """Turns instructions into steps; opcode modules use it to reach operands."""
 
-    instruction: ptx.Instruction  # the one being decoded
+    instruction: ptx.Instruction  # the instruction in decoding
 
     def __init__(self, program: Code) -> None:
         self.program = program
@@ -44,7 +43,7 @@ class Decoder:
         try:
             result = meaning(instruction, self)
             step = self._compute_step(result) if isinstance(result, Compute) else result
-            # Liveness takes the first operand for the result, unless `_NO_RESULT` names it.
+            # Liveness treats the first operand as the result, unless `_NO_RESULT` names it.
             reads, writes = dataflow.reads_and_writes(instruction)
             if not (self._read <= set(reads) and self._written <= set(writes)):
                 root = instruction.opcode[0]
@@ -57,10 +56,10 @@ class Decoder:
         i = self.instruction
         place = describe_source(i.source) if i.source else "no source line"
         return UnsupportedPtxError(
-            f"The virtual GPU does not know this {what} yet: {i.name}\n"
+            f"The virtual GPU does not support this {what} yet: {i.name}\n"
             f"  PTX line {i.line}: {i.text}\n"
             f"  from {place}\n"
-            f"Write this line of the kernel in another way, or run the kernel on a GPU."
+            f"Rewrite this line of the kernel, or run the kernel on a GPU."
         )
 
     # -- operands -------------------------------------------------------------------------
@@ -78,13 +77,13 @@ class Decoder:
 
     @staticmethod
     def dtype(ptype: str) -> np.dtype:
-        """NumPy's type for a PTX type that an operand can have."""
+        """Return NumPy's type for a PTX type of an operand."""
         if ptype not in DTYPES:
             raise UnknownVariantError(f".{ptype} where a type is meant")
         return DTYPES[ptype]
 
     def fetch(self, operand: object, ptype: str) -> Fetch:
-        """A function of the machine that gives the operand as an array of NumPy's type."""
+        """Return a function of the machine that reads the operand as an array of NumPy's type."""
         dtype = self.dtype(ptype)
         match operand:
             case ptx.Register(name) if name in SPECIAL_REGISTERS:
@@ -127,7 +126,7 @@ class Decoder:
 
     @staticmethod
     def _same_kind(name: str, have: np.dtype, want: np.dtype) -> None:
-        """Predicates are no numbers."""
+        """Refuse predicates as numbers."""
         if (have.kind == "b") != (want.kind == "b"):
             raise UnknownVariantError(f"{name}, {'a' if have.kind == 'b' else 'no'} predicate")
 
@@ -142,13 +141,14 @@ class Decoder:
         raise self.malformed(f"unknown symbol {name}")
 
     def guard(self) -> Fetch | None:
-        """The instruction's guard predicate as a function of the machine, if it has one."""
+        """Return the instruction's guard predicate as a function of the machine, if there is
+        one."""
         guard = self.instruction.guard
         return None if guard is None else self.fetch(guard, "pred")
 
     def guarded(self, act: Callable[[Machine, Array | None], object]) -> Step:
-        """A step: `act(machine, mask)`, mask the threads whose guard is true; none if there are
-        none."""
+        """Return a step: `act(machine, mask)`, where mask holds the threads with a true guard;
+        skipped if there are none."""
         guard = self.guard()
         if guard is None:
             return lambda m: act(m, m.mask)
@@ -161,7 +161,7 @@ class Decoder:
         return step
 
     def destination(self, operand: object, result: str) -> tuple[int | None, np.dtype | None]:
-        """(register index, dtype to widen to or None); index None for the sink `_`."""
+        """Return (register index, dtype to widen to or None); index None for the sink `_`."""
         if operand is None or (isinstance(operand, ptx.Register) and operand.name == "_"):
             return None, None
         if not isinstance(operand, ptx.Register):
@@ -179,7 +179,7 @@ class Decoder:
         return self.program.registers[operand.name], widen
 
     def writer(self, operand: object, result: str) -> Callable[[Machine, Array], None]:
-        """A function that writes a value of PTX type `result`, respecting the guard."""
+        """Return a function that writes a value of PTX type `result`, respecting the guard."""
         index, widen = self.destination(operand, result)
         guard = self.guard()
         if index is None:
@@ -222,7 +222,7 @@ class Decoder:
 
 
 def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
-    """The common case, unrolled by arity: no guard, one result of the register's width."""
+    """Handle the common case, unrolled by arity: no guard, one result of the register's width."""
     if len(fetches) == 2:
         f, g = fetches
 
@@ -257,7 +257,7 @@ def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
 
 
 def _spelled(operand: object) -> str:
-    """What kind of operand it is; the message quotes the instruction itself."""
+    """Describe the kind of operand; the message quotes the instruction."""
     return {
         "Immediate": "a number", "Symbol": "a name", "Address": "an address in brackets",
         "Vector": "a list in braces", "Pair": "a pair of registers",
@@ -266,7 +266,7 @@ def _spelled(operand: object) -> str:
 
 
 def _wrapped(value: int, dtype: np.dtype) -> Array:
-    """A constant as PTX takes it: cut off at the type's width."""
+    """Return a constant, truncated to the type's width as in PTX."""
     return np.array([[value % 256**dtype.itemsize]], f"u{dtype.itemsize}").view(dtype)
 
 

@@ -1,4 +1,4 @@
-"""Counting bits, finding them, and bit fields within a word."""
+"""Counts and finds bits, and handles bit fields within a word."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ pure("brev", _WORDS, "T", "T", reverse_bits)
 
 @opcode("bfind")
 def bfind(ins: Instruction, d: Decoder) -> Compute:
-    """The highest bit that differs from the sign, or how far it must be shifted to the top."""
+    """Return the highest bit that differs from the sign, or the shift that moves it to the top."""
     allow(ins, "shiftamt", *_TYPES)
     kind = _kind(ins)
     top = np.uint32(int(kind[1:]) - 1)
@@ -63,7 +63,7 @@ def bfind(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _low_bits(length: Array) -> Array:
-    """64-bit masks of the low `length` bits, for lengths from 0 to 255."""
+    """Return 64-bit masks of the low `length` bits, for lengths from 0 to 255."""
     n = length.astype("u8")
     return np.where(n >= 64, ~np.uint64(0), (np.uint64(1) << (n & np.uint64(63))) - np.uint64(1))
 
@@ -72,7 +72,7 @@ def _low_bits(length: Array) -> Array:
 def bfe(ins: Instruction, d: Decoder) -> Compute:
     """Extract a field: `len` bits from `pos`, sign-extended for .s types.
 
-    Its sign is the field's highest bit, or the word's where the field reaches beyond the word.
+    Its sign is the field's highest bit, or the word's if the field extends beyond the word.
     """
     allow(ins, *_TYPES)
     kind = _kind(ins)
@@ -113,7 +113,7 @@ def bfi(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("bmsk")
 def bmsk(ins: Instruction, d: Decoder) -> Compute:
-    """A mask of `b` bits from bit `a` up."""
+    """Return a mask of `b` bits from bit `a` up."""
     allow(ins, "wrap", "clamp", "b32")
 
     def fn(pos: Array, length: Array) -> Array:

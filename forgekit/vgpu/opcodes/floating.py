@@ -28,7 +28,7 @@ _MODIFIERS = {
 
 
 def float_meaning(ins: Instruction, d: Decoder) -> Compute:
-    """The meaning of a float instruction, for the opcodes that integers have too."""
+    """Return the meaning of a float instruction, for opcodes shared with integers."""
     root, kind = ins.opcode[0], ins.opcode[-1]
     modifiers = _MODIFIERS.get(root, (*MODES, "ftz", "sat"))
     if kind in ("f16", "bf16") and ins.opcode[-2] == "f32":
@@ -62,7 +62,7 @@ def _mixed(ins: Instruction, root: str, kind: str) -> Compute:
 
 
 def widen(x: Array, kind: str) -> Array:
-    """A float16 or bfloat16 (uint16) array as float32; other types as they are."""
+    """Return a float16 or bfloat16 (uint16) array as float32; other types unchanged."""
     if kind == "bf16":
         return floats.bf16_to_f32(x)
     return x.astype(np.float32) if kind == "f16" else x
@@ -107,12 +107,12 @@ def _scalar(ins: Instruction, root: str, kind: str) -> Fn:
 
 
 def relu_bf16(x: Array) -> Array:
-    """`.relu` of bfloat16 in which NaN is canonical, thus positive."""
+    """Apply `.relu` to bfloat16 with canonical NaN, which is positive."""
     return np.where(x >= np.uint16(0x8000), np.uint16(0), x)
 
 
 def flushing(fn: Fn) -> Fn:
-    """`.ftz`: subnormal operands and results become zero."""
+    """Apply `.ftz`: subnormal operands and results become zero."""
     return lambda *a: floats.flush(fn(*[floats.flush(x) for x in a]))
 
 
@@ -134,7 +134,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
     if root not in _PLAIN:
         raise UnknownVariantError(root)
     plain = _PLAIN[root]
-    if kind == "bf16":  # in float32, which rounds nothing that matters to bfloat16
+    if kind == "bf16":  # in float32, whose rounding never changes the bfloat16 result
         to32 = floats.bf16_to_f32
         return lambda a, b: floats.f32_to_bf16(plain(to32(a), to32(b)))
     if mode == "rn":
@@ -147,23 +147,23 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
 
 
 def canonical(x: Array) -> Array:
-    """NaN results are the GPU's one NaN."""
+    """Replace NaN results by the GPU's only NaN."""
     return floats.canonical_nan(x) if _has_nan(x) else x
 
 
 def _has_nan(x: Array) -> bool:
-    """True if there is a NaN; a maximum is the cheapest way to find out."""
+    """True if there is a NaN; a maximum is the cheapest test."""
     largest = np.maximum.reduce(x, axis=None)
     return bool(largest != largest)
 
 
 def with_nans(fn: Fn) -> Fn:
-    """A function of float64 whose NaN results are the same on every processor."""
+    """Wrap a float64 function so that its NaN results are equal on every processor."""
     return lambda *a: floats.first_nan(fn(*a), *a)
 
 
 def _sign_operation(root: str, kind: str) -> Fn:
-    """neg and abs work on the sign bit alone; a NaN comes out canonical, but in f64."""
+    """neg and abs change only the sign bit; a NaN becomes canonical, except in f64."""
     bits = np.dtype(_BITS[kind])
     sign = bits.type(1 << (8 * bits.itemsize - 1))
 
@@ -181,7 +181,7 @@ def _sign_operation(root: str, kind: str) -> Fn:
 
 
 def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
-    """min/max: -0 < +0; a NaN loses against a number unless `.NaN` asks for it."""
+    """min/max: -0 < +0; a NaN loses against a number unless `.NaN` is given."""
     if kind == "bf16":
         inner = extremum(root, "f32", propagate_nan)
         to32 = floats.bf16_to_f32
@@ -206,7 +206,7 @@ def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
 
 
 def _extremum_of_magnitudes(root: str, kind: str) -> Fn:
-    """`.xorsign.abs`: of the magnitudes, with the sign that a product would have."""
+    """Apply `.xorsign.abs`: the magnitudes, with the sign of a product."""
     if kind == "bf16":
         inner = _extremum_of_magnitudes(root, "f32")
         to32 = floats.bf16_to_f32

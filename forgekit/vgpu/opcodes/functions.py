@@ -1,10 +1,9 @@
 """Division, roots and transcendental functions of floats.
 
-`.rn/.rz/.rm/.rp` are exact. Approximate functions stay within the largest error that the PTX
-manual allows; most are float32's best, so a GPU's results differ from them in the last bits.
-Compared with an H200 (sm_90a) on 10,000 inputs each: rcp, rsqrt and sqrt are at most 1 unit in
-the last place apart, ex2 and div.full 2; lg2, sin, cos, tanh have absolute errors there, which are
-many units near zero.
+`.rn/.rz/.rm/.rp` are exact. Approximate functions stay within the error that the PTX manual allows;
+most are correctly rounded, so a GPU's results differ from them in the last bits. Compared with an
+H200 (sm_90a) on 10,000 inputs each: rcp, rsqrt and sqrt are at most 1 unit in the last place apart,
+ex2 and div.full 2; lg2, sin, cos, tanh have absolute errors there, which are many units near zero.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Fn = Callable[..., Array]
 
 
 def _compute(ins: Instruction, fn: Fn, count: int) -> Compute:
-    """A function of f32 or f64 with `.ftz` and the canonical NaN seen to."""
+    """Wrap a function of f32 or f64 with `.ftz` and the canonical NaN."""
     kind = ins.opcode[-1]
     if kind == "f32":
         inner = flushing(fn) if "ftz" in ins.opcode else fn
@@ -43,7 +42,7 @@ def _compute(ins: Instruction, fn: Fn, count: int) -> Compute:
 
 
 def _rounding(ins: Instruction) -> str | None:
-    """The rounding mode of an exact instruction, None of an approximate one."""
+    """Return the rounding mode of an exact instruction, None for an approximate one."""
     mode = next((p for p in ins.opcode if p in MODES), None)
     if mode not in (None, "rn") and ins.opcode[-1] == "f64":
         raise UnknownVariantError(f".{mode}.f64")
@@ -63,7 +62,7 @@ def div(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _divide_approx(a: Array, b: Array) -> Array:
-    """A product with the reciprocal, which is flushed to 0 for a divisor beyond 2**126."""
+    """Return a product with the reciprocal, which is flushed to 0 for a divisor beyond 2**126."""
     quotient = a / b
     far = np.abs(b) > np.float32(2.0**126)
     if far.any():
@@ -90,7 +89,7 @@ def sqrt(ins: Instruction, d: Decoder) -> Compute:
 # -- approximate functions --------------------------------------------------------------------
 @opcode("rsqrt")
 def rsqrt(ins: Instruction, d: Decoder) -> Compute:
-    """Compute in float64 and round once: correctly rounded but for rare double roundings."""
+    """Compute in float64 and round once: correctly rounded, apart from rare double roundings."""
     allow(ins, "approx", "ftz", "f32", "f64")
     return _compute(ins, lambda a: (1 / np.sqrt(a.astype("f8"))).astype(a.dtype), 1)
 
@@ -126,7 +125,7 @@ def exponential(ins: Instruction, d: Decoder) -> Compute:
 
 
 # 2**x for x from -1/2 to 1/2 by powers of x: a least-squares fit at 200 Chebyshev points, relative
-# error 2e-9. Plain float32 operations, so that the result does not depend on the processor.
+# error 2e-9. Plain float32 operations make the result independent of the processor.
 _EXP2 = tuple(
     np.float32(c)
     for c in (
@@ -136,13 +135,13 @@ _EXP2 = tuple(
 )
 
 
-# Added to a small float32, it leaves the nearest whole number in the low bits of the sum.
+# Adding this to a small float32 leaves the nearest integer in the low bits of the sum.
 _MAGIC = np.float32(1.5 * 2**23)
 _MAGIC_BITS = 0x4B400000
 
 
 def exp2(x: Array) -> Array:
-    """float32 2**x with a relative error below 2**-23; exact for whole x."""
+    """Return float32 2**x with a relative error below 2**-23; exact for integer x."""
     # The usual case: all results normal. Written with few temporary arrays, for speed.
     usual = np.minimum.reduce(x, axis=None) >= -125 and np.maximum.reduce(x, axis=None) <= 127
     if not usual:
@@ -157,7 +156,7 @@ def exp2(x: Array) -> Array:
     result += _EXP2[0]
     power = shifted.view(np.int32)
     power -= _MAGIC_BITS
-    if not usual:  # half of the power first, so that each factor is a normal number
+    if not usual:  # use half of the power first, so that each factor is a normal number
         half = power >> 1
         power -= half
         half += 127

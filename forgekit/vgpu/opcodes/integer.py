@@ -1,4 +1,4 @@
-"""Integer arithmetic; `add`, `mul`, `min`, … of a float type are handed to `floating`."""
+"""Integer arithmetic; `add`, `mul`, `min`, … of a float type go to `floating`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 
 def integer_type(ins: Instruction, *qualifiers: str) -> str:
-    """The type of an integer instruction that knows no more than these qualifiers."""
+    """Return the type of an integer instruction that allows only these qualifiers."""
     allow(ins, *INTEGERS, *qualifiers)
     return ins.opcode[-1]
 
@@ -50,7 +50,7 @@ def simple(ins: Instruction, d: Decoder) -> object:
     integer_type(ins, *{"add": ("sat",), "sub": ("sat",)}.get(root, ()), *_relu(ins))
     if "sat" in ins.opcode:
         if kind != "s32":
-            raise UnknownVariantError("saturation of another type than .s32")
+            raise UnknownVariantError("saturation of a type other than .s32")
         return Compute(lambda a, b: _within_s32(fn(a.astype("i8"), b)), (kind, kind), kind)
     if "relu" in ins.opcode:
         return Compute(lambda a, b: np.maximum(fn(a, b), np.int32(0)), (kind, kind), kind)
@@ -62,7 +62,7 @@ def _relu(ins: Instruction) -> tuple[str, ...]:
 
 
 def high_product(a: Array, b: Array) -> Array:
-    """The upper half of the exact product."""
+    """Return the upper half of the exact product."""
     bits = 8 * a.dtype.itemsize
     if bits < 64:
         wide = np.dtype(f"{a.dtype.kind}{a.dtype.itemsize * 2}")
@@ -73,7 +73,7 @@ def high_product(a: Array, b: Array) -> Array:
     middle = a1 * b0 + ((a0 * b0) >> half)
     other = a0 * b1 + (middle & low)
     result = a1 * b1 + (middle >> half) + (other >> half)
-    if a.dtype.kind == "i":  # signed: take back what the sign bits added
+    if a.dtype.kind == "i":  # signed: undo the contribution of the sign bits
         result = result - np.where(a < 0, ub, np.uint64(0)) - np.where(b < 0, ua, np.uint64(0))
     return result.view(a.dtype)
 
@@ -107,7 +107,7 @@ def mad(ins: Instruction, d: Decoder) -> object:
         return Compute(lambda a, b, c: wide_product(a, b) + c, (kind, kind, wide), wide)
     if "sat" in ins.opcode:
         if "hi" not in ins.opcode or kind != "s32":
-            raise UnknownVariantError("saturation of another kind than .hi.sat.s32")
+            raise UnknownVariantError("saturation of a kind other than .hi.sat.s32")
         return Compute(
             lambda a, b, c: _within_s32(high_product(a, b).astype("i8") + c), (kind,) * 3, kind
         )
@@ -117,7 +117,7 @@ def mad(ins: Instruction, d: Decoder) -> object:
 
 @opcode("mul24", "mad24")
 def mul24(ins: Instruction, d: Decoder) -> Compute:
-    """The low (`.lo`) or high (`.hi`) 32 bits of the 48-bit product of the low 24 bits."""
+    """Return the low (`.lo`) or high (`.hi`) 32 bits of the 48-bit product of the low 24 bits."""
     kind = integer_type(ins, "lo", "hi")
     if kind not in ("u32", "s32"):
         raise UnknownVariantError(f".{kind}")
@@ -133,7 +133,8 @@ def mul24(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _truncated(a: Array, b: Array) -> tuple[Array, Array]:
-    """C's quotient and remainder; by zero, which PTX leaves open, all ones as on an H200."""
+    """Return C's quotient and remainder; all ones for a divisor of zero, undefined in PTX, as on an
+    H200."""
     zero = b == 0
     divisor = np.where(zero, b.dtype.type(1), b) if zero.any() else b
     if a.dtype.kind == "u":
@@ -161,7 +162,7 @@ pure("sad", INTEGERS, "T T T", "T", lambda a, b, c: c + np.where(a < b, b - a, a
 
 
 def _field(x: Array, number: int, bits: int, kind: str) -> Array:
-    """One of the equal fields of a 32-bit word, as a 64-bit integer."""
+    """Return one of the equal fields of a 32-bit word, as a 64-bit integer."""
     part = (x >> np.uint32(bits * number)).astype(f"u{bits // 8}")
     return (part.view(f"i{bits // 8}") if kind == "s32" else part).astype("i8")
 
@@ -191,7 +192,7 @@ _CLEAR = np.zeros((1, 1), bool)
 
 
 def with_carry_out(ins: Instruction, d: Decoder) -> object:
-    """`add.cc`, `sub.cc`, `mad.lo.cc`, … and with `c` also a carry in (of `sub`: a borrow)."""
+    """`add.cc`, `sub.cc`, `mad.lo.cc`, …; with `c` also a carry in (a borrow for `sub`)."""
     root = ins.opcode[0]
     carry_in = root in ("addc", "subc", "madc")
     base = root.rstrip("c") if carry_in else root

@@ -1,8 +1,8 @@
 """Matrices held by a warp: `ldmatrix`, `stmatrix`, and `mma.sync` on tensor cores.
 
-Which lane holds which element is that of the PTX manual, "Matrix fragments for mma". A lane's
-number is 4 * g + t: a register of A or B holds p elements, the smallest of row g (of B: column g)
-and K = p * t; of C two neighbours in row g.
+The elements of each lane follow the PTX manual, "Matrix fragments for mma". A lane's
+number is 4 * g + t: a register of A or B holds p elements, the first in row g (for B: column g) at
+K = p * t; a register of C holds two neighbours in row g.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from forgekit.vgpu.ptx import Instruction, Operand, Vector
 
 T = TypeVar("T")
 
-_ROWS, _WORDS = 8, 4  # of a matrix of 8 by 8 elements of 16 bits; a row is 16 bytes
+_ROWS, _WORDS = 8, 4  # bytes of an 8 by 8 matrix of 16-bit elements; a row is 16 bytes
 _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
 
 
 def items(operand: Operand) -> tuple[Operand, ...]:
-    """The registers of an operand."""
+    """Return the registers of an operand."""
     return operand.items if isinstance(operand, Vector) else (operand,)
 
 
 # -- to and from shared memory --------------------------------------------------------------------
 class Tiles(NamedTuple):
-    """How many 8 by 8 matrices an instruction moves, and whether it transposes them."""
+    """Return the number of 8 by 8 matrices of an instruction, and True if it transposes them."""
 
     matrices: int
     transposed: bool
 
     def to_lanes(self, rows: Array) -> Array:
-        """Elements (blocks, matrices, threads, 2) of registers, from those of the row that each
-        lane names, (blocks, threads, 8)."""
+        """Return elements (blocks, matrices, threads, 2) of registers, from the row named by each
+        lane, (blocks, threads, 8)."""
         blocks = rows.shape[0]
         tiles = rows.reshape(blocks, -1, WARP, _ROWS)[:, :, : self.matrices * _ROWS]
         tiles = tiles.reshape(blocks, -1, self.matrices, _ROWS, _ROWS)
@@ -52,7 +52,7 @@ class Tiles(NamedTuple):
         return lanes.reshape(blocks, self.matrices, -1, 2)
 
     def to_rows(self, lanes: Array) -> Array:
-        """The other way; zeros for lanes that name no row."""
+        """Invert `_fragments`; zeros for lanes that name no row."""
         blocks = lanes.shape[0]
         tiles = lanes.reshape(blocks, self.matrices, -1, WARP, 2).swapaxes(1, 2)
         tiles = tiles.reshape(blocks, -1, self.matrices, _ROWS, _ROWS)
@@ -65,7 +65,7 @@ class Tiles(NamedTuple):
 
 
 def tiles_of(ins: Instruction) -> Tiles:
-    """Of an `ldmatrix` or `stmatrix`.
+    """Read the shape of an `ldmatrix` or `stmatrix`.
 
     Raises:
         UnknownVariantError: another shape or type than m8n8 of b16.
@@ -78,7 +78,7 @@ def tiles_of(ins: Instruction) -> Tiles:
 
 
 def _naming(m: Machine, count: int) -> Array | None:
-    """The threads that run and whose addresses count: those of the first 8 lanes a matrix."""
+    """Return the running threads whose addresses count: those of the first 8 lanes per matrix."""
     if count * _ROWS == WARP:
         return m.mask
     lanes = (np.arange(m.n_threads) % WARP < count * _ROWS)[None]
@@ -136,7 +136,7 @@ def checked(operand: Operand, count: int, make: Callable[[Operand], T]) -> list[
 
 # -- multiply and accumulate ----------------------------------------------------------------------
 class Shape(NamedTuple):
-    """A product: its K, the types of A, B and of C and D."""
+    """A product: its K, the types of A and B, and those of C and D."""
 
     k: int
     a: str
@@ -145,17 +145,17 @@ class Shape(NamedTuple):
 
     @property
     def packed(self) -> int:
-        """Elements of A or B in a register."""
+        """Elements of A or B per register."""
         return 32 // tensor_cores.WIDTHS[self.a]
 
     @property
     def steps(self) -> int:
-        """How often four lanes' registers go into K."""
+        """Return how often four lanes' registers fit into K."""
         return self.k // (4 * self.packed)
 
 
-# K and the type of C and D for each type of A and B: PTX manual, "mma", less what no GPU before
-# sm_80 had, and float64 and integers of 4 and 1 bits. The largest K is that of `wgmma`.
+# K and the type of C and D for each type of A and B: PTX manual, "mma", without types older than
+# sm_80, float64 and integers of 4 and 1 bits. The largest K is that of `wgmma`.
 _KNOWN = {
     "f16": ((8, 16), ("f16", "f32")), "bf16": ((8, 16), ("f32",)), "tf32": ((4, 8), ("f32",)),
     "e4m3": ((16, 32), ("f16", "f32")), "e5m2": ((16, 32), ("f16", "f32")),
@@ -166,7 +166,7 @@ _MIXED = ({"e4m3", "e5m2"}, {"s8", "u8"})
 
 
 def shape_of(ins: Instruction) -> Shape:
-    """Of an `mma.sync.aligned.m16n8k….row.col{.satfinite}.d.a.b.c`.
+    """Read the shape of an `mma.sync.aligned.m16n8k….row.col{.satfinite}.d.a.b.c`.
 
     Raises:
         UnknownVariantError: another shape or type.
@@ -174,7 +174,7 @@ def shape_of(ins: Instruction) -> Shape:
     allow(ins, "sync", "aligned", "row", "col", "satfinite", "s32", "f32", *_SHAPES, *_KNOWN)
     parts = [p for p in ins.opcode[1:] if p != "satfinite"]
     if len(parts) != 9 or parts[2] not in _SHAPES or parts[3:5] != ["row", "col"]:
-        raise UnknownVariantError("a shape that is not m16n8k….row.col")
+        raise UnknownVariantError("a shape other than m16n8k….row.col")
     result, a, b, c = parts[5:]
     shape = Shape(_SHAPES[parts[2]], a, b, c)
     if shape.k not in k_of(shape) or result != c:
@@ -185,7 +185,7 @@ def shape_of(ins: Instruction) -> Shape:
 
 
 def k_of(shape: Shape) -> tuple[int, ...]:
-    """Each K that its types can have, ascending; none where they do not go together."""
+    """Return each K that its types allow, ascending; none if they cannot be combined."""
     sizes, sums = _KNOWN.get(shape.a, ((), ()))
     alike = shape.a == shape.b or {shape.a, shape.b} in _MIXED
     return sizes if alike and shape.c in sums else ()
@@ -193,7 +193,7 @@ def k_of(shape: Shape) -> tuple[int, ...]:
 
 @opcode("mma")
 def mma(ins: Instruction, d: Decoder) -> Step:
-    """D = A B + C, a row of A and a column of B for each element of D."""
+    """D = A B + C; each element of D combines a row of A and a column of B."""
     shape, saturate = shape_of(ins), "satfinite" in ins.opcode
     target, *sources = counted(ins, 4)
     held = 2 if shape.c == "f16" else 4
@@ -221,7 +221,7 @@ def mma(ins: Instruction, d: Decoder) -> Step:
 
 
 def _busy_warps(m: Machine) -> Array | None:
-    """Numbers of the warps that run, None for all."""
+    """Return the numbers of the running warps, None for all."""
     if m.mask is None:
         return None
     busy = m.lanes(m.mask).any(axis=1)
@@ -235,7 +235,7 @@ def _by_warp(m: Machine, register: Array, busy: Array | None) -> Array:
 
 
 def _everywhere(m: Machine, value: Array, busy: Array | None) -> Array:
-    """Back from `_by_warp`; anything in warps that do not run."""
+    """Invert `_by_warp`; arbitrary values in warps that do not run."""
     if busy is not None:
         lanes = np.zeros((m.n_blocks * m.n_threads // WARP, WARP), value.dtype)
         lanes[busy] = value
@@ -243,13 +243,13 @@ def _everywhere(m: Machine, value: Array, busy: Array | None) -> Array:
     return value.reshape(m.shape)
 
 
-_REMEMBERED = 64  # fragments; a tile of A serves all tiles of B beside it
+_REMEMBERED = 64  # fragments; a tile of A serves all tiles of B next to it
 
 
 def _remembered(
     m: Machine, fetches: list[Fetch], shape: Shape, kind: str, high: int, busy: Array | None
 ) -> tensor_cores.Matrix | Array:
-    """The matrix that registers hold, from the last time if they have not changed since."""
+    """Return the matrix in registers, reused from the last time if they have not changed."""
     registers = [f(m) for f in fetches]
     known = m.state.setdefault("mma", {})
     assert isinstance(known, dict)
@@ -266,7 +266,7 @@ def _remembered(
             if floating
             else codes.view(f"{SIGNS[kind]}1")
         )
-        # An array is never written to again, and lives on here, so that its id stays its own.
+        # The array is never written again, and is stored here, so that its id stays unique.
         found = known[key] = (made, busy, registers)
     return found[0]
 
@@ -281,7 +281,7 @@ def _same(before: Array | None, now: Array | None) -> bool:
 def to_rows(registers: Sequence[Array], shape: Shape, high: int) -> Array:
     """Unsigned elements (8 * high rows, K, warps) of A (high 2) or of B's columns (high 1).
 
-    registers: (warps, 32) each; of A those of row g and of row g + 8 take turns.
+    registers: (warps, 32) each; those of A alternate between row g and row g + 8.
     """
     warps, packed = len(registers[0]), shape.packed
     width = 32 // packed
@@ -296,7 +296,7 @@ def to_rows(registers: Sequence[Array], shape: Shape, high: int) -> Array:
 
 
 def to_sums(registers: Sequence[Array], kind: str) -> Array:
-    """C as (16, 8, warps) of its type, from registers (warps, 32)."""
+    """Return C as (16, 8, warps) of its type, from registers (warps, 32)."""
     warps = len(registers[0])
     if kind == "f16":
         words = np.stack([r.T for r in registers])  # two neighbours each
@@ -308,7 +308,7 @@ def to_sums(registers: Sequence[Array], kind: str) -> Array:
 
 
 def from_sums(sums: Array) -> list[Array]:
-    """The registers of D, (warps, 32) of 32 bits each: the other way."""
+    """Return the registers of D, (warps, 32) of 32 bits each: the inverse."""
     parts = sums.reshape(2, WARP, 2, -1)
     if sums.dtype == np.float16:
         low, high = (parts[:, :, i].view(np.uint16).astype(np.uint32) for i in (0, 1))

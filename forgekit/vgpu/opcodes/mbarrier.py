@@ -14,7 +14,7 @@ from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import Address, Instruction, Operand, Register
 
-# (machine, threads that take part, their words) -> nothing
+# (machine, active threads, their words) -> None
 Action = Callable[[Machine, Array, Array], None]
 
 
@@ -26,7 +26,7 @@ def _space(ins: Instruction) -> str:
 
 
 def _step(ins: Instruction, d: Decoder, operand: Operand, action: Action) -> Step:
-    """A step that finds the mbarrier of each thread that takes part."""
+    """Return a step that finds the mbarrier of each active thread."""
     space = _space(ins)
     address = address_of(operand, space, d)
 
@@ -68,7 +68,7 @@ def inval(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("mbarrier.expect_tx", "mbarrier.complete_tx")
 def expect_tx(ins: Instruction, d: Decoder) -> Step:
-    """Announce bytes, or say that they have come."""
+    """Add expected bytes, or report their arrival."""
     amount = d.fetch(counted(ins, 2)[1], "u32")
     sign = 1 if "expect_tx" in ins.opcode else -1
 
@@ -113,9 +113,8 @@ def arrive(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("cp.async.mbarrier.arrive")
 def arrive_after_copies(ins: Instruction, d: Decoder) -> Step:
-    """`cp.async.mbarrier.arrive.noinc [a]`: arrive when one's copies so far are complete.
-
-    They are complete at once here, one of the times that a GPU may choose.
+    """`cp.async.mbarrier.arrive.noinc [a]`: arrive when the thread's copies so far are
+    complete.\n\n    Here they are complete immediately, one of the times that a GPU may choose.
     """
     allow(ins, "async", "mbarrier", "arrive", "noinc", "shared", "shared:cta", "b64")
     if "noinc" not in ins.opcode:
@@ -139,9 +138,9 @@ def pending_count(ins: Instruction, d: Decoder) -> Compute:
 def wait(ins: Instruction, d: Decoder) -> Step:
     """`mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: has that phase ended?
 
-    Threads for which it has not sleep; `false` they hear only if nothing else can happen, or in an
-    adversarial schedule. That goes for `test_wait` too: a GPU promises no thread that it runs on
-    soon.
+    Threads whose phase has not ended sleep; they get `false` only if no other event is possible, or
+    in an adversarial schedule. The same holds for `test_wait`: a GPU does not promise a thread that
+    it continues soon.
     """
     space, by_parity = _space(ins), "parity" in ins.opcode
     counted(ins, 3, 4)  # the fourth is a time

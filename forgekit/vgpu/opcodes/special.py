@@ -16,12 +16,12 @@ from forgekit.vgpu.launch_record import WARP, block_coordinates
 
 @dataclass(frozen=True)
 class SpecialRegister:
-    """A register that the machine computes; `value` keeps what does not change in a batch."""
+    """A register that the machine computes; `value` caches values that are constant in a batch."""
 
     dtype: np.dtype
-    compute: Callable[[Any], Any]  # of the machine: an array or one number
+    compute: Callable[[Any], Any]  # function of the machine: an array or one number
     name: str
-    changes: bool  # clocks: never kept
+    changes: bool  # clocks: never cached
 
     def value(self, m: Batch) -> Array:
         found: Any = None if self.changes else m.state.get(self.name)
@@ -44,13 +44,13 @@ def _block(m: Batch) -> Array:
 
 
 def _thread_along(m: Batch, axis: int) -> Array:
-    """One coordinate of the thread, x fastest."""
+    """Return one coordinate of the thread, x fastest."""
     sizes = m.record.block
     return _thread(m) // int(np.prod(sizes[:axis])) % sizes[axis]
 
 
 def _block_along(m: Batch, axis: int) -> Array:
-    """One coordinate of the block in the grid."""
+    """Return one coordinate of the block in the grid."""
     return block_coordinates(_block(m), m.record.grid, m.record.cluster)[axis]
 
 
@@ -61,7 +61,7 @@ _REGISTERS: dict[str, Callable[..., Any]] = {
     "%cluster_ctarank": lambda m: clusters.own_rank(m) if m.cluster_blocks > 1 else 0,
     "%cluster_nctarank": lambda m: m.cluster_blocks,
     "%is_explicit_cluster": lambda m: m.record.cluster != (1, 1, 1),
-    "%smid": lambda m: _block(m) % 132,  # as an H100/H200 with 132 multiprocessors would
+    "%smid": lambda m: _block(m) % 132,  # as on an H100/H200 with 132 multiprocessors
     "%nsmid": lambda m: 132,
     "%gridid": lambda m: 1,
     "%lanemask_eq": lambda m: 1 << _lane(m),
@@ -82,7 +82,7 @@ for _axis, _letter in enumerate("xyz"):
         f"%ntid.{_letter}": lambda m, k=_axis: m.record.block[k],
         f"%ctaid.{_letter}": lambda m, k=_axis: _block_along(m, k),
         f"%nctaid.{_letter}": lambda m, k=_axis: m.record.grid[k],
-        # Without clusters every block is a cluster of its own.
+        # Without clusters every block is its own cluster.
         f"%clusterid.{_letter}": lambda m, k=_axis: _block_along(m, k) // m.record.cluster[k],
         f"%nclusterid.{_letter}": lambda m, k=_axis: m.record.grid[k] // m.record.cluster[k],
         f"%cluster_ctaid.{_letter}": lambda m, k=_axis: _block_along(m, k) % m.record.cluster[k],

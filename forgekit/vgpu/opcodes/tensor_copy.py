@@ -1,6 +1,6 @@
 """Tensor copies (TMA): `cp.async.bulk.tensor`, its reductions and its prefetch, for tiles.
 
-Boxes and addresses are checked where the instruction stands.
+Boxes and addresses are checked at the instruction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from forgekit.vgpu.ptx import Address, Instruction, Operand, Register, Vector
 
 ALIGN = 128  # of shared memory: PTX ISA, "cp.async.bulk.tensor"
 _SHARED = ("shared:cta", "shared:cluster")
-# What PTX lets a tensor's elements be reduced by.
+# Reductions that PTX allows for a tensor's elements.
 _REDUCTIONS = {
     "add": ("u32", "s32", "u64", "f16", "f32", "bf16"),
     "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
@@ -39,7 +39,7 @@ _MODES = {f"{n}d": n for n in range(1, 6)}
 
 # -- the operand `[map, {x, y, …}]`: boxes of tensors, which their maps describe ------------------
 class _Tensor(NamedTuple):
-    """A tensor map, and where its tensor begins: a byte of an allocation."""
+    """A tensor map, and the start of its tensor: a byte of an allocation."""
 
     map: TensorMap
     allocation: Allocation
@@ -64,11 +64,11 @@ class _Box:
         self._at: list[Fetch] = [d.fetch(c, "s32") for c in coordinates]
 
     def operands(self, m: Machine) -> list[Array]:
-        """The map's address and the coordinates."""
+        """Return the map's address and the coordinates."""
         return [self._map(m), *(fetch(m) for fetch in self._at)]
 
     def boxes(self, m: Machine, full: Array, does: str) -> Boxes:
-        """The box of each thread that takes part; does: `copies from`, `copies to`."""
+        """Return the box of each active thread; does: `copies from`, `copies to`."""
         threads = np.flatnonzero(full)
         maps, *columns = (
             np.broadcast_to(a, m.shape).reshape(-1)[threads].tolist() for a in self.operands(m)
@@ -88,7 +88,8 @@ class _Box:
 
 
 def _clipped(m: Machine, thread: int, tensor: _Tensor, at: tuple[int, ...], does: str) -> Clipped:
-    """What of the box at these coordinates is inside its tensor, if that is in memory."""
+    """Return the part of the box at these coordinates that is inside its tensor, if that is in
+    memory."""
     stores = does != "copies from"
     wrong = tensor.map.wrong_corner(at, stores=stores)
     if wrong:
@@ -106,7 +107,7 @@ def _clipped(m: Machine, thread: int, tensor: _Tensor, at: tuple[int, ...], does
 
 
 def _tensor(m: Machine, address: int, modes: int, thread: int) -> _Tensor:
-    """What a tensor map in parameters or global memory means."""
+    """Decode a tensor map in parameters or global memory."""
     try:
         return _described(m, address, modes)
     except ValueError as error:
@@ -123,7 +124,7 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
             allocation, at = holder
             raw = allocation.data[at : at + tensor_maps.BYTES].tobytes()
     if len(raw) < tensor_maps.BYTES:
-        raise ValueError(f"an address, {address:#x}, where no tensor map can be")
+        raise ValueError(f"an address, {address:#x}, that cannot hold a tensor map")
     if plain % tensor_maps.ALIGN:
         multiple = f"not a multiple of {tensor_maps.ALIGN}"
         raise ValueError(f"a tensor map at address {address:#x}, {multiple}")
@@ -131,7 +132,7 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
     if len(found.sizes) != modes:
         raise ValueError(f"a tensor map of {len(found.sizes)} modes for a copy of {modes}")
     held = m.memory.holder(found.address)
-    if held is None:  # a real address, as the host or a table of pointers has it
+    if held is None:  # a real address, from the host or a table of pointers
         if m.memory.translate(found.address) is None:
             m.memory.adopt(found.address)
         virtual = m.memory.translate(found.address)
@@ -139,21 +140,21 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
     if held is None:
         raise ValueError(
             f"a tensor map of memory at {found.address:#x}, which belongs to no tensor of this "
-            "launch: it was made for another tensor, or for one that is gone"
+            "launch: it was made for another tensor, or for a deleted one"
         )
     return _Tensor(found, *held)
 
 
 # -- copies ---------------------------------------------------------------------------------------
 def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> End:
-    """Shared memory that is to hold the boxes."""
+    """Return the shared memory for the boxes."""
     wrong = full & (np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1) != 0)
     if wrong.any():
         inside = address & address.dtype.type(0xFFFFFF)
         advice = (
             f"A tensor copy needs shared memory at a multiple of {ALIGN} bytes: allocate the tile "
-            f"with byte_alignment={ALIGN}, or 1024 where it is swizzled, and keep stages multiples "
-            "of it."
+            f"with byte_alignment={ALIGN}, or 1024 if it is swizzled, and keep stages multiples of "
+            "it."
         )
         raise faults.misaligned(m, "shared", does, inside, wrong, ALIGN, advice)
     sizes = np.zeros(m.shape, np.int64)
@@ -169,7 +170,7 @@ def _sizes(boxes: Boxes) -> Array:
 
 
 def _known(ins: Instruction, *known: str) -> None:
-    """Refuse what an instruction asks for beside `known`."""
+    """Refuse qualifiers outside `known`."""
     for part in ins.opcode[ins.opcode.index("tensor") + 1 :]:
         if part.startswith(("im2col", "tile:")):
             raise UnknownVariantError(f".{part.replace(':', '::')}, only boxes (.tile)")
@@ -246,9 +247,9 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
 
 
 def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
-    """The first lane only of the warps whose lanes all store the same: in effect it is one store.
-
-    So it is where no thread is elected, which CuTe DSL's `cute.copy` does for loads and reductions.
+    """Keep only the first lane of warps whose lanes all store the same: the effect is one
+    store.\n\n    This happens without an elected thread; CuTe DSL's `cute.copy` elects one for
+    loads and reductions.
     """
     lanes = m.lanes(full)
     first = lanes.argmax(axis=1)[:, None]
@@ -271,7 +272,7 @@ def _update(m: Machine, name: str, kind: str, who: Array) -> Update:
 
 @functools.cache
 def _reduction(name: str, kind: str) -> Update:
-    """(old, new) -> reduced, of elements as bits."""
+    """Return (old, new) -> reduced, for elements as bits."""
     run, dtype = atomics.reduction(name, kind), DTYPES[kind]
 
     def update(old: Array, new: Array) -> Array:
@@ -283,7 +284,7 @@ def _reduction(name: str, kind: str) -> Update:
 
 @opcode("cp.async.bulk.prefetch.tensor")
 def tensor_prefetch(ins: Instruction, d: Decoder) -> Step:
-    """Into L2, which the virtual GPU does not have: only the map and the box are checked."""
+    """Prefetch into L2, which the virtual GPU lacks: only check the map and the box."""
     _known(ins, "L2", "global")
     box = _Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
 

@@ -21,9 +21,9 @@ _EVERY_LANE = np.full((1, 1, 1), 0xFFFFFFFF, np.uint32)
 def warp_step(
     d: Decoder, members: Operand | None, run: Callable[[Machine], None], warps: int = 1
 ) -> Step:
-    """A step that first waits for the lanes named by the member mask, of so many warps.
+    """Return a step that first waits for the lanes of the member mask, over so many warps.
 
-    Of a guarded instruction, the threads whose guard is false step over it as over a branch.
+    In a guarded instruction, threads with a false guard skip it like a branch.
     """
     fetch = d.fetch(members, "b32") if members is not None else None
     guard = d.guard()
@@ -58,30 +58,30 @@ def warp_step(
 
 
 def _by_warp(m: Machine, value: Array) -> Array:
-    """A value as (blocks or 1, warps or 1, 32 or 1): each warp's lanes in the last axis."""
+    """Return a value as (blocks or 1, warps or 1, 32 or 1): each warp's lanes in the last axis."""
     if value.shape[1] == 1:
         return value[:, :, None]
     return value.reshape(value.shape[0], -1, WARP)
 
 
 def _flat(value: Array) -> Array:
-    """Back from `_by_warp` to (blocks or 1, threads or 1)."""
+    """Invert `_by_warp` to (blocks or 1, threads or 1)."""
     return value.reshape(value.shape[0], -1)
 
 
 def _active_lanes(m: Machine) -> Array:
-    """(blocks, warps, 32): lanes of the running group."""
+    """Return (blocks, warps, 32): lanes of the running group."""
     return m.expand(m.mask).reshape(m.n_blocks, -1, WARP)
 
 
 def _member_bits(m: Machine, members: Array | None) -> Array:
-    """The member masks as (blocks or 1, warps or 1, 32 or 1)."""
+    """Return the member masks as (blocks or 1, warps or 1, 32 or 1)."""
     return _EVERY_LANE if members is None else _by_warp(m, members)
 
 
 @opcode("shfl")
 def shfl(ins: Instruction, d: Decoder) -> Step:
-    """`shfl.sync.mode.b32 d|p, a, b, c, members`, lane arithmetic as the PTX manual gives it."""
+    """`shfl.sync.mode.b32 d|p, a, b, c, members`, with the lane arithmetic of the PTX manual."""
     mode = one_of(ins, "mode", "idx", "up", "down", "bfly")
     target, a, b, c, members = counted(ins, 5)
     result, valid = (target.first, target.second) if isinstance(target, Pair) else (target, None)
@@ -114,7 +114,7 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
 
 
 def source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
-    """The lane each lane reads from, and whether it lies within its segment."""
+    """Return the lane that each lane reads from, and True if it lies within its segment."""
     lane = _LANES[None, None]
     offset, clamp = b & np.uint32(31), c & np.uint32(31)
     segment = (c >> np.uint32(8)) & np.uint32(31)
@@ -165,7 +165,7 @@ def vote(ins: Instruction, d: Decoder) -> Step:
 
 
 def _spread(result: Array) -> Array:
-    """(blocks, warps, 1 or 32) to (blocks, threads)."""
+    """Convert (blocks, warps, 1 or 32) to (blocks, threads)."""
     if result.shape[2] == 1:
         return np.repeat(result[..., 0], WARP, axis=1)
     return _flat(result)
@@ -187,7 +187,7 @@ def _fold(ufunc: np.ufunc) -> Callable[[Array], Array]:
     return lambda x: ufunc.reduce(x, axis=2, dtype=x.dtype, keepdims=True)
 
 
-# How the lanes of a warp are folded, and what changes nothing there.
+# The reduction of a warp's lanes, and its identity.
 _INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], float]]] = {
     "add": (_fold(np.add), lambda t: 0),
     "min": (_fold(np.minimum), lambda t: np.iinfo(t).max),
@@ -201,7 +201,7 @@ _INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], f
 def _float_extremum(
     operation: str, parts: tuple[str, ...]
 ) -> tuple[Callable[[Array], Array], Callable[[np.dtype], float]]:
-    """PTX ISA, `redux.sync`: NaN is passed over unless all are, or `.NaN` asks for it."""
+    """PTX ISA, `redux.sync`: NaN is skipped unless all values are NaN, or `.NaN` is given."""
     of_two, edge = extremum(operation, "f32", "NaN" in parts), np.inf
     neutral = (edge if operation == "min" else -edge) if "NaN" in parts else np.nan
 
@@ -213,7 +213,7 @@ def _float_extremum(
 
 @opcode("redux")
 def redux(ins: Instruction, d: Decoder) -> Step:
-    """Sum, min, max or bit operation over the named lanes."""
+    """Compute sum, min, max or bit operation over the named lanes."""
     kind = ins.opcode[-1]
     operation = one_of(ins, "operation", "add", "min", "max", "and", "or", "xor")
     allowed = ("min", "max") if kind == "f32" else ("add", "min", "max")
@@ -243,7 +243,7 @@ def redux(ins: Instruction, d: Decoder) -> Step:
 
 
 def _distinct(lanes: Array, named: Array) -> Array:
-    """The different member masks of the running lanes."""
+    """Yield the distinct member masks of the running lanes."""
     if named.size == 1:
         return named.reshape(-1)
     return np.unique(np.broadcast_to(named, lanes.shape)[lanes])

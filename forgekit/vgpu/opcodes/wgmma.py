@@ -1,8 +1,7 @@
-"""`wgmma`: matrix products of a warpgroup, which run on while its threads do other things.
-
-A product is computed where the instruction stands, from what shared memory holds then, and kept
-aside; its registers get it where their thread waits for the product's group. A kernel that reads
-them before finds what they held before, as it may on a GPU.
+"""`wgmma`: matrix products of a warpgroup, which run asynchronously to its threads.\n\nA product is
+computed at its instruction, from the current shared memory, and kept aside; its registers receive
+it when their thread waits for the product's group. A kernel that reads them earlier gets the old
+content, as it may on a GPU.
 """
 
 from __future__ import annotations
@@ -82,7 +81,8 @@ def fifth_generation(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("wgmma.mma_async")
 def mma_async(ins: Instruction, d: Decoder) -> Step:
-    """D = A B + (scale-d) C in the same registers; B by descriptor, A too or in registers."""
+    """D = A B + (scale-d) C in the same registers; B by descriptor, A by descriptor or in
+    registers."""
     form = form_of(ins)
     target, a, b, scale = ins.operands[:4]
     names = matrix.checked(target, form.registers, _register)
@@ -122,8 +122,8 @@ def _register(operand: Operand) -> str:
 
 
 def _copied_registers(d: Decoder, names: set[str]) -> bool:
-    """Whether the compiler copies an accumulator, which it may do while the product is in flight:
-    the copy then has to hold the product already."""
+    """Check whether the compiler copies an accumulator, which it may do while the product is in
+    flight: then the copy must already hold the product."""
     return any(
         i.opcode[0] == "mov" and any(isinstance(o, Register) and o.name in names
                                      for o in i.operands[1:])
@@ -139,8 +139,8 @@ def _product(
     columns: int,
     *operands: Array | None,
 ) -> Product:
-    """What listeners hear. A warp reads its own rows of A, and here a quarter of B's columns, not
-    the same quarter, so that each warp depends on the others."""
+    """Report a product to listeners. A warp reads its own rows of A, and here a different quarter
+    of B's columns, so that each warp depends on the others."""
     starts, readers = [], []
     for side, places in enumerate(operands):
         if places is not None:
@@ -158,7 +158,7 @@ def _product(
 def _multiply(
     form: Form, a: tensor_cores.Matrix | Array, b: tensor_cores.Matrix | Array, c: Array
 ) -> Array:
-    """c and the result: (64, warpgroups, n)."""
+    """Return c and the result: (64, warpgroups, n)."""
     if isinstance(a, tensor_cores.Matrix):
         assert isinstance(b, tensor_cores.Matrix)
         unit = tensor_cores.FP8_UNIT if form.shape.a in ("e4m3", "e5m2") else tensor_cores.UNIT
@@ -175,7 +175,8 @@ def _accumulated(
     m: Machine, products: Products, numbers: tuple[int, ...], fetches: list[Fetch], which: Array,
     form: Form,
 ) -> Array:  # fmt: skip
-    """C of these warpgroups, (64, warpgroups, n): what is in flight, or what the registers hold."""
+    """Return C of these warpgroups, (64, warpgroups, n): from the product in flight, or from the
+    registers."""
     found = products.sums.get(numbers)
     for others in [r for r in products.sums if r != numbers and not set(numbers).isdisjoint(r)]:
         products.land(others, products.sums[others].left & threads_of(m, which))
@@ -192,7 +193,7 @@ def _accumulated(
 
 
 def _to_sums(registers: list[Array], form: Form) -> Array:
-    """C as (64, warpgroups, n) of its type, from registers (warpgroups, 128)."""
+    """Return C as (64, warpgroups, n) of its type, from registers (warpgroups, 128)."""
     words = np.stack(registers).view(np.uint32)
     count = words.shape[1]
     words = words.reshape(form.n // 8, 2, -1, count, 4, 8, 4)  # 8 columns, half, i, wg, warp, g, t

@@ -1,4 +1,4 @@
-"""The operands of `wgmma`: what an instruction's form says, and matrices from shared memory by
+"""The operands of `wgmma`: the form of an instruction, and matrices from shared memory by
 descriptor or from registers."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
 
 
 class Form(NamedTuple):
-    """What the opcode and the constant operands of a `wgmma.mma_async` say.
+    """The facts in the opcode and the constant operands of a `wgmma.mma_async`.
 
     n: columns; shape: K and types, that of the `mma.sync` whose registers each warp's A are;
     minus: A, B are negated; across: A, B lie along their rows.
@@ -42,12 +42,12 @@ class Form(NamedTuple):
 
     @property
     def registers(self) -> int:
-        """Of the accumulator, in each thread."""
+        """Registers of the accumulator per thread."""
         return self.n // (4 if self.shape.c == "f16" else 2)
 
 
 def form_of(ins: Instruction) -> Form:
-    """Of a `wgmma.mma_async.sync.aligned.m64n…k….d.a.b[.satfinite]`.
+    """Read the form of a `wgmma.mma_async.sync.aligned.m64n…k….d.a.b[.satfinite]`.
 
     Raises:
         UnknownVariantError: another shape or type.
@@ -84,7 +84,7 @@ def _columns(shape: str) -> int:
 
 # -- warpgroups -----------------------------------------------------------------------------------
 def warpgroups(m: Machine) -> Array:
-    """Numbers of the warpgroups that run.
+    """Return the numbers of the running warpgroups.
 
     Raises:
         KernelError: threads without a whole warpgroup around them.
@@ -94,14 +94,15 @@ def warpgroups(m: Machine) -> Array:
     if not lanes[which].all() or len(which) * WARPGROUP < int(m.expand(m.mask).sum()):
         raise _error(
             m, "runs without the rest of its warpgroup",
-            "Four warps, the first a multiple of 4, execute wgmma together: launch a multiple of "
+            "Four warps, the first with a number divisible by 4, must execute wgmma together: "
+            "launch a multiple of "
             "128 threads, and branch by whole warpgroups.",
         )  # fmt: skip
     return which
 
 
 def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Array:
-    """What all threads of each warpgroup hold.
+    """Return the value that all threads of each warpgroup hold.
 
     Raises:
         KernelError: they hold different values.
@@ -113,7 +114,7 @@ def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arra
     if (lanes != lanes[:, :1]).any():
         raise _error(
             m, f"has another {what} than the rest of its warpgroup",
-            "All 128 threads of a warpgroup have to give the same one.",
+            "All 128 threads of a warpgroup must pass the same value.",
         )  # fmt: skip
     return lanes[:, 0]
 
@@ -131,7 +132,7 @@ Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | No
 
 
 def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
-    """Reads A (side 0) or B."""
+    """Reads operand A (side 0) or B."""
     shape = form.shape
     kind, rows = (shape.a, ROWS) if side == 0 else (shape.b, form.n)
     if isinstance(operand, Vector):
@@ -153,7 +154,7 @@ def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
 
 
 def _made(codes: Array, form: Form, kind: str, side: int) -> tensor_cores.Matrix | Array:
-    """codes: (warpgroups, rows, K)."""
+    """Return the matrix of codes: (warpgroups, rows, K)."""
     if kind in matrix.SIGNS:
         return codes.view(f"{matrix.SIGNS[kind]}1")
     if side == 0:
@@ -171,7 +172,7 @@ def _from_registers(m: Machine, held: list[Fetch], shape: matrix.Shape, which: A
 
 
 def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> Array:
-    """The pieces of the batch's shared memory that tiles lie in, by their swizzles."""
+    """Return the pieces of the batch's shared memory that hold the tiles, by their swizzles."""
     different, place = np.unique(words, return_inverse=True)
     tables = [swizzles.pieces(int(word), rows, across) for word in different]
     offsets = np.stack(tables) - m.shared.base
@@ -179,13 +180,13 @@ def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> 
     if bad.any():
         _refuse_outside(m, tables, bad, which[place.reshape(-1) == bad.any(axis=(1, 2)).argmax()])
     if any(swizzles.decode(int(word)).base for word in different):
-        raise _error(m, "gives a descriptor with a base offset", "Align the tile to 1,024 bytes.")
+        raise _error(m, "passes a descriptor with a base offset", "Align the tile to 1,024 bytes.")
     blocks = (which // per_block(m) * m.shared.stride)[:, None, None]
     return np.asarray((offsets[place.reshape(-1)] + blocks) // PIECE)
 
 
 def _from_shared(m: Machine, places: Array, across: bool) -> Array:
-    """The bytes (warpgroups, rows, bytes of K) of tiles in these pieces."""
+    """Return the bytes (warpgroups, rows, bytes of K) of tiles in these pieces."""
     found = m.shared.view(4, 4).take(places, axis=0)  # (warpgroups, pieces, pieces, 4 words)
     if not across:
         return found.view(np.uint8).reshape(len(places), -1, DEPTH)

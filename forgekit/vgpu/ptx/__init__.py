@@ -1,10 +1,10 @@
 """PTX as plain data: modules, kernels, variables, instructions with their source lines, operands.
 
-Nothing is interpreted here: `forgekit.vgpu.opcodes` has the meanings.
+This package does not interpret it: `forgekit.vgpu.opcodes` defines the meanings.
 
 parser.py, operands.py    text -> this data
-source_lines.py     which line of Python an instruction comes from
-dataflow.py         which registers are read, written and live
+source_lines.py     maps instructions to lines of Python
+dataflow.py         registers read, written and live
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A line of the Python source: file as the compiler names it, line and column (1-, 0-based)."""
+    """A line of the Python source: the compiler's name of the file, line and column (1-,
+    0-based)."""
 
     file: str
     line: int
@@ -44,7 +45,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Address:
-    """`[base + offset]`, base a register, a symbol or None for an absolute address."""
+    """`[base + offset]`; base is a register, a symbol or None for an absolute address."""
 
     base: Register | Symbol | None
     offset: int
@@ -59,7 +60,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Pair:
-    """`%r|%p`: a result and the predicate written beside it."""
+    """`%r|%p`: a result and the predicate written with it."""
 
     first: Register | None
     second: Register | None
@@ -115,9 +116,7 @@ class Kernel:
     variables: dict[str, Variable] = field(default_factory=dict)
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)  # label -> instruction index
-    rolled: list[int] = field(
-        default_factory=list
-    )  # instructions where `.pragma "nounroll"` stands
+    rolled: list[int] = field(default_factory=list)  # instructions with `.pragma "nounroll"`
 
 
 @dataclass

@@ -1,4 +1,5 @@
-"""What a kernel's instructions read and write, which registers are live, which loops may wait."""
+"""Registers that a kernel's instructions read and write, live registers, and loops that may
+wait."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_c
 
 Place = tuple[str, int]  # a parameter and a byte of it, or a module variable and 0
 Origins = set[Place] | None
-_MEMORY: Place = ("", -1)  # where an address comes from that was loaded: it may be any
+_MEMORY: Place = ("", -1)  # origin of a loaded address: unknown
 # Opcode -> which operand is the address in memory that is written or read.
 _WRITING = {"st": 0, "atom": 1, "red": 0, "tensormap": 0}
 _READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "tensormap": 0}
@@ -40,7 +41,7 @@ def _registers(operand: object) -> list[str]:
 
 
 def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]]:
-    """Names of the registers an instruction reads and writes."""
+    """Return names of the registers an instruction reads and writes."""
     operands = instruction.operands
     reads = _registers(instruction.guard)
     writes: list[str] = []
@@ -64,7 +65,7 @@ def _has_result(instruction: ptx.Instruction) -> bool:
 
 
 class Dataflow:
-    """What PTX says of a kernel before it runs; each property is computed when first asked for."""
+    """The facts of PTX about a kernel before it runs; each property is computed on first use."""
 
     def __init__(self, kernel: ptx.Kernel) -> None:
         self.kernel = kernel
@@ -84,7 +85,7 @@ class Dataflow:
 
     @functools.cached_property
     def _sets(self) -> list[tuple[int, int]]:
-        """For each instruction, the registers it reads and those it writes, as bit sets."""
+        """Per instruction, the registers it reads and those it writes, as bit sets."""
         numbers = self.registers
         result = []
         for names in self.flow:
@@ -110,7 +111,7 @@ class Dataflow:
     @functools.cached_property
     def live(self) -> list[int]:
         """Registers (a bit set) that may be read at or after each instruction."""
-        # A guarded instruction may leave its result as it was.
+        # A guarded instruction may leave its result unchanged.
         kills = [
             0 if i.guard else written
             for i, (_, written) in zip(self.instructions, self._sets, strict=True)
@@ -133,7 +134,7 @@ class Dataflow:
 
     @functools.cached_property
     def dying(self) -> list[list[int]]:
-        """For each instruction, the registers it reads or writes that nobody reads after it."""
+        """Per instruction, the registers it reads or writes that are not read later."""
         result = []
         for pc, (reads, writes) in enumerate(self._sets):
             gone = (reads | writes) & ~self._live_after(pc, self.live)
@@ -155,7 +156,7 @@ class Dataflow:
 
     @functools.cached_property
     def _polls(self) -> list[int]:
-        """For each instruction, how many before it may ask in a loop for news from others."""
+        """Per instruction, the number of earlier ones that may poll memory in a loop."""
         counts = [0]
         for pc, instruction in enumerate(self.instructions):
             asks = _asks(instruction.opcode)
@@ -164,7 +165,7 @@ class Dataflow:
         return counts
 
     def polls(self, first: int, last: int) -> bool:
-        """Whether an instruction from `first` to `last` may ask in a loop for news from others."""
+        """True if an instruction from `first` to `last` may poll memory in a loop."""
         return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
 
     @functools.cached_property
@@ -180,13 +181,14 @@ class Dataflow:
     # -- memory ---------------------------------------------------------------------------
     @functools.cached_property
     def is_asynchronous(self) -> bool:
-        """Whether it uses mbarriers, bulk copies, asynchronous stores or products."""
+        """True if it uses mbarriers, bulk copies, asynchronous stores or products."""
         kinds = (("mbarrier",), ("wgmma",), ("cp", "async", "bulk"), ("st", "async"))
         return any(i.opcode[: len(kind)] == kind for i in self.instructions for kind in kinds)
 
     @functools.cached_property
     def unit_bytes(self) -> int:
-        """Bytes of its narrowest access to shared or global memory, at most 8; 4 without any."""
+        """Bytes of its narrowest access to shared or global memory, at most 8; 4 if there is
+        none."""
         return min((w for i in self.instructions if (w := _access_bytes(i))), default=4)
 
     def wide_parameters(self) -> Iterator[Place]:
@@ -200,17 +202,16 @@ class Dataflow:
 
     @functools.cached_property
     def tensor_maps(self) -> set[Place]:
-        """Where tensor maps may begin: in parameters whose address is taken."""
+        """Yield possible places of tensor maps: in parameters whose address is taken."""
         sizes = {p.name: p.size_bytes for p in self.kernel.params}
         symbols = {name for i in self.instructions for name in _symbols(i)}
         return {(n, at) for n in symbols & set(sizes) for at in range(0, sizes[n] - 63, 64)}
 
     @functools.cached_property
     def address_origins(self) -> tuple[Origins, Origins]:
-        """Where the addresses may come from that a kernel writes to, and those that it reads from.
-
-        Among them are some that are only part of the arithmetic (strides); None where an address
-        comes out of memory. Atomics write and read.
+        """Return the possible origins of the addresses that a kernel writes, and of those that it
+        reads.\n\n        They include some that are only part of the arithmetic (strides); None if
+        an address comes from memory. Atomics write and read.
         """
         origins: dict[str, set[Place]] = {}
         changed = True
@@ -227,7 +228,7 @@ class Dataflow:
         return self._of_addresses(origins, _WRITING), self._of_addresses(origins, _READING)
 
     def _origins_of(self, instruction: ptx.Instruction, count: int) -> set[Place]:
-        """What an instruction's results come from beside the registers it reads."""
+        """Return the sources of an instruction's results besides the registers it reads."""
         if not _loads(instruction):
             symbols = _symbols(instruction)
             return {(n, 0) for n in symbols} | {m for m in self.tensor_maps if m[0] in symbols}
@@ -265,7 +266,7 @@ def _symbols(instruction: ptx.Instruction) -> set[str]:
 
 
 def _place(operand: object) -> Place | None:
-    """The named part of memory that an operand `[name + offset]` means."""
+    """Return the named part of memory in an operand `[name + offset]`."""
     if isinstance(operand, ptx.Address) and isinstance(operand.base, ptx.Symbol):
         return operand.base.name, operand.offset + operand.base.offset
     return None

@@ -29,13 +29,12 @@ _CLOSING = {"[": "]", "{": "}", "(": ")"}
 def read_operands(
     text: str, rename: Callable[[str], str], registers: Container[str]
 ) -> tuple[Operand, ...]:
-    """The operands of one instruction, from the text after its opcode.
-
-    rename: gives a name declared in an inner scope the name it has in the kernel; registers: the
-    names (renamed) that are registers though they do not begin with `%`.
+    """Return the operands of one instruction, from the text after its opcode.\n\n    rename: maps a
+    name declared in an inner scope to its name in the kernel; registers: the (renamed) names of
+    registers that do not begin with `%`.
 
     Raises:
-        ValueError: text that is no operand, quoted in the message.
+        ValueError: text that is not an operand, quoted in the message.
     """
 
     def read(text: str) -> Operand:
@@ -83,7 +82,7 @@ def read_operands(
 
 
 def split(text: str) -> list[str]:
-    """Split at commas that stand outside brackets.
+    """Split at commas outside brackets.
 
     Raises:
         ValueError: brackets that do not match, an empty part.
@@ -94,7 +93,7 @@ def split(text: str) -> list[str]:
         if char in _CLOSING:
             closing.append(_CLOSING[char])
             if len(closing) > _DEEPEST:
-                raise ValueError(f"more than {_DEEPEST} brackets in brackets")
+                raise ValueError(f"more than {_DEEPEST} nested brackets")
         elif char in "]})":
             if not closing or closing.pop() != char:
                 raise ValueError(f"an unexpected '{char}' (is a ';' missing?)")
@@ -112,10 +111,8 @@ def split(text: str) -> list[str]:
 
 
 def read_number(text: str) -> Immediate | None:
-    """A literal: 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5, WARP_SZ; None if it is none.
-
-    Raises:
-        ValueError: digits that are none in the number's base.
+    """Parse a literal: 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5, WARP_SZ; None if it is
+    not one.\n\n    Raises:\n        ValueError: digits outside the number's base.
     """
     if len(text) > _LONGEST and text.lstrip("-")[:1].isdigit():
         raise ValueError(f"a number of {len(text)} characters")

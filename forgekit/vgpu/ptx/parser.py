@@ -49,10 +49,10 @@ _REG_NAME = re.compile(rf"({IDENT})(?:<(\d+)>)?")
 _INSTRUCTION = re.compile(
     rf"(?:@(?P<not>!?)(?P<guard>{IDENT})\s+)?(?P<op>[a-z][\w.:]*)\s*(?P<args>.*)$", re.S
 )
-# PTX ISA, "state spaces", limits local memory to 512 KiB a thread and parameters to 32,764 bytes.
+# PTX ISA, "state spaces", limits local memory to 512 KiB per thread and parameters to 32,764 bytes.
 _MOST_BYTES = {"local": 512 << 10, "param": 32_764, "shared": 1 << 28, "global": 1 << 28}
-_MOST_REGISTERS = 1 << 18  # of a kernel; compilers make some thousands
-# What a scope declares, apart from its labels.
+_MOST_REGISTERS = 1 << 18  # per kernel; compilers use some thousands
+# Declarations of a scope, apart from its labels.
 _INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+(?:\.v([24])\s+)?\.\w+\s+([^;]*)", re.S)
 _INNER_PARAM = re.compile(rf"(?:^|[;{{}}])\s*\.param\b[^;\[]*?\.\w+\s+({IDENT})")
 
@@ -68,31 +68,31 @@ def parse(text: str) -> Module:
 
 
 def _path(text: str) -> str:
-    """A file's path; the compiler writes bytes beyond ASCII as three octal digits each."""
+    """Return a file's path; the compiler writes each non-ASCII byte as three octal digits."""
     octal = re.compile(rb"\\([0-7]{3})")
     raw = octal.sub(lambda match: bytes([int(match[1], 8) & 0xFF]), text.encode())
     return raw.decode(errors="replace")
 
 
 class Parser:
-    """One pass over the text of a module; `pos` is where it stands."""
+    """One pass over the text of a module; `pos` is the current position."""
 
     def __init__(self, text: str) -> None:
         self.original = text
-        # Comments become blanks of the same length, so that positions stay true.
+        # Comments become blanks of the same length, so that positions do not change.
         self.text = _STRING_OR_COMMENT.sub(_blank, text)
         self.pos = 0
-        # In inline assembly the compiler counts a line on with each line of the assembly.
+        # In inline assembly the compiler advances its line count with each line of the assembly.
         self.assembly = [match.span() for match in _ASSEMBLY.finditer(text)]
         self.files = {int(n): _path(text) for n, text in _FILE.findall(self.text)}
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
-        self.kernel = Kernel("", ())  # the one being read
+        self.kernel = Kernel("", ())  # the current kernel
         self.vectors: dict[str, Vector] = {}  # registers declared as `.v2` or `.v4`
         self.scopes: list[dict[str, str]] = []  # of each open `{`: names declared -> renamed
 
     # -- positions and errors -------------------------------------------------------------
     def line_at(self, pos: int) -> int:
-        """Line number (1-based)."""
+        """Return the line number (1-based)."""
         return bisect.bisect_left(self.line_ends, pos) + 1
 
     def error(self, message: str, pos: int | None = None) -> PtxSyntaxError:
@@ -101,7 +101,7 @@ class Parser:
         return PtxSyntaxError(f"PTX line {number}: {message}\n    {line or '(an empty line)'}")
 
     def in_assembly(self, pos: int) -> bool:
-        """Whether a position, no lower than the last one asked for, is in inline assembly."""
+        """True if a position, not below the last queried one, is in inline assembly."""
         while self.assembly and self.assembly[0][1] <= pos:
             self.assembly.pop(0)
         return bool(self.assembly) and self.assembly[0][0] <= pos
@@ -111,7 +111,8 @@ class Parser:
             self.pos += 1
 
     def statement(self, end: str = ";", missing: str = "a statement without its ';'") -> str:
-        """Text up to the next `end`, which is consumed; missing: the error where there is none."""
+        """Return the text up to the next `end`, which is consumed; missing: the error if there is
+        none."""
         stop = self.text.find(end, self.pos)
         if stop < 0:
             raise self.error(missing)
@@ -131,7 +132,7 @@ class Parser:
                 self.pos = match.end()
                 if match[1] == "target":
                     module.target = match[2].split(",")[0].strip()
-            elif rest.startswith(".section"):  # debug information: of no use here
+            elif rest.startswith(".section"):  # debug information: not needed here
                 self.statement("}", "a .section without its '}'")
             elif match := _ENTRY.match(self.text, self.pos):
                 self.function(match, module)
@@ -142,7 +143,7 @@ class Parser:
             else:
                 raise self.error("expected a module directive such as .entry or .global")
         if not module.target:
-            raise PtxSyntaxError("PTX text without a .target line: is this PTX at all?")
+            raise PtxSyntaxError("PTX text without a .target line: is this PTX?")
         return module
 
     def variable(self, text: str, start: int) -> Variable:
@@ -157,7 +158,7 @@ class Parser:
             size *= int(dim[-20:] or 0)
         align = int((match["align"] or str(width))[-20:])
         if align < 1 or align & (align - 1):
-            raise self.error(f"alignment {align} is no power of two", start)
+            raise self.error(f"alignment {align} is not a power of two", start)
         most = _MOST_BYTES.get(match["space"], _MOST_BYTES["global"])
         if size > most:
             name = f"{match['name']} of .{match['space']} memory"
@@ -169,7 +170,7 @@ class Parser:
         return Variable(match["name"], match["space"], size, align, external, data)
 
     def initial_value(self, text: str, width: int, start: int) -> bytes:
-        """The bytes of `12` or `{104, 105, 10}`."""
+        """Return the bytes of `12` or `{104, 105, 10}`."""
         raw = b""
         for word in re.findall(r"[^\s{},]+", text):
             try:
@@ -210,14 +211,14 @@ class Parser:
             self.pos = directive.end()
         if match[1] == "func":
             raise self.error(
-                f"device function {match[3]} with a body: the virtual GPU runs kernels whose "
-                "calls were inlined (vprintf is the only call it knows)"
+                f"device function {match[3]} with a body: the virtual GPU runs kernels whose calls "
+                "were inlined (vprintf is the only call it supports)"
             )
         self.body(kernel)
         module.kernels[kernel.name] = kernel
 
     def body(self, kernel: Kernel) -> None:
-        """A `{ … }` body; nested scopes rename what they declare."""
+        """Parse a `{ … }` body; nested scopes rename their declarations."""
         self.kernel = kernel
         branches: list[tuple[int, Instruction]] = []
         source: SourceLocation | None = None
@@ -239,14 +240,14 @@ class Parser:
             elif match := _LOC.match(self.text, self.pos):
                 self.pos = match.end()
                 line = int(match[2])
-                # Line 0: code of no line, left to the one before.
+                # Line 0: code without a line, attributed to the previous one.
                 if line and not self.in_assembly(match.start()):
                     file = self.files.get(int(match[1]), "?")
                     source = SourceLocation(file, line, int(match[3]))
             elif match := _LABEL.match(self.text, self.pos):
                 name = self.renamed(match[1])
                 if name in kernel.labels:
-                    raise self.error(f"the label {match[1]} stands here a second time")
+                    raise self.error(f"the label {match[1]} is defined twice")
                 kernel.labels[name] = len(kernel.instructions)
                 self.pos = match.end()
             elif char == ".":
@@ -265,7 +266,7 @@ class Parser:
                 raise self.error(f"branch to an unknown label: {instruction.text}", start)
 
     def local_names(self, counter: int) -> dict[str, str]:
-        """Names declared in the scope that opens here, each with a name of its own."""
+        """Return names declared in the scope that opens here, each with a unique name."""
         depth, end = 1, len(self.text)
         for brace in re.compile(r"[{}]").finditer(self.text, self.pos):
             depth += 1 if brace[0] == "{" else -1
@@ -332,17 +333,17 @@ class Parser:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """A comment as blanks, a string as it is."""
+    """Replace a comment by blanks, keep a string."""
     return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
 
 
 def _elements(name: str, lanes: str | None) -> list[str]:
-    """The registers of one that is declared as `.v2` or `.v4`; none of another."""
+    """Return the registers of one declared as `.v2` or `.v4`; none for another."""
     return [f"{name}.{element}" for element in "xyzw"[: int(lanes or 0)]]
 
 
 def _register_names(text: str) -> list[str]:
-    """The names that `%p, %r<3>` declares; none where it is not to be read."""
+    """Return the names that `%p, %r<3>` declares; none if it cannot be parsed."""
     names = []
     for part in text.split(","):
         match = _REG_NAME.fullmatch(part.strip())

@@ -1,4 +1,4 @@
-"""Name a line of the user's Python: file and number, or cell and number, with its text."""
+"""Names a line of the user's Python: file and number, or cell and number, with its text."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from forgekit.vgpu.user_lines import SourceLine
 
 
 def source_text(source: SourceLocation) -> str:
-    """The text of the line, stripped; empty where it cannot be found."""
+    """Return the text of the line, stripped; empty if it cannot be found."""
     return linecache.getline(source.file, source.line).strip()
 
 
 def describe_source(source: SourceLocation) -> str:
-    """`cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`; never a folder."""
+    """Return `cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`; never a folder."""
     return str(SourceLine(source.file, source.line, source_text(source)))
 
 
-# Instructions that the compiler gives no line of their own, and the calls in Python they come from.
+# Instructions without a line of their own from the compiler -> the Python calls that produce them.
 _CALLS = {
     "atom": re.compile(r"\batomic_(\w+)\("),
     "red": re.compile(r"\b(?:atomic_(\w+)|red)\("),
     "fence": re.compile(r"\bfence_\w+\("),
     "membar": re.compile(r"\bfence_\w+\("),
 }
-_FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # become integer max and min, by the sign
+_FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # become integer max or min, by sign
 
 
 class _Alike(NamedTuple):
@@ -38,16 +38,16 @@ class _Alike(NamedTuple):
 
     at: list[int]
     before: SourceLocation
-    lines: tuple[int, ...]  # one for each call
+    lines: tuple[int, ...]  # one per call
     straight: bool  # no branch between them
 
 
 def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Give the instructions that carry the line after the function, in column 0, another one.
+    """Correct the lines of instructions that carry the line after the function, in column 0.
 
     Branches and loop arithmetic get the line before them in the PTX. So do atomics and fences,
-    unless the source between that line and the one after them shows which call each comes from:
-    there is one line that it can be, or as many calls of that name as instructions.
+    unless the source between that line and the next one identifies the call of each: there is only
+    one possible line, or as many calls of that name as instructions.
     """
     result = list(instructions)
     alike: list[_Alike] = []
@@ -73,7 +73,7 @@ def _has_line(instruction: Instruction) -> bool:
 
 
 def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: int) -> list[_Alike]:
-    """Those of a piece of the PTX, which begins at instruction `start`."""
+    """Return those of a piece of the PTX, which begins at instruction `start`."""
     text = range(before.line, max(last, before.line) + 1)
     found: dict[tuple[int, ...], list[int]] = {}
     for at, instruction in enumerate(piece):
@@ -89,7 +89,7 @@ def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: i
 
 
 def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
-    """The lines of instructions, where they are certain; calls found once are no longer open."""
+    """Return the lines of instructions, if certain; calls found once are no longer open."""
     found: dict[int, SourceLocation] = {}
     taken: set[tuple[str, int]] = set()
     for _ in range(2):
@@ -109,7 +109,7 @@ def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
 
 
 def _calls(instruction: Instruction, file: str, text: range) -> tuple[int, ...]:
-    """The lines of the calls that an instruction may come from: one for each call."""
+    """Return the lines of the calls that an instruction may come from: one per call."""
     pattern = _CALLS[instruction.opcode[0]]
     found = [
         (number, call)
@@ -117,7 +117,7 @@ def _calls(instruction: Instruction, file: str, text: range) -> tuple[int, ...]:
         for call in pattern.finditer(linecache.getline(file, number).partition("#")[0])
     ]
     named = [number for number, call in found if _may_be(instruction, call)]
-    # What the hardware lacks is a loop of cas: that may come from any of them.
+    # The compiler emulates missing operations by a loop of cas, so it may come from any of them.
     return tuple(named or (number for number, _ in found))
 
 

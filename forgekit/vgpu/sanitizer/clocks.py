@@ -1,13 +1,13 @@
-"""Who is ordered after whom within a team (a block, or a cluster): vector clocks of warps.
+"""The order of operations within a team (a block, or a cluster): vector clocks of warps.
 
 Each warp counts epochs; a barrier that it reaches starts a new one. `vectors[t, w, v]` is the
-number of epochs of warp v that are over for everything warp w does from now on, because a barrier
-lay in between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous operations, those of
-warp v are counted too, as a warp of their own with the number n + v of n warps: they are over for
-those who join their completion only, which the warp itself does not by starting them.
+number of epochs of warp v that happened before whatever warp w does next, because a barrier lay in
+between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous operations, those of warp v
+count as a separate warp, number n + v of n warps. They are ordered before a warp that waits for
+their completion; starting them does not order them.
 
 A new epoch of a warp orders all its lanes. Only a sync of fewer lanes, `sync_warp(mask)`,
-is written down, and asked about when two lanes of one warp touch the same memory.
+is recorded; the record is read when two lanes of one warp touch the same memory.
 
 Arrays are replaced, never changed, so that a reference to them is a snapshot.
 """
@@ -23,14 +23,14 @@ from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, pack_lanes
 
-_EVERYONE = -1  # the number of a barrier that the program has not
+_EVERYONE = -1  # a barrier number that no program uses
 
 
 class PartSync(NamedTuple):
-    """Some lanes of some warps have met.
+    """Some lanes of some warps have synchronised.
 
-    epoch: (teams, counted), those that end with it; met: (warps of the batch, 32), with which lanes
-    each lane has met, as bits; 0: it was not there.
+    epoch: (teams, counted), the epochs that end here; met: (warps of the batch, 32), the lanes that
+    each lane synchronised with, as bits; 0 if it did not take part.
     """
 
     epoch: Array
@@ -40,8 +40,8 @@ class PartSync(NamedTuple):
 class Snapshot(NamedTuple):
     """epoch: (teams, counted); vectors: (teams, warps, counted), or None where all are 0.
 
-    counted: the warps, and behind them their asynchronous operations if there are any; part_syncs:
-    of parts of warps, so far.
+    counted: the warps, then their asynchronous operations if there are any; part_syncs: the syncs
+    of partial warps so far.
     """
 
     epoch: Array
@@ -50,7 +50,7 @@ class Snapshot(NamedTuple):
 
 
 class AsyncToken(NamedTuple):
-    """Team, warp and epoch of each operation that one instruction has started."""
+    """Team, warp and epoch of each operation that one instruction started."""
 
     team: Array
     warp: Array
@@ -59,7 +59,7 @@ class AsyncToken(NamedTuple):
 
 
 class WarpClocks:
-    """The clocks of a batch of blocks, `team` of which belong together."""
+    """The clocks of a batch of blocks; `team` blocks form a team."""
 
     def __init__(self, n_blocks: int, n_warps: int, team: int = 1, engines: bool = False) -> None:
         self.team_warps = team * n_warps
@@ -68,10 +68,10 @@ class WarpClocks:
         self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
-        self._arrived: dict[int, Array] = {}  # barrier -> what is over for those that pass it
+        self._arrived: dict[int, Array] = {}  # barrier -> clocks of the threads that pass it
 
     def restart(self) -> None:
-        """Everybody has met: nothing before needs to be remembered any more."""
+        """All threads have met: forget the syncs so far."""
         self.now = self._start
         self._part_syncs = []
         self._arrived.clear()
@@ -83,37 +83,40 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """(teams, warps, counted): what is over for those who join each warp now."""
+        """Return (teams, warps, counted): the epochs that precede a warp that joins each warp
+        now."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
         return own
 
     def tick(self, warps: Array) -> None:
-        """A new epoch of these warps, booleans."""
+        """Start a new epoch of these warps, booleans."""
         epoch = self.now.epoch.copy()
         epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
         self.now = self.now._replace(epoch=epoch)
 
     def replace(self, vectors: Array) -> None:
-        """What is over for the warps from now on."""
+        """Return the epochs that precede what the warps do from now on."""
         self.now = self.now._replace(vectors=vectors)
 
     # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array, met: Array | None = None) -> None:
-        """The lanes of these warps, booleans (blocks, warps), have met; in parts: see PartSync."""
+        """Record that the lanes of these warps, booleans (blocks, warps), have met; in parts: see
+        PartSync."""
         if met is not None:
             self._part_syncs.append(PartSync(self.now.epoch, met))
             self.now = self.now._replace(part_syncs=self._part_syncs)
         self.tick(warps)
 
     def everyone(self, warps: Array) -> None:
-        """Everybody has met, and what was before is still remembered somewhere."""
+        """Record that all threads have met, keeping syncs that other code still refers to."""
         self.arrive(_EVERYONE, warps)
         self.open(_EVERYONE, warps)
 
     def arrive(self, number: int, warps: Array) -> None:
-        """These warps have arrived at a barrier: what they did so far is over for who passes it."""
+        """Record that these warps arrive at a barrier, which orders their past before those that
+        pass it."""
         own, vectors = self.own(), self.vectors()
         some = warps.reshape(len(own), -1)
         released = np.where(some[:, :, None], own, 0)
@@ -137,7 +140,7 @@ class WarpClocks:
 
     # -- asynchronous operations ----------------------------------------------------------------
     def start_async(self, who: Array) -> AsyncToken:
-        """Threads, numbered over the batch, start an operation each."""
+        """Threads, numbered over the batch, each start an operation."""
         team, warp = np.divmod(who // WARP, self.team_warps)
         before, epoch = self.now, self.now.epoch.copy()
         started = epoch[team, self.team_warps + warp]
@@ -164,7 +167,7 @@ class WarpClocks:
         self.replace(vectors)
 
     def all_joined(self) -> bool:
-        """Whether all asynchronous operations of each team are over for somebody in it."""
+        """True if all asynchronous operations of each team happened before some warp of it."""
         epoch, vectors, _ = self.now
         started = epoch[:, self.team_warps :]
         if vectors is None:
@@ -173,10 +176,10 @@ class WarpClocks:
 
 
 class SyncClocks:
-    """What passes through clusters' barriers, or mbarriers, from who arrives to who waits.
+    """The clocks that pass through cluster barriers or mbarriers, from arriving to waiting threads.
 
-    Each has a number and, once used, an entry: what is over for those who wait for the phase that
-    is going on, and for those who wait for one that has ended.
+    Each has a number and, once used, an entry: the epochs that precede a waiter for the current
+    phase, and those that precede a waiter for an ended phase.
     """
 
     def __init__(self, clocks: WarpClocks, numbers: int) -> None:
@@ -199,7 +202,7 @@ class SyncClocks:
         return self._slots[numbers]
 
     def arrive(self, warps: Array, numbers: Array) -> None:
-        """Warps, numbered over the batch and once for each number, arrive."""
+        """Warps, numbered over the batch and once per barrier number, arrive."""
         rows = self._clocks.own().reshape(-1, self._open.shape[1])
         at = self._entries(numbers)
         np.maximum.at(self._open, at, rows[warps])
@@ -220,7 +223,7 @@ class SyncClocks:
         self._open[at] = 0
 
     def wait(self, warps: Array, numbers: Array) -> None:
-        """Warps join what was before phases that have ended."""
+        """Warps join the clocks of phases that have ended."""
         vectors = self._clocks.vectors().copy()
         rows = vectors.reshape(-1, vectors.shape[2])
         at = self._entries(numbers)
@@ -230,12 +233,13 @@ class SyncClocks:
 
 # -- warps whose lanes sync in parts ---------------------------------------------------------------
 def names_everyone(members: Array | None) -> bool:
-    """Whether a member mask is the constant -1."""
+    """True if a member mask is the constant -1."""
     return members is None or bool(members.size == 1 and members.flat[0] == 0xFFFFFFFF)
 
 
 def meeting(m: Batch, members: Array | None) -> Array | None:
-    """`met` of a PartSync for the lanes that run; None if all living lanes of their warps meet."""
+    """Return `met` of a PartSync for the running lanes; None if all live lanes of their warps
+    meet."""
     if members is None or names_everyone(members):
         return None
     lanes = m.lanes(m.mask)

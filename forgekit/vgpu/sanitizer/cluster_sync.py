@@ -1,8 +1,8 @@
 """Clusters, mbarriers and asynchronous operations, as far as they order accesses.
 
 Used only for kernels that have them. Between blocks of a cluster, and where something is in flight,
-a barrier of the block does not end everything that was before it; the clocks then run on until a
-moment at which everything before is over for everybody.
+a barrier of the block does not complete everything before it; the clocks then run on until
+everything so far precedes all threads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MBARRIER = 8  # bytes
 
 
 class ClusterSync(Listener):
-    """What orders accesses in such a kernel, in the batch that runs; listens after `Sanitizer`."""
+    """Orders accesses in such a kernel, in the running batch; listens after `Sanitizer`."""
 
     def __init__(
         self, unit: int, order: Order, shared: SharedCheck, tensors: GlobalCheck, report: Report
@@ -51,7 +51,7 @@ class ClusterSync(Listener):
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._untouched = False  # nobody has touched memory since everybody arrived
+        self._untouched = False  # no thread has touched memory since all threads arrived
         self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -60,7 +60,7 @@ class ClusterSync(Listener):
 
     # -- barriers ---------------------------------------------------------------------------------
     def block_met(self, m: Batch, warps: Array) -> None:
-        """Everybody in the batch has met at the barrier of their block."""
+        """All threads of the batch have met at the barrier of their block."""
         self._clocks.everyone(warps)
         if m.cluster_blocks == 1:
             self._everyone_met(m)
@@ -80,7 +80,7 @@ class ClusterSync(Listener):
             self._everyone_met(m)
 
     def _everyone_met(self, m: Batch) -> None:
-        """All that was before is over for all that comes, if nothing is in flight."""
+        """Order all earlier accesses before all later ones, if nothing is in flight."""
         if self._global.has_shadow or not self._clocks.all_joined():
             return
         self._shared.everyone_met(m)
@@ -115,7 +115,7 @@ class ClusterSync(Listener):
             self._unfenced.store(m, access)
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        self._unfenced.store(m, access)  # cp.async stores as threads do
+        self._unfenced.store(m, access)  # cp.async stores in the order of its thread
 
     def product_reads(self, m: Batch, found: Reach) -> None:
         """A `wgmma` reads shared memory."""
@@ -126,7 +126,7 @@ class ClusterSync(Listener):
         self._unfenced.fence(m, mask)
 
     def _visit(self, m: Batch, found: Reach) -> None:
-        """Take note of what an access reaches in other blocks."""
+        """Record the accesses to other blocks."""
         block = found.units * self._unit // m.shared.stride
         far = np.flatnonzero(block != found.who // m.n_threads)
         if len(far):
@@ -141,7 +141,7 @@ class ClusterSync(Listener):
         self._lifetimes.add(visits)
 
     def _report_visits(self, m: Batch, visits: Visits, bad: Array, message: Message) -> None:
-        """Report the visits of which `bad` is true, if there are any."""
+        """Report the visits for which `bad` is true, if any."""
         if not bad.any():
             return
         first, count = int(bad.argmax()), int(np.count_nonzero(bad))
@@ -168,7 +168,7 @@ class ClusterSync(Listener):
         self, m: Batch, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
         size: Array,
     ) -> None:  # fmt: skip
-        """An end in shared memory."""
+        """The end of an access to shared memory."""
         found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
         if what == READ:
@@ -189,10 +189,10 @@ class ClusterSync(Listener):
 
 # -- is the block still there whose shared memory is reached? --------------------------------------
 class Visits(NamedTuple):
-    """Accesses of one instruction to blocks' shared memory.
+    """Accesses to the shared memory of blocks by one instruction.
 
-    who: threads; place: the number, in the team, of their warp or its asynchronous operations;
-    epoch: of that place; block: whose memory, its row in the batch.
+    who: threads; place: the number, in the team, of their warp or of its asynchronous operations;
+    epoch: the epoch of that place; block: the owner of the memory, as a row of the batch.
     """
 
     pc: int
@@ -203,12 +203,12 @@ class Visits(NamedTuple):
 
 
 class Lifetimes:
-    """Accesses to other blocks' shared memory in a batch, until it is certain that they are over.
+    """Accesses to the shared memory of other blocks, until they are certain to be complete.
 
-    Shared memory is there from when its block starts until its last thread exits. That it has
-    started is certain behind a barrier of the cluster. That it has not left, if one of its warps
-    joins, before it exits, the access. The block's own asynchronous copies count like another
-    block's.
+    Shared memory exists from the start of its block until the block's last thread exits. A barrier
+    of the cluster proves that the block has started. A warp of the block that joins the access
+    before it exits proves that the block has not left. The block's own asynchronous copies count
+    like accesses from another block.
     """
 
     def __init__(self, team: int, block_warps: int) -> None:
@@ -224,7 +224,8 @@ class Lifetimes:
         self._visits.append(visits)
 
     def too_early(self, visits: Visits, clock: Snapshot) -> Array:
-        """For which the block may not have started yet: no warp of it has been joined."""
+        """Return the accesses whose block may not have started yet: none of its warps has been
+        joined."""
         if self._started:
             return np.zeros(len(visits.who), bool)
         warp = visits.who // WARP
@@ -236,8 +237,8 @@ class Lifetimes:
         return np.asarray(bad)
 
     def too_late(self, clock: Snapshot) -> Iterator[tuple[Visits, Array]]:
-        """At the end, all accesses, and for which of them the block may have left before: none of
-        its warps has joined the access."""
+        """Return all accesses at the end, and for which of them the block may have left before:
+        none of its warps has joined the access."""
         for visits in self._visits:
             bad = np.ones(len(visits.who), bool)
             if clock.vectors is not None:
@@ -247,6 +248,7 @@ class Lifetimes:
             yield visits, bad
 
     def _warps(self, block: Array) -> tuple[Array, Array]:
-        """Blocks' teams, (n, 1), and their warps, numbered in the team: (n, warps of a block)."""
+        """Return the teams of blocks, (n, 1), and their warps, numbered in the team: (n, warps per
+        block)."""
         team, mine = np.divmod(block, self._team)
         return team[:, None], mine[:, None] * self._block_warps + np.arange(self._block_warps)

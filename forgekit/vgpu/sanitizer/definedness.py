@@ -1,10 +1,10 @@
-"""Finds where undefined values show: repeats a launch with other bytes in unwritten shared memory.
+"""Finds effects of undefined values: repeats a launch with other bytes in unwritten shared memory.
 
-A launch that reads shared memory that no thread has written is repeated once for each of `FILLS`
-and each constant that the kernel compares with. Such a read then finds the fill. The first sight
-(`sinks.py`) that differs from the run before depends on it. Runs in which only the reads of one
-line find the fill tell which line it is. Leftovers that are computed on and dropped change nothing.
-A value that has the same effect for every fill is not found.
+A launch that reads unwritten shared memory is repeated once per entry of `FILLS` and once per
+constant that the kernel compares with. Each such read then returns the fill. The first sight
+(`sinks.py`) that differs from the previous run depends on it. Runs that fill only the reads of one
+line identify the line. A leftover value whose results are dropped changes nothing. A value with the
+same effect for every fill goes undetected.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from forgekit.vgpu.sanitizer.sinks import Sight
 
 # Runs a program over the launch, from the same memory, with these listeners.
 Run = Callable[[Program, Sequence[Listener]], None]
-Fill = bytes | None  # of every four bytes; None: noise
+Fill = bytes | None  # every four bytes; None: noise
 
-ONES = b"\xff\xff\xff\xff"  # -1 and NaN; what unwritten memory holds in the usual schedule
+ONES = b"\xff\xff\xff\xff"  # -1 and NaN; content of unwritten memory in the usual schedule
 # Further: 0, large and small numbers of every type, 1.0.
 FILLS: tuple[Fill, ...] = (
     b"\0\0\0\0", ONES, b"\x7f\x7f\x7f\x7f", b"\x80\xff\x7f\xff", b"\0\0\x80\x3f", None,
@@ -46,19 +46,20 @@ _MOST_CONSTANTS = 8
 
 
 class _Reached(Exception):  # noqa: N818
-    """Ends a run at the sight that it was made for."""
+    """Stops a run at the requested sight."""
 
     def __init__(self, sight: Sight) -> None:
         self.sight = sight
 
 
 class Definedness(Listener):
-    """Watches the run that others are compared with, then repeats it.
+    """Watches the reference run, then repeats it.
 
-    bare: the kernel as it is; program: with the steps of other checks, for the run that they watch.
+    bare: the plain kernel; program: the kernel with the steps of other checks, for the run that
+    they watch.
 
     Attributes:
-        program: of the run to compare with, its steps watched.
+        program: the program of the reference run, with watched steps.
     """
 
     def __init__(self, program: Program, bare: Program, report: Report) -> None:
@@ -66,7 +67,7 @@ class Definedness(Listener):
         self.program, self._repeated = self._watch(program), self._watch(bare)
         # (batch, instruction, how often it has run) -> the unwritten memory that it read
         self._blank: dict[tuple[int, int, int], list[Reach]] = {}
-        # Of all sights of the run to compare with: the code, and how much had been found by then.
+        # All sights of the reference run: the code, and the number of findings by then.
         self._codes: list[int] = []
         self._found = [0]
         self._start(self._keep)
@@ -78,8 +79,8 @@ class Definedness(Listener):
     def _start(
         self, take: Callable[[Sight], None], filled: frozenset[int] = frozenset(), fill: Fill = None
     ) -> None:
-        """A run begins. take: what is done with each sight. filled: instructions that find `fill`
-        in unwritten memory."""
+        """Begin a run. take: called with each sight. filled: instructions that read `fill` from
+        unwritten memory."""
         self._take, self._filled, self._fill = take, filled, fill
         self._batch, self._sights = -1, 0
         self._ran: Counter[int] = Counter()
@@ -108,7 +109,7 @@ class Definedness(Listener):
             before = memory[units]
             memory[units] = self._fill_of(units)
             result = step(m)
-            if only_reads:  # others find what was there
+            if only_reads:  # the rest keep the leftover bytes
                 memory[units] = before
             return result
 
@@ -146,8 +147,8 @@ class Definedness(Listener):
 
     # -- runs that are compared -------------------------------------------------------------------
     def compare(self, run: Run) -> None:
-        """Repeat the launch, and report each line whose undefined values show, among the other
-        findings at the place where they show."""
+        """Repeat the launch and report each line whose undefined values have an effect, sorted into
+        the other findings."""
         lines: dict[object, set[int]] = defaultdict(set)
         for _, pc, _ in self._blank:
             lines[self._report.line(pc) or pc].add(pc)
@@ -166,7 +167,7 @@ class Definedness(Listener):
                         insort(told, number)
 
     def _first_difference(self, run: Run, pcs: frozenset[int]) -> Sight | None:
-        """The first sight that depends on what these instructions read."""
+        """Return the first sight that depends on the reads of these instructions."""
 
         def take(sight: Sight) -> None:
             if self._codes[self._sights - 1 : self._sights] != [sight.code]:
@@ -179,7 +180,7 @@ class Definedness(Listener):
         return next((sight for sight in found if sight is not None), None)
 
     def _sight(self, run: Run, number: int) -> Sight | None:
-        """The sight of this number where nothing is filled."""
+        """Return the sight of this number in the run without a fill."""
 
         def take(sight: Sight) -> None:
             if self._sights == number:
@@ -196,14 +197,14 @@ class Definedness(Listener):
             run(self._repeated, (self,))
         except _Reached as reached:
             return reached.sight
-        except KernelError:  # the run before was stopped, and so is this
+        except KernelError:  # the earlier run stopped here, so this one does too
             pass
         return None
 
     def _tell(
         self, m: Batch, batch: int, pcs: frozenset[int], other: Sight, usual: Sight | None
     ) -> None:
-        """Report that what `pcs` read shows in a sight; usual: the same sight without a fill."""
+        """Report that reads of `pcs` change a sight; usual: the same sight without a fill."""
         report = self._report
         threads, seen = other.rows()
         byte, before = 0, seen if usual is None else usual.rows()[1]
@@ -215,7 +216,7 @@ class Definedness(Listener):
         reader, by = report.in_batch(m, who), report.in_batch(m, user)
         line, there = report.line(pc), report.line(other.pc)
         same = bool(line and there and (line.file, line.line) == (there.file, there.line))
-        where = f" at {report.line_name(other.pc)}" if there and not same else " in this same line"
+        where = f" at {report.line_name(other.pc)}" if there and not same else " in the same line"
         report.add(
             messages.uninitialised_shared(other.what), (pc,) if same else (pc, other.pc), reader,
             shared_byte(unit * self._unit % m.shared.stride), count=self._reads(pcs), same=(pc,),
@@ -224,15 +225,15 @@ class Definedness(Listener):
         )  # fmt: skip
 
     def _reads(self, pcs: frozenset[int]) -> int:
-        """How often threads have read what no thread had written, in all batches of the launch."""
+        """Return how often threads read unwritten memory, in all batches of the launch."""
         blank = (found for (_, pc, _), found in self._blank.items() if pc in pcs)
         return sum(np.unique(reach.who).size for found in blank for reach in found)
 
     def _read_for(
         self, user: int, block: int, batch: int, pcs: frozenset[int]
     ) -> tuple[int, int, int]:
-        """(instruction, thread, unit) of a read: the thread's own, else one of its block, of
-        `block` threads, else any; of several the first."""
+        """Return (instruction, thread, unit) of a read: by the thread itself, else by its block of
+        `block` threads, else by any; the first of several."""
         reads = (
             (pc, int(who) & (ENGINE - 1), int(unit))
             for (when, pc, _), found in self._blank.items()
@@ -244,7 +245,7 @@ class Definedness(Listener):
 
 
 def _compared(program: Program) -> Sequence[Fill]:
-    """The first constants that a kernel compares with for equality."""
+    """Return the first constants that a kernel compares with for equality."""
     found = [
         (operand.bits & 0xFFFFFFFF).to_bytes(4, "little")
         for ins in program.instructions

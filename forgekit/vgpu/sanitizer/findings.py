@@ -1,4 +1,4 @@
-"""Findings: what a kernel did that no GPU promises to forgive, where; those of a launch."""
+"""Findings: undefined operations of a kernel, with their places; and the findings of one launch."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from forgekit.vgpu.sanitizer import messages
 from forgekit.vgpu.sanitizer.messages import Message
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Conflict, Touch
 
-Who = tuple[Dim3, Dim3]  # coordinates of a block, and of a thread of it
+Who = tuple[Dim3, Dim3]  # coordinates of a block, and of one of its threads
 
-_WIDTH = 96  # of a message's lines
-_MOST_FINDINGS = 50  # different ones, of one launch
+_WIDTH = 96  # lines of a message
+_MOST_FINDINGS = 50  # distinct findings of one launch
 _DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
 _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 
 
 @dataclass
 class Finding:
-    """One mistake, however many threads made it.
+    """One mistake, regardless of how many threads made it.
 
-    kind: one of `KINDS`. lines: the Python lines, the one where it shows first; empty where the
-    PTX has no line information. block, thread: (x, y, z) of the first thread; None if there is none
-    to be named. place: the element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory
-    offset. count: how often, over all threads. sentences: what happened; advice: what to look at.
+    kind: one of `KINDS`. lines: the Python lines, the visible one first; empty if the PTX has no
+    line information. block, thread: (x, y, z) of the first thread; None if unknown. place: the
+    element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory offset. count: number of
+    occurrences over all threads. sentences: the description; advice: what to check.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """The finding in full sentences, several lines."""
+        """Return the finding in full sentences, on several lines."""
         if self.whole:
             return self.whole
         where = f": {describe_source(self.lines[0])}" if self.lines else ""
@@ -70,7 +70,7 @@ class Finding:
 
     @property
     def counted(self) -> str:
-        """The message, with how often it happened where that was more than once."""
+        """Return the message, with the count if it exceeds one."""
         if self.count < 2 or self.severity == "note":
             return self.message
         title, _, rest = self.message.partition("\n")
@@ -80,7 +80,7 @@ class Finding:
     def distinct(findings: Iterable[Finding], *, summed: bool = False) -> list[Finding]:
         """Return the first finding of each kind and place in the code; errors before notes.
 
-        summed: each with the counts of all findings that it stands for.
+        summed: add up the counts of all merged findings.
         """
         found: dict[object, Finding] = {}
         for finding in findings:
@@ -112,11 +112,11 @@ class Report:
         return self.program.instructions[pc].source
 
     def who(self, number: int) -> Who:
-        """A thread by its number in the grid."""
+        """Return a thread by its number in the grid."""
         return self._record.coordinates(*divmod(number, self._record.block_warps * WARP))
 
     def in_batch(self, m: Batch, number: int) -> Who:
-        """A thread by its number in the batch."""
+        """Return a thread by its number in the batch."""
         return self.who(number + m.blocks[0] * m.n_threads)
 
     def add(
@@ -133,8 +133,8 @@ class Report:
     ) -> None:
         """Keep a finding with the lines of these instructions, or count one more of its kind.
 
-        same: instructions whose lines two findings share that count as one; without any, `pcs`.
-        other, fields: of the message's text, beside {who}, {place} and {line}, the last one.
+        same: findings merge if the lines of these instructions agree; by default `pcs`. other,
+        fields: fill the message's text, in addition to {who}, {place} and {line}, the last line.
         """
         key = message.kind, tuple(self.line(pc) or pc for pc in same or pcs)
         if key in self._found:
@@ -153,11 +153,11 @@ class Report:
 
     def line_name(self, pc: int) -> str:
         source = self.line(pc)
-        return "a line that is not known" if source is None else describe_source(source)
+        return "an unknown line" if source is None else describe_source(source)
 
     def race(self, kind: str, c: Conflict, threads: Callable[[int], Who], place: str) -> None:
-        """Two threads, or asynchronous operations of theirs, touch the same memory with nothing
-        between that orders them. threads: by the numbers that the conflict has."""
+        """Report that two threads, or their asynchronous operations, touch the same memory without
+        an order between them. threads: the numbers used in the conflict."""
         first, second = (threads(who & (ENGINE - 1)) for who in (c.first, c.second))
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         same_block = first[0] == second[0]
@@ -169,14 +169,15 @@ class Report:
             same_line = self.line(c.earlier.pc) == self.line(c.later.pc)
             message = messages.race(kind, c, same_block=same_block, same_line=same_line)
             does, did = self._verbs(c.later)[0], self._verbs(c.earlier)[1]
-        where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "in this same line"
+        where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "in the same line"
         self.add(
             message, pcs, second, place, count=c.how_often, other=first,
             does=does, did=did, other_does=c.earlier.what, where=where,
         )  # fmt: skip
 
     def _verbs(self, touch: Touch) -> tuple[str, str]:
-        """What an access does and did; volatile and ordered loads and stores count as atomic."""
+        """Return the verbs of an access, present and past; volatile and ordered accesses count as
+        atomic."""
         root = self.program.instructions[touch.pc].opcode[0]
         return _ORDERED_VERBS.get(root, (touch.what, _DID[touch.what]))
 
@@ -191,7 +192,7 @@ def shared_byte(offset: int) -> str:
 
 
 def unwritten(memory: GlobalMemory) -> list[Finding]:
-    """Notes on the tensors of a call of which some elements have never been written."""
+    """Return notes on the tensors of a call that have unwritten elements."""
     notes = []
     for allocation in memory.allocations:
         blank = fresh.lookup(allocation)

@@ -1,4 +1,4 @@
-"""Hears what the machine does, and passes it to the checks."""
+"""Receives the machine's events and passes them to the checks."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from forgekit.vgpu.sanitizer.warpgroups import WarpgroupCheck
 class Sanitizer(Listener):
     """Watches one launch.
 
-    first: the sanitizer of the same launch's first run, where this one has to be precise.
+    first: the sanitizer of the launch's first run, if this one is the precise repetition.
 
     Attributes:
-        program: what the machine has to run, so that all is heard.
-        listeners: all that has to listen; one of them is this object.
+        program: the program that the machine must run to report all events. listeners: all
+            listeners, including this object.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Sanitizer(Listener):
         )
         self._shared = SharedCheck(program.unit_bytes, self._order, self._report)
         self._cluster_sync: ClusterSync | None = None
-        # Where more orders accesses than the barriers of a block.
+        # Barriers of a block are not the only order here.
         if record.cluster_blocks > 1 or program.is_asynchronous:
             self._cluster_sync = ClusterSync(
                 program.unit_bytes, self._order, self._shared, self._global, self._report
@@ -77,7 +77,7 @@ class Sanitizer(Listener):
 
     @property
     def findings(self) -> list[Finding]:
-        """One for each kind of mistake and pair of lines, in the order they were found."""
+        """Return one finding per kind and pair of lines, in the order they were found."""
         return self._report.findings
 
     @property
@@ -87,16 +87,16 @@ class Sanitizer(Listener):
 
     @property
     def needs_precise_rerun(self) -> bool:
-        """Whether the launch should be repeated with a precise sanitizer."""
+        """True if the launch should be repeated with a precise sanitizer."""
         return self.read_blank or self._global.doubtful
 
     def look_again(self) -> Sanitizer:
-        """A precise sanitizer of the same launch; memory is again as it was before the first."""
+        """Return a precise sanitizer of the same launch; memory has been restored before."""
         _restore(self._before)
         return Sanitizer(self._given, self._record, self._memory, first=self)
 
     def compare(self, run: Run) -> None:
-        """Find where undefined values show, if any were read: by further runs of the launch, whose
+        """Find effects of undefined values, if any were read, by further runs of the launch, whose
         results are dropped."""
         if self._definedness is None:
             return
@@ -122,7 +122,7 @@ class Sanitizer(Listener):
 
     def on_stop(self, m: Batch) -> None:
         warps.check_stuck(m, self._report)
-        if self._cluster_sync is not None:  # what led to it may have been collected only
+        if self._cluster_sync is not None:  # its cause may still be only collected
             self._shared.everyone_met(m)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -193,5 +193,5 @@ def _restore(saved: Sequence[tuple[Allocation, Array]]) -> None:
 
 
 def _by_warp(m: Batch, mask: Array | None) -> Array:
-    """Which warps have a thread in the mask: (blocks, warps)."""
+    """Return the warps that have a thread in the mask: (blocks, warps)."""
     return np.asarray(m.lanes(mask).any(axis=1).reshape(m.n_blocks, -1))

@@ -1,4 +1,4 @@
-"""What a student reads of a finding: who did what where, what it means, what to look at."""
+"""The text of a finding: which thread did what, where, what it means, what to check."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from forgekit.vgpu.sanitizer.shadow import ENGINE, WRITE, Conflict
 
-# kind -> what it is called in a title
+# kind -> its title
 KINDS = {
     "out-of-bounds": "Out of bounds",
     "misaligned": "Misaligned access",
@@ -27,20 +27,20 @@ KINDS = {
     "divergent-barrier": "Barrier in divergent code",
     "barrier-count": "Wrong barrier count",
     "deadlock": "Deadlock",
-    "shuffle-inactive": "Shuffle from a lane that takes no part",
+    "shuffle-inactive": "Shuffle from an inactive lane",
     "member-mask": "Wrong member mask",
-    "partial-warp": "Matrix instruction of part of a warp",
+    "partial-warp": "Matrix instruction executed by part of a warp",
     "launch-limits": "Launch beyond the limits",
     "endless": "Instruction budget spent",
     "trap": "Trap",
     "register-pressure": "Register pressure",
 }
-# What may be meant.
+# These may be intended.
 NOTES = ("unwritten-output", "register-pressure")
 
 
 class Message(NamedTuple):
-    """The words of a finding.
+    """The text of a finding.
 
     kind: a key of `KINDS`; text: what happened, a line each, with fields that `Report.add`
     fills in; advice: what to look at; note: True for what may be meant, whatever its kind.
@@ -56,43 +56,42 @@ class Message(NamedTuple):
 _RACE = """\
 {who} {does} {place},
 which {other} {did} {where}.
-Nothing makes one of them wait for the other."""
+No synchronisation orders the two accesses."""
 _TWO_VALUES = """\
 {who} writes {place}, and {other} writes another value there.
-Which of the two stays is chance."""
+Either value may win."""
 
 _BLOCKS_WRITE = (
-    "Blocks run in any order and at the same time: let each element belong to one block, or add "
-    "with an atomic operation (cute.arch.atomic_add)."
+    "Blocks run in any order and at the same time: assign each element to one block, or add "
+    "atomically (cute.arch.atomic_add)."
 )
 _BLOCKS_READ = (
-    "Blocks run in any order and at the same time: what one block has written another may read in "
-    "the next launch, or after an atomic counter that both use."
+    "Blocks run in any order and at the same time: another block may read the value only in the "
+    "next launch, or after an atomic counter that both use."
 )
 _SAME_INDEX = (
-    "Look at the index: two threads compute the same one. To add up use cute.arch.atomic_add, or "
+    "Check the index: two threads compute the same one. To add values use cute.arch.atomic_add, or "
     "let one thread write."
 )
 _BLOCKS_OF_A_CLUSTER = (
-    "Blocks of a cluster run at their own pace: between the two lines put "
-    "cute.arch.cluster_arrive() and cute.arch.cluster_wait(), which every thread of the cluster "
-    "reaches, or an mbarrier of the block that is written to, at which the writer arrives and for "
-    "which the reader waits."
+    "Blocks of a cluster run at their own pace: between the two lines, every thread of the cluster "
+    "must call cute.arch.cluster_arrive() and cute.arch.cluster_wait(); or use an mbarrier of the "
+    "destination block: the writer arrives, the reader waits."
 )
 _SAME_LINE = (
-    "Both are the same line, which reads and writes in one go. To add up use "
-    "cute.arch.atomic_add; to move values read into a variable, put cute.arch.sync_threads() "
-    "behind it, and store then. In a loop a barrier between the rounds may be missing."
+    "One line reads and writes. To add values use cute.arch.atomic_add; to move values, load into "
+    "a variable, call cute.arch.sync_threads(), then store. In a loop, a barrier between "
+    "iterations may be missing."
 )
 _THREADS = (
-    "Threads run at their own pace, also those of one warp: put cute.arch.sync_threads() between "
-    "the two lines (cute.arch.sync_warp() where only lanes of one warp exchange), and in a loop "
-    "between the end of one round and the start of the next."
+    "Threads run at their own pace, even within one warp: put cute.arch.sync_threads() between the "
+    "two lines (cute.arch.sync_warp() if only lanes of one warp exchange data), and in a loop also "
+    "between one iteration and the next."
 )
 
 
 def race(kind: str, c: Conflict, *, same_block: bool, same_line: bool) -> Message:
-    """Of two accesses that nothing orders."""
+    """Return the message for two unordered accesses."""
     if kind == "global-race" and not same_block:
         both_write = c.earlier.what == c.later.what == WRITE
         advice = _BLOCKS_WRITE if both_write else _BLOCKS_READ
@@ -110,16 +109,15 @@ COPY_IN_FLIGHT = Message(
     "async-copy",
     "{who} {does} {place}, while the asynchronous copy of {other}\n"
     "to it, started at {line}, may still be in flight.",
-    "A copy is complete for its own thread after cp_async_wait_group(n), where n is how many of "
-    "the newest committed groups may still be open, and for others after a barrier that follows "
-    "the wait.",
+    "A copy is complete for its own thread after cp_async_wait_group(n), which leaves at most the "
+    "n newest committed groups in flight; other threads need a barrier after the wait.",
 )
 SOURCE_CHANGED = Message(
     "async-copy",
     "{who} writes {place}, while the asynchronous copy of {other}\n"
     "from it, started at {line}, may still be in flight.",
-    "A copy reads its source at any time until cp_async_wait_group(n) says that its group is "
-    "complete: overwrite the source after the wait, other threads after a barrier behind it.",
+    "A copy may read its source until cp_async_wait_group(n) has waited for its group: overwrite "
+    "the source after that wait; other threads need a barrier after it.",
 )
 _TWO_OPERATIONS = """\
 The asynchronous operation of {who} {does} {place}, while that of {other},
@@ -130,34 +128,33 @@ started at {line}, which {other_does} it, may still be in flight."""
 _OPERATION_SECOND = """\
 The asynchronous operation of {who} {does} {place},
 which {other} {did} at {line}.
-Nothing makes the operation wait for that."""
+The operation does not wait for that access."""
 
 
 _PRODUCT_ADVICE = (
-    "A wgmma reads its operands in shared memory at any time until "
-    "cute.nvgpu.warpgroup.wait_group(n) says that its group is complete, n being how many of the "
-    "newest groups may still be in flight. Who stores over them has to know that: put a barrier, "
-    "or an mbarrier, behind the wait. What is stored is there for a product after "
-    "cute.arch.fence_proxy and a barrier that stand between."
+    "A wgmma may read its operands in shared memory until cute.nvgpu.warpgroup.wait_group(n) has "
+    "waited for its group; n is the number of newest groups that may stay in flight. Put a barrier "
+    "or an mbarrier after the wait, before any thread overwrites them. A product sees stored "
+    "values only after cute.arch.fence_proxy and a barrier."
 )
 PRODUCT_IN_FLIGHT = Message(
     "async-product",
     "{who} {does} its {place} of a product started at {line},\nwhich may still be in flight.",
-    "The registers of a wgmma are its own until cute.nvgpu.warpgroup.wait_group(n), n being how "
-    "many of the newest committed groups may still be in flight: put the wait before their use, "
-    "commit_group() before the wait, and no group too many into n.",
+    "A wgmma owns its registers until cute.nvgpu.warpgroup.wait_group(n), where n is the number of "
+    "newest committed groups that may stay in flight: call commit_group(), then wait with a small "
+    "enough n, then use the registers.",
 )
 NO_PRODUCT_FENCE = Message(
     "product-fence",
-    "{who} starts a product without wgmma.fence since the one before.",
-    "Registers that threads have written, accumulators and fragments of A, are there for a wgmma "
-    "after cute.nvgpu.warpgroup.fence(): put it before the first cute.gemm of each group.",
+    "{who} starts a product without a wgmma.fence since the previous one.",
+    "A wgmma sees registers that threads wrote (accumulators, fragments of A) only after "
+    "cute.nvgpu.warpgroup.fence(): call it before the first cute.gemm of each group.",
 )
 
 
 def operation(c: Conflict, *, product: bool) -> Message:
-    """Of an asynchronous operation (a product, of either), and an access that nothing keeps apart
-    from it."""
+    """Return the message for an asynchronous operation (product: a wgmma) and an unordered
+    access."""
     text = _OPERATION_SECOND
     if c.first & ENGINE:
         text = _TWO_OPERATIONS if c.second & ENGINE else _OPERATION_FIRST
@@ -166,10 +163,10 @@ def operation(c: Conflict, *, product: bool) -> Message:
     return Message(
         "async-copy",
         text,
-        "What a bulk copy or an asynchronous store brings is there after mbarrier_wait() for the "
-        "phase that counts its bytes, and what it reads may be changed then; of a copy to global "
-        "memory after cp_async_bulk_wait_group(n, read=True). Before a buffer is filled again, "
-        "those who used it have to say so, with a barrier or another mbarrier.",
+        "A bulk copy or an asynchronous store is complete after mbarrier_wait() for the phase that "
+        "counts its bytes; only then read its destination or change its source. For a copy to "
+        "global memory, wait with cp_async_bulk_wait_group(n, read=True). Before a buffer is "
+        "refilled, the threads that read it must signal so, with a barrier or another mbarrier.",
     )
 
 
@@ -177,45 +174,45 @@ UNFENCED = Message(
     "proxy-fence",
     "The asynchronous copy of {who} reads {place},\n"
     "which {other} stored at {line}, without a proxy fence in between.",
-    "Asynchronous copies see shared memory in another way than stores do (the async proxy): every "
-    'thread that has stored calls cute.arch.fence_proxy("async.shared", space="cta"), then comes '
+    "Asynchronous copies access shared memory through another proxy than stores do: every "
+    'thread that stores must call cute.arch.fence_proxy("async.shared", space="cta"), then '
     "the barrier, then the copy or the wgmma.",
 )
 
 # -- unwritten memory -----------------------------------------------------------------------------
 _SHOWS = {
-    "store": "What comes of it is stored in {element} by {user}{where}.",
-    "atomic": "What comes of it goes into the atomic update of {element} by {user}{where}.",
-    "copy": "What comes of it is copied to {element} for {user}{where}.",
-    "branch": "It decides which way {user} goes on{where}.",
-    "guard": "It decides whether {user} takes part in what follows{where}.",
-    "address": "It is part of an index or address that {user} uses{where}.",
-    "size": "It decides what an asynchronous operation of {user} does{where}.",
-    "lane": "It decides which lane {user} takes a value from{where}.",
+    "store": "The undefined value reaches {element}, stored by {user}{where}.",
+    "atomic": "The undefined value enters the atomic update of {element} by {user}{where}.",
+    "copy": "The undefined value is copied to {element} for {user}{where}.",
+    "branch": "The undefined value decides a branch of {user}{where}.",
+    "guard": "The undefined value is a predicate of {user}{where}.",
+    "address": "The undefined value is part of an index or address that {user} uses{where}.",
+    "size": "The undefined value controls an asynchronous operation of {user}{where}.",
+    "lane": "The undefined value selects the lane that {user} reads from{where}.",
 }
 
 
 def uninitialised_shared(shows: str) -> Message:
-    """shows: what the undefined value does, a key of `_SHOWS`."""
+    """Return the message; shows: the effect of the undefined value, a key of `_SHOWS`."""
     return Message(
         "uninitialised-shared",
-        "{who} reads {place}, which nobody in its block has written.\n"
+        "{who} reads {place}, which no thread of its block has written.\n"
         f"{_SHOWS[shows]}\n"
-        "A GPU finds there what the block before left.",
-        "Every element that counts has to be stored before it is read: look at tails (a tile that "
-        "is not full), at the size of the layout, and at partial sums that not every warp stores.",
+        "On a GPU this is data that an earlier block left behind.",
+        "Store every element that matters before reading it: check tails (a tile that is not "
+        "full), the size of the layout, and partial sums that some warps do not store.",
     )
 
 
 UNINITIALISED_GLOBAL = Message(
     "uninitialised-global",
-    "{who} reads {place}, which nobody has written since it was made by empty().",
-    "Is the input meant? Or start from fk.zeros(...) where the kernel adds to its output.",
+    "{who} reads {place}, which has not been written since empty() allocated it.",
+    "Did you mean the input tensor? If the kernel adds to its output, start from fk.zeros(...).",
 )
 UNWRITTEN = Message(
     "unwritten-output",
-    "{count:,} elements of {tensor} were never written, the first is {first}.",
-    "Does the grid cover the tensor, and does each thread that has an element store it?",
+    "{count:,} elements of {tensor} were never written; the first is {first}.",
+    "Does the grid cover the tensor, and does each thread store its element?",
 )
 
 COPIES_STILL = Message(
@@ -230,20 +227,20 @@ COPIES_STILL = Message(
 # -- clusters -------------------------------------------------------------------------------------
 NOT_STARTED = Message(
     "block-lifetime",
-    "{who} reaches {place}, which may not have started yet.",
-    "Before the first access to another block put cute.arch.cluster_arrive() and "
-    "cute.arch.cluster_wait(): they are over when every block of the cluster runs.",
+    "{who} accesses {place}, which may not have started yet.",
+    "Call cute.arch.cluster_arrive() and cute.arch.cluster_wait() before the first access to "
+    "another block: they return once every block of the cluster runs.",
 )
 HAS_LEFT = Message(
     "block-lifetime",
-    "{who} reaches {place}, which may have left the kernel by then.",
-    "A block has to stay until it knows that others (and its own asynchronous copies) are done "
-    "with its shared memory: let it wait for that with an mbarrier, or end the kernel with "
-    "cute.arch.cluster_arrive() and cute.arch.cluster_wait().",
+    "{who} accesses {place}, which may have exited by then.",
+    "A block must not exit while other blocks (or its own asynchronous copies) use its shared "
+    "memory: wait for them with an mbarrier, or end the kernel with cute.arch.cluster_arrive() and "
+    "cute.arch.cluster_wait().",
 )
 HAS_LEFT_ITSELF = HAS_LEFT._replace(
-    text="An asynchronous operation of {who} may still use its block's shared memory when the "
-    "block has left the kernel."
+    text="An asynchronous operation of {who} may still use its block's shared memory after the "
+    "block has exited."
 )
 # An H200 keeps the memory until then: book/virtual_gpu.md has the experiment.
 STORES_STILL = HAS_LEFT._replace(
@@ -258,45 +255,46 @@ STORES_STILL = HAS_LEFT._replace(
 # -- warps ----------------------------------------------------------------------------------------
 NOT_IN_OWN_MASK = Message(
     "member-mask",
-    "{who}, lane {lane}, is not in the member {place} that it gives.",
+    "{who}, lane {lane}, is not in the member {place} that it passes.",
     "A lane that executes the instruction must name itself; the whole warp is 0xffffffff.",
 )
 MASKS_DIFFER = Message(
     "member-mask",
-    "{who}, lane {lane}, gives member {place}, and lane {other_lane}, which it names, gives "
+    "{who}, lane {lane}, passes member {place}, and lane {other_lane}, which it names, passes "
     "{other_mask:#010x}.",
-    "All lanes that take part in one instruction must give the same mask.",
+    "All lanes that take part in one instruction must pass the same mask.",
 )
 INACTIVE_SOURCE = Message(
     "shuffle-inactive",
     "{who}, lane {lane}, reads from {place} of its warp, which {why}.",
-    "The value is undefined. Let all 32 lanes take part, with the identity of the operation where "
-    "a lane has no element, and keep offsets and mask within those that do.",
+    "The value is undefined. Let all 32 lanes take part, give lanes without an element the "
+    "identity of the operation, and keep offsets and mask within the active lanes.",
 )
 PART_OF_A_MATRIX = Message(
     "partial-warp",
     "{who} executes `{place}` with {there} of the 32 lanes of its warp.",
-    "ldmatrix, stmatrix, mma and wgmma hold a matrix in all 32 lanes, and are undefined without "
-    "one: take them out of the `if` or loop that only some lanes enter, and launch whole warps.",
+    "ldmatrix, stmatrix, mma and wgmma spread a matrix over all 32 lanes and are undefined if a "
+    "lane is missing: move them out of the `if` or loop that only some lanes enter, and launch "
+    "whole warps.",
 )
 
 # -- barriers of the block ------------------------------------------------------------------------
 PART_OF_A_WARP = Message(
     "divergent-barrier",
-    "{who} arrives with {there} of the {lanes} lanes of its warp,\nthe others do not come.",
-    "A barrier counts whole warps: take it out of the `if` or loop that only some threads enter.",
+    "{who} arrives with {there} of the {lanes} lanes of its warp;\nthe others do not arrive.",
+    "A barrier counts whole warps: move it out of the `if` or loop that only some threads enter.",
 )
 SOME_HAVE_LEFT = Message(
     "divergent-barrier",
-    "{who} arrives, and {threads} left the kernel without it, the first is\n"
-    "{other}. The barrier neither waits for them nor orders what they did.",
-    "Every thread of the block has to reach it: take it out of the `if` that only some threads "
+    "{who} arrives, and {threads} exited without it; the first is\n"
+    "{other}. The barrier neither waits for them nor orders their accesses.",
+    "Every thread of the block must reach it: move it out of the `if` that only some threads "
     "enter, and guard the loads and stores instead.",
 )
 TWO_LINES = Message(
     "divergent-barrier",
-    "{who} meets here threads that wait at another line: {line}.",
-    "sync_threads() has to be one place that every thread of the block reaches: take it out of the "
-    "branches. Threads that wait for each other in different lines need a barrier of their own, "
-    "with a number and a count.",
+    "{who} meets threads here that wait at another line: {line}.",
+    "Every thread of the block must reach the same sync_threads(): move it out of the branches. "
+    "Threads that wait for each other in different lines need a separate barrier with a number and "
+    "a count.",
 )

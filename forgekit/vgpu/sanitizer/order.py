@@ -1,10 +1,10 @@
-"""Which accesses of a launch are over before which others begin.
+"""Which accesses of a launch happen before which others.
 
-Within a block, or a cluster, that follows from the clocks of its warps (`clocks.py`). Beyond that
-there is order through memory: atomic, volatile, acquire and release accesses, with which locks,
-flags and counters are made. What a warp did, or has joined at a barrier, is over for every warp
-that makes such an access after it makes one itself, and for those that join one of these. Which
-address they meet at is not compared, so that a correct protocol is never reported.
+Within a block, or a cluster, the clocks of its warps give the order (`clocks.py`). Memory gives
+further order: atomic, volatile, acquire and release accesses, which build locks, flags and
+counters. If a warp makes such an access, everything it did or joined at a barrier happens before
+every warp that makes a later such access, and before warps that join one of these. Addresses are
+not compared, so a correct protocol is never reported.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _BITS = np.arange(WARP, dtype=np.uint32)
 
 
 class Order:
-    """What orders the accesses of a launch.
+    """The order of the accesses of a launch.
 
     Attributes:
         time: counts the accesses.
-        clocks: of the batch; a team is a block or a cluster.
+        clocks: the batch's clocks; a team is a block or a cluster.
         base: number in the grid of the batch's first thread.
     """
 
@@ -48,27 +48,27 @@ class Order:
         )
 
     def add_sync(self, m: Batch, mask: Array | None) -> None:
-        """The threads of `mask` make an access that orders others."""
+        """Record that the threads of `mask` make an ordering access."""
         warps = np.flatnonzero(m.lanes(mask).any(axis=1)) + self.base // WARP
         first_team = m.blocks[0] // m.cluster_blocks
         access = _SyncAccess(self.time, frozenset(warps.tolist()), first_team, self.clocks.now)
         self._history.new.append(access)
 
     def in_grid(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """Whether the access of thread `first`, numbered over the grid, is over before the later
-        one of thread `second`, which is of the current batch."""
+        """Return True where the access of thread `first`, numbered over the grid, happens before
+        the later one of thread `second` in the current batch."""
         threads = first & (ENGINE - 1), second & (ENGINE - 1)
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def in_batch(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """The same of threads that are numbered over the current batch."""
+        """The same for threads that are numbered over the current batch."""
         threads = [(who & (ENGINE - 1)) + np.int64(self.base) for who in (first, second)]
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def _ordered(
         self, earlier: Touch, first: Array, later: Touch, second: Array, engine: Array
     ) -> Array:
-        result = ~engine & (first == second)  # what a thread did before it started the operation
+        result = ~engine & (first == second)  # accesses before the thread started it
         team_threads = self._n_warps * WARP
         same = first // team_threads == second // team_threads
         if same.any():
@@ -85,10 +85,10 @@ class Order:
 def in_block_order(
     earlier: Touch, first: Array, later: Touch, second: Array, n_warps: int, engine: Array
 ) -> Array:
-    """Whether an access of thread `first` is over before one of thread `second`.
+    """Return True where an access of thread `first` happens before one of thread `second`.
 
-    Threads are numbered over the batch; each pair belongs to one team of `n_warps`. engine: whether
-    the first is that of an asynchronous operation of the thread.
+    Threads are numbered over the batch; each pair belongs to one team of `n_warps`. engine: True if
+    the first access belongs to an asynchronous operation of the thread.
     """
     (team, place), mine = np.divmod(first // WARP, n_warps), second // WARP % n_warps
     same = (place == mine) & ~engine
@@ -108,18 +108,18 @@ def in_block_order(
 def _lanes_ordered(
     syncs: Sequence[PartSync], threads: tuple[Array, Array], began: Array, now: Array, team: int
 ) -> Array:
-    """Whether what the first thread did in epoch `began` is over for the second, of the same warp,
-    in the later epoch `now`.
+    """Return True where the access of the first thread in epoch `began` happens before the second
+    thread, of the same warp, in the later epoch `now`.
 
-    threads: numbers in the batch; team: warps of a team.
+    threads: numbers in the batch; team: warps per team.
     """
     first, asked = np.unique(threads[0], return_inverse=True)
     asked = asked.reshape(-1)
     begin, end = np.zeros(len(first), now.dtype), np.zeros(len(first), now.dtype)
-    begin[asked], end[asked] = began, now  # the same for all that ask of one thread
+    begin[asked], end[asked] = began, now  # one answer for all queries of one thread
     warp = first // WARP
     at = np.divmod(warp, team)
-    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes for which it is over
+    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes that it precedes
     parts = np.zeros(len(first), now.dtype)
     for sync in _since(syncs, at, begin):
         epoch, met = sync.epoch[at], sync.met[warp]
@@ -133,7 +133,7 @@ def _lanes_ordered(
 
 
 def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> list[PartSync]:
-    """The syncs from the first that may count, in their order."""
+    """Return the syncs in order, from the first that may count."""
     first = len(syncs)
     while first and (syncs[first - 1].epoch[at] >= begin).any():
         first -= 1
@@ -141,17 +141,17 @@ def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> 
 
 
 class _SyncAccess(NamedTuple):
-    """Warps that make an access that orders others at once. They are served in order of their
+    """Warps that make an ordering access in one step. They are served in the order of their
     numbers."""
 
     time: int
     warps: frozenset[int]  # numbered over the grid
-    first_team: int  # of the batch
+    first_team: int  # in the batch
     clock: Snapshot
 
 
 class _SyncHistory:
-    """The accesses of a launch that order others; warps_a_team: of a block, or of a cluster."""
+    """The ordering accesses of a launch; warps_a_team: warps per block or per cluster."""
 
     def __init__(self, warps_a_team: int) -> None:
         self.new: list[_SyncAccess] = []
@@ -161,9 +161,10 @@ class _SyncHistory:
     def ordered(
         self, first: Array, earlier: Touch, second: Array, later: Touch, engine: Array
     ) -> Array:
-        """Whether the earlier touch by warps `first` is over for the later one by `second`.
+        """Return True where the earlier touch by warps `first` happens before the later one by
+        `second`.
 
-        engine: whether it is the touch of an asynchronous operation of the warp.
+        engine: True if an asynchronous operation of the warp made the touch.
         """
         result = np.zeros(len(first), bool)
         for access in self.new:
@@ -180,7 +181,7 @@ class _SyncHistory:
         return result
 
     def _released(self, warp: int, touch: Touch, engine: bool) -> tuple[int, int] | None:
-        """When the touch of a warp was first released: (time, place in the order served)."""
+        """Return when the touch of a warp was first released: (time, place in the order served)."""
         team, mine = divmod(warp, self._warps_a_team)
         place = mine + self._warps_a_team * engine
         for access, w, local, other in self._served(team, 1):
@@ -193,7 +194,7 @@ class _SyncHistory:
         return None
 
     def _acquired(self, warp: int, touch: Touch) -> tuple[int, int]:
-        """When the touching warp has last acquired: (time, place in the order served)."""
+        """Return when the touching warp last acquired: (time, place in the order served)."""
         team, mine = divmod(warp, self._warps_a_team)
         vectors = touch.clock.vectors
         for access, w, local, other in self._served(team, -1):
@@ -205,8 +206,8 @@ class _SyncHistory:
         return _NEVER, _NEVER
 
     def _served(self, team: int, step: int) -> Iterator[tuple[_SyncAccess, int, int, int]]:
-        """A team's accesses, forwards or backwards: the access, its warp, the numbers of the team
-        in its batch and of the warp in its team."""
+        """Return a team's accesses, forwards or backwards: the access, its warp, the numbers of the
+        team in its batch and of the warp in its team."""
         for access in self._of_team.get(team, [])[::step]:
             for w in sorted(access.warps)[::step]:
                 if w // self._warps_a_team == team:

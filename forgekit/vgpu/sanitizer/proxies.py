@@ -1,8 +1,9 @@
-"""Stores to shared memory that no proxy fence has made visible to asynchronous copies yet.
+"""Stores to shared memory that asynchronous copies cannot see yet, because a proxy fence is
+missing.
 
 Ordinary stores and asynchronous copies see memory through different proxies (PTX ISA, "Proxies"): a
-barrier between them is not enough, a `fence.proxy.async` has to lie on the way, by the thread that
-stored, or by one that comes after it.
+barrier between them is not enough. The storing thread, or a thread ordered after it, must execute a
+`fence.proxy.async`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from forgekit.vgpu.sanitizer.messages import UNFENCED
 from forgekit.vgpu.sanitizer.reach import Reach, reach
 from forgekit.vgpu.sanitizer.shadow import ENGINE
 
-_OVER = -1  # the epoch of what is over for everybody
+_OVER = -1  # the epoch that precedes all threads
 
 
 @dataclass
@@ -38,7 +39,8 @@ class _Stores:
 
 
 class UnfencedStores:
-    """Those of a batch, kept where the kernel reads shared memory asynchronously. unit: bytes."""
+    """The unfenced stores of a batch, kept if the kernel reads shared memory asynchronously. unit:
+    bytes."""
 
     def __init__(self, m: Batch, clocks: WarpClocks, unit: int, report: Report) -> None:
         self._clocks, self._unit, self._report = clocks, unit, report
@@ -49,7 +51,7 @@ class UnfencedStores:
         )
 
     def _place(self, who: Array) -> tuple[Array, Array]:
-        """Teams and warps of threads."""
+        """Return the teams and warps of threads."""
         team, warp = np.divmod(who // WARP, self._clocks.team_warps)
         return team, warp
 
@@ -61,14 +63,14 @@ class UnfencedStores:
                 self._open.append(_Stores(m.pc, found.units, found.who, epoch))
 
     def fence(self, m: Batch, mask: Array | None) -> None:
-        """Threads execute a fence: what they have stored and what is over for them is visible."""
+        """Threads execute a fence, which makes their stores and all earlier ones visible."""
         if not self._open:
             return
         full = m.expand(mask)
         epoch, vectors, _ = self._clocks.now
         own = self._clocks.team_warps
         fences = m.lanes(full).any(axis=1).reshape(len(epoch), own)
-        over = np.where(fences, epoch[:, :own], _OVER)  # epochs of each warp that are, for some
+        over = np.where(fences, epoch[:, :own], _OVER)  # some epochs of each warp
         if vectors is not None:
             joined = np.where(fences[:, :, None], vectors[:, :, :own], _OVER)
             over = np.maximum(over, joined.max(axis=1))
@@ -79,17 +81,17 @@ class UnfencedStores:
         self._open = [stores for stores in self._open if len(stores.units)]
 
     def everyone_met(self) -> None:
-        """The clocks begin again: all that was before is over."""
+        """Restart the clocks: all earlier stores are ordered before all threads."""
         for stores in self._open:
             stores.epoch = np.full_like(stores.epoch, _OVER)
 
     def overwritten(self, found: Reach) -> None:
-        """An asynchronous operation writes there."""
+        """An asynchronous operation writes these units."""
         for stores in self._open:
             stores.keep(~np.isin(stores.units, found.units))
 
     def read(self, m: Batch, found: Reach) -> None:
-        """Asynchronous copies or products of threads read."""
+        """Asynchronous copies or products of threads read these units."""
         threads, message = found.who & (ENGINE - 1), UNFENCED
         if m.program.instructions[m.pc].opcode[0] == "wgmma":
             message = UNFENCED._replace(text=UNFENCED.text.replace("copy", "product"))

@@ -1,4 +1,4 @@
-"""From an access to the units of memory it touches, and which thread touches which."""
+"""Maps an access to the units of memory it touches, and to the threads that touch them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Reach(NamedTuple):
 
 
 def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -> Reach:
-    """All that the threads of a target touch. shift: bytes of the first unit that lie before it."""
+    """Return all touches of a target's threads. shift: bytes of the first unit before the
+    access."""
     places = target.places
     sel = None
     if target.mask is None:
@@ -50,12 +51,12 @@ def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -
     if each > 1:
         who = np.repeat(who, each)
         if values is not None and len(values) != len(who):
-            values = None  # a unit is narrower than what one register holds
+            values = None  # a unit is narrower than a register
     return Reach(units, who, values, max(each, 1))
 
 
 def bytes_reached(who: Array, start: Array, size: Array, unit: int) -> Reach:
-    """`size[i]` bytes from byte `start[i]` of a memory on, touched by `who[i]`."""
+    """Return the units of `size[i]` bytes from byte `start[i]`, touched by `who[i]`."""
     first = start // unit
     count = (start + size - 1) // unit + 1 - first
     step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
@@ -71,5 +72,5 @@ _ORDERED = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "m
 
 
 def is_ordered(instruction: Instruction) -> bool:
-    """Whether an access is volatile or has an ordering, and so cannot race with another such."""
+    """True if an access is volatile or ordered, so that it cannot race with another such access."""
     return instruction.opcode[0] in ("ld", "st") and not _ORDERED.isdisjoint(instruction.opcode)

@@ -1,8 +1,9 @@
-"""The shadow of a memory: who wrote and read each unit last, and whether that was in order.
+"""The shadow of a memory: who last wrote and read each unit, and whether these accesses were
+ordered.
 
-A unit is as wide as the narrowest access of the kernel, so that tracking units is tracking bytes.
-The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009), with
-the first and the last of several readers kept in place of all of them.
+A unit is as wide as the narrowest access of the kernel, so tracking units is as exact as tracking
+bytes. The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009),
+but it keeps only the first and the last of several readers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from forgekit.vgpu.sanitizer.reach import Reach
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
 
-# Set in a thread's number: not the thread itself, but an asynchronous operation it has started.
+# Marks a thread's number as an asynchronous operation of that thread.
 ENGINE = 1 << 31
 
 
@@ -28,7 +29,7 @@ class Touch:
     """An instruction's access by many threads: thread `who[i]` touches `units[i]`.
 
     what: READ, WRITE or ATOMIC (also volatile and ordered accesses); who: ascending, with ENGINE
-    set for asynchronous operations; values: what is written, None where it is not known; time:
+    set for asynchronous operations; values: the written values, None if unknown; time:
     increases during a launch.
     """
 
@@ -47,7 +48,7 @@ class Touch:
 
 
 class Conflict(NamedTuple):
-    """Two accesses to one unit with nothing that orders them; `count` units are so."""
+    """Two unordered accesses to the same unit; `count` units are affected."""
 
     earlier: Touch
     later: Touch
@@ -60,15 +61,16 @@ class Conflict(NamedTuple):
 Ordered = Callable[["Touch", "Array", "Touch", "Array"], "Array"]
 
 
-# What an entry of a shadow packs: the touch's number, from 1, above the thread's. 0: nobody.
+# An entry packs the touch's number, from 1, above the thread's number. 0: no thread.
 _SHIFT = 32
 _THREAD = (1 << _SHIFT) - 1
 
 
 class Shadow:
-    """What is known of `n` units; `ordered`: whether an earlier access comes before a later.
+    """The accesses to `n` units.
 
-    ordered: function of (earlier touch, its threads, later touch, its threads) -> booleans.
+    ordered: function of (earlier touch, its threads, later touch, its threads) -> True where
+    ordered.
     """
 
     def __init__(self, n: int, ordered: Ordered) -> None:
@@ -76,11 +78,11 @@ class Shadow:
         self._ordered = ordered
         self._touches: list[Touch] = []
         self._writes = np.zeros(n, np.int64)
-        # Of READ and ATOMIC touches since the last write: the lowest and the highest thread's.
+        # Lowest and highest thread of READ and ATOMIC touches since the last write.
         self._last: dict[str, tuple[Array, Array]] = {}
 
     def add(self, touch: Touch) -> Iterator[Conflict]:
-        """Take note of a touch; the conflicts it makes with what was before and within itself."""
+        """Record a touch; return its conflicts with earlier touches and within itself."""
         self._touches.append(touch)
         mine = touch.who | np.int64(len(self._touches) << _SHIFT)
         yield from self._against(self._writes, touch)
@@ -94,9 +96,9 @@ class Shadow:
             self._gather(touch, mine)
 
     def _others(self, last: Array, touch: Touch) -> Iterator[tuple[Touch, Array, Array]]:
-        """Earlier touches by others: the touch, positions in the new one, its threads.
+        """Yield earlier touches by other threads: the touch, positions in the new one, its threads.
 
-        Two operations that one thread has started are others, too.
+        Two operations that one thread has started also count as different.
         """
         before = last[touch.units]
         if not before.any():
@@ -141,20 +143,20 @@ class Shadow:
         up = np.arange(len(units))
         before = high[units]
         take = up[(before == 0) | (touch.who >= before & _THREAD)]
-        high[units[take]] = mine[take]  # of several threads at one unit the last, the highest
+        high[units[take]] = mine[take]  # of several threads at one unit, keep the highest
         before = low[units]
         take = up[(before == 0) | (touch.who <= before & _THREAD)][::-1]
         low[units[take]] = mine[take]
-        if touch.what == READ:  # its threads are in the shadow now
+        if touch.what == READ:  # the shadow holds its threads now
             touch.units = touch.who = np.zeros(0, np.int32)
 
 
 def _same_value(a: Touch, threads: Array, b: Touch, at: Array) -> Array:
-    """Whether `threads` of touch a wrote there what touch b wrote at its positions `at`."""
+    """True where `threads` of touch a wrote the values that touch b wrote at its positions `at`."""
     if a.values is None or b.values is None or a.values.dtype != b.values.dtype:
         return np.zeros(len(at), bool)
     found = np.searchsorted(a.who, threads)
-    if a.each > 1:  # which of the thread's entries it is
+    if a.each > 1:  # index among the thread's entries
         entries = np.minimum(found[:, None] + np.arange(a.each), len(a.units) - 1)
         found = found + (a.units[entries] == b.units[at][:, None]).argmax(axis=1)
     return np.asarray(a.values[found] == b.values[at])

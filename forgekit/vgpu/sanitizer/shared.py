@@ -1,8 +1,7 @@
-"""Shared memory of a batch: races between barriers, memory nobody wrote, copies in flight.
+"""Shared memory of a batch: races between barriers, unwritten memory, copies in flight.
 
-Between two barriers of the whole block accesses are only collected. At the barrier, one pass over
-them finds whether any unit was touched by two threads at all; only then are they gone through in
-order.
+Between two barriers of the whole block, accesses are only collected. At the barrier, one pass
+checks for units that two threads touched; only then are the accesses processed in order.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, 
 _WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
 _AS_ACCESS = {READ: "load", WRITE: "async store", ATOMIC: "atomic"}
 _DOES = {"load": "reads", "store": "writes", "atomic": "updates", "async store": "copies to"}
-_COLLECTED = 4096  # accesses held before they are gone through
+_COLLECTED = 4096  # accesses held before they are processed
 
 
 class Destinations:
-    """The units of a batch's shared memory that `cp.async` is in flight to: until the thread that
-    started the copy has waited for it."""
+    """The units of a batch's shared memory that a `cp.async` in flight writes, until the thread
+    that started the copy has waited for it."""
 
     def __init__(self, n_units: int) -> None:
         self._n_units = n_units
@@ -55,12 +54,12 @@ class Destinations:
         return self._pcs is not None
 
     def to(self, units: Array) -> Array:
-        """Which of these units a copy is in flight to; there is one."""
+        """Return which of these units have a copy in flight; at least one copy exists."""
         assert self._pcs is not None
         return np.asarray(self._pcs[units] != 0)
 
     def of(self, unit: int) -> tuple[int, int]:
-        """The instruction and the thread of the copy to a unit."""
+        """Return the instruction and the thread of the copy to a unit."""
         assert self._pcs is not None
         return int(self._pcs[unit]) - 1, int(self._threads[unit])
 
@@ -80,8 +79,8 @@ class SharedCheck:
 
     def batch(self, m: Batch) -> None:
         self._n = len(m.shared.data) // self._unit
-        # Who wrote each unit last: the number of the phase between barriers, from 1, above the
-        # number of the thread. 0: nobody.
+        # Last writer of each unit: the number of the phase between barriers, from 1, above the
+        # number of the thread. 0: no thread.
         self._owner = np.zeros(self._n, np.int64)
         self._phase = 1
         self._writes = 0  # in this phase
@@ -90,7 +89,7 @@ class SharedCheck:
         self._shadow: Shadow | None = None
 
     def access(self, m: Batch, access: Access, target: Target) -> None:
-        """Threads load, store or update, or an asynchronous copy starts."""
+        """Threads load, store or update, or start an asynchronous copy."""
         found: Reach | None = None
         if self._copies:
             found = self._meet_copies(m, access.kind, reach(m, access, target, self._unit))
@@ -106,9 +105,9 @@ class SharedCheck:
         self._hold(m, access, target, found)
 
     def touch(self, m: Batch, what: str, found: Reach, clock: Snapshot | None = None) -> None:
-        """An mbarrier is used, or an asynchronous operation of the kernel's own starts.
+        """The kernel uses an mbarrier, or starts its own asynchronous operation.
 
-        clock: as it was when the operation started.
+        clock: the clock when the operation started.
         """
         if self._copies:
             found = self._meet_copies(m, _AS_ACCESS[what], found)
@@ -119,7 +118,7 @@ class SharedCheck:
         self._keep(m, what, self._order.clocks.now if clock is None else clock, lambda: found)
 
     def copied(self, m: Batch, access: Access, target: Target) -> None:
-        """An asynchronous copy has arrived, for the threads that waited for it."""
+        """An asynchronous copy is complete for the threads that waited for it."""
         found = reach(m, access, target, self._unit)
         self._copies.complete(found)
         self._own(found)
@@ -135,7 +134,7 @@ class SharedCheck:
         )
 
     def _keep(self, m: Batch, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
-        """found: what the access reaches, which is asked for when it matters."""
+        """found: the reach of the access, computed on demand."""
         pc, time = m.pc, self._order.time
         self._writes += what != READ
         self._held.append(lambda: Touch.of(what, found(), pc, clock, time))
@@ -144,9 +143,9 @@ class SharedCheck:
 
     # -- reads of what nobody wrote, copies in flight ---------------------------------------------
     def _may_be_blank(self, m: Batch, access: Access) -> bool:
-        """True if a load may have met unwritten memory, by what it found."""
+        """Return True if a load may have read unwritten memory."""
         if self.read_blank and self.on_blank is None:
-            return False  # that one such read is known suffices
+            return False  # one such read is enough
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
             return True
         for value in access.values:
@@ -171,7 +170,7 @@ class SharedCheck:
                 self.on_blank(m, Reach(found.units[blank], found.who[blank], None, 1))
 
     def _meet_copies(self, m: Batch, access: str, found: Reach) -> Reach:
-        """Report units that a copy is in flight to; the rest is looked at further."""
+        """Report units with a copy in flight; check the others further."""
         in_flight = self._copies.to(found.units)
         bad = np.flatnonzero(in_flight)
         if not len(bad):
@@ -188,7 +187,7 @@ class SharedCheck:
 
     # -- races ------------------------------------------------------------------------------------
     def everyone_met(self, m: Batch) -> None:
-        """A barrier that orders all that was before it before all that comes."""
+        """A barrier orders all earlier accesses before all later ones."""
         self._go_through(m, keep=False)
         self._shadow = None
         self._phase += 1
@@ -210,7 +209,7 @@ class SharedCheck:
                 self._report.race("shared-race", conflict, threads, place)
 
     def _each_alone(self, touches: list[Touch]) -> bool:
-        """Whether no unit that somebody writes in this phase is touched by anybody else."""
+        """Return True if no unit written in this phase is touched by another thread."""
         phase = self._phase << 32
         for touch in touches:
             owner = self._owner[touch.units]
@@ -222,5 +221,5 @@ class SharedCheck:
         return True
 
     def _offset(self, m: Batch, unit: int) -> int:
-        """Bytes from the start of the block's shared memory."""
+        """Return the offset in bytes from the start of the block's shared memory."""
         return unit * self._unit % m.shared.stride

@@ -1,4 +1,4 @@
-"""Where a value shows outside the registers and the shared memory of a kernel."""
+"""Places where a value becomes visible outside the registers and the shared memory of a kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forgekit.vgpu.opcodes.decoder import Decoder, Fetch
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction
 
-# Instructions whose guard decides what can be seen.
+# Instructions whose guard affects visible results.
 _DECIDING = frozenset({
     "bra", "ret", "exit", "trap", "brkpt", "bar", "barrier", "st", "atom", "red", "cp", "mbarrier",
     "ldmatrix", "stmatrix", "mma", "wgmma",
@@ -31,9 +31,8 @@ _SIZED = ("cp", "mbarrier", "mapa")
 
 
 class Sink(NamedTuple):
-    """A register that decides what an instruction does. what: a word of
-    `messages.uninitialised_shared`. guard: of the instruction, where only threads that execute it
-    count."""
+    """A register that controls an instruction. what: a key of `messages.uninitialised_shared`.
+    guard: the instruction's guard, if only threads that execute it count."""
 
     what: str
     register: int
@@ -41,11 +40,11 @@ class Sink(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """Something that can be seen of threads.
+    """A visible effect of threads.
 
-    code: the same for equal sights alone, but for a chance of 2⁻⁶⁴. rows: gives the numbers of the
-    threads in the batch, ascending, and the bytes that are seen of each. element: names the element
-    of a tensor that takes a thread's byte, given both numbers; "" if none does.
+    code: equal only for equal sights, apart from a chance of 2⁻⁶⁴. rows: returns the numbers of the
+    threads in the batch, ascending, and the visible bytes of each. element: returns the name of the
+    tensor element that receives a thread's byte, given both numbers; "" if there is none.
     """
 
     pc: int
@@ -56,7 +55,7 @@ class Sight(NamedTuple):
 
 
 def sinks_of(instruction: Instruction, program: Program) -> list[Sink]:
-    """Return the registers whose value shows when an instruction is executed."""
+    """Return the registers whose value becomes visible when an instruction is executed."""
     decoder, root = Decoder(program), instruction.opcode[0]
     decoder.instruction = instruction
     found = []
@@ -103,7 +102,7 @@ def sight(
 
 
 def stores(m: Batch, access: Access) -> Iterator[Sight]:
-    """Yield what threads store to tensors, or update them with."""
+    """Yield the values that threads store to tensors, or update them with."""
     ins = m.program.instructions[m.pc]
     for target in access.targets if access.kind in ("store", "atomic") else ():
         if target.space != "global":
@@ -125,7 +124,7 @@ def _element(shape: tuple[int, int], target: Target, access: Access) -> Callable
 
 
 def copies(m: Batch, operation: AsyncOperation) -> Iterator[Sight]:
-    """Yield what an asynchronous operation brings to tensors, as its source holds it now."""
+    """Yield the bytes that an asynchronous operation brings to tensors, from the current source."""
     allocations, source = operation.target.allocations, operation.source
     if allocations is None or (source is not None and source.allocations is not None):
         return
@@ -151,7 +150,7 @@ def _row(who: Array, data: Array) -> tuple[Array, Array]:
 
 
 def _name(allocation: Allocation | None, offset: int) -> str:
-    """The element of a tensor that holds a byte of its memory."""
+    """Return the element of a tensor that holds a byte of its memory."""
     assert allocation is not None
     info, from_first = allocation.tensor_at(offset)
     return f"{info.coordinate(from_first - from_first % info.itemsize)} of {info}"

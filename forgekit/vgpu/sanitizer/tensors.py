@@ -1,10 +1,10 @@
-"""Global memory of a launch: races between threads, reads of what nobody ever wrote.
+"""Global memory of a launch: races between threads, reads of unwritten elements.
 
-A tensor that the kernel cannot write to needs no bookkeeping; which ones it can follows from the
-origin of the addresses in its code. Where no tensor is both written and read, it is enough to count
-the stores: as many elements written as stored to, and no two threads have met. Only if the numbers
-differ, the launch, which can be repeated then, is gone through precisely. Threads of one block are
-ordered by their barriers, blocks by atomic and ordered accesses only (`order.py`).
+A tensor that the kernel cannot write needs no bookkeeping; the origins of the addresses in the code
+show which tensors it can write. If no tensor is both written and read, counting the stores is
+enough: if each written element was stored once, no two threads collide. Only if the numbers differ
+is the launch repeated with a precise check. Barriers order the threads of one block; only atomic
+and ordered accesses order blocks (`order.py`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reac
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
 _WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
-_MOST_THREADS = 1 << 31  # of a launch, so that a thread's number fits 32 bits
+_MOST_THREADS = 1 << 31  # per launch, so that a thread's number fits 32 bits
 
 
 @dataclass
 class Source:
-    """Copies that one `cp.async` has started and not been waited for: thread `who[i]` of the batch
+    """Copies that one `cp.async` started and no thread has waited for: thread `who[i]` of the batch
     reads `units[i]` of a tensor. copy: as in `Access`."""
 
     copy: object
@@ -53,13 +53,13 @@ class Source:
 
 
 class _Tensor:
-    """What is known of one allocation during a launch.
+    """The state of one allocation during a launch.
 
     Attributes:
-        seen: units that were stored to, where stores are only counted; stored: how many stores.
-        shadow: of a tensor that is written to, where they are not.
-        known: units that somebody has written; None: all of them.
-        sources: what asynchronous copies of the batch still read.
+        seen: units stored to, if stores are only counted; stored: the number of stores.
+        shadow: the precise record of a written tensor, otherwise.
+        known: written units; None: all of them.
+        sources: units that asynchronous copies of the batch still read.
     """
 
     def __init__(self, allocation: Allocation, unit: int, blank: fresh.Blank | None) -> None:
@@ -96,17 +96,17 @@ class GlobalCheck:
         self.in_place = [a for a in memory.allocations if id(a) in both and not a.read_only]
         self._count_only = not (precise or both)
         self._tensors: dict[int, _Tensor | None] = {}
-        # As they are before the launch: afterwards what it wrote looks like somebody else's.
+        # Save them before the launch: its own writes must not look like earlier ones.
         self._blanks = {id(a): fresh.lookup(a) for a in memory.allocations}
 
     @property
     def has_shadow(self) -> bool:
-        """Whether anything has been remembered that clocks will be asked about."""
+        """True if a remembered access will be compared with the clocks."""
         return any(t.shadow is not None for t in self._watched())
 
     @property
     def doubtful(self) -> bool:
-        """Whether some element was stored to more than once, where stores are only counted."""
+        """True if some element was stored to more than once, where stores are only counted."""
         return any(
             t.seen is not None and t.stored != np.count_nonzero(t.seen) for t in self._watched()
         )
@@ -116,7 +116,7 @@ class GlobalCheck:
             tensor.sources.clear()
 
     def finish(self) -> None:
-        """The launch is over: what of fresh tensors it has written."""
+        """The launch is over: mark the elements of fresh tensors that it wrote."""
         for tensor in self._watched():
             if tensor.known is not None and tensor.fresh is not None:
                 if tensor.seen is not None:
@@ -134,7 +134,7 @@ class GlobalCheck:
             tensor.sources.append(Source(access.copy, m.pc, found.units, found.who))
 
     def copied(self, m: Batch, access: Access) -> None:
-        """Asynchronous copies have arrived, for the threads that waited for them."""
+        """Asynchronous copies are complete for the threads that waited for them."""
         due = m.expand(access.mask).reshape(-1)
         for tensor in self._watched():
             for source in tensor.sources:
@@ -144,7 +144,7 @@ class GlobalCheck:
             tensor.sources = [source for source in tensor.sources if len(source.units)]
 
     def bulk(self, m: Batch, operation: AsyncOperation, clock: Snapshot) -> None:
-        """Asynchronous operations start, with the clocks as they were then."""
+        """Asynchronous operations start; clocks: those at the start."""
         for kind, run in operation.runs():
             tensor = self._tensor(run.allocation)
             if tensor is None:
@@ -157,11 +157,11 @@ class GlobalCheck:
             self._touch(m, tensor, kind, found._replace(who=who, values=values), clock)
 
     def _watched(self) -> list[_Tensor]:
-        """The tensors reached so far in which something can go wrong."""
+        """The tensors accessed so far that need checks."""
         return [tensor for tensor in self._tensors.values() if tensor is not None]
 
     def _tensor(self, allocation: Allocation) -> _Tensor | None:
-        """What is known of an allocation; None where nothing can go wrong."""
+        """Return the state of an allocation; None if it needs no checks."""
         key = id(allocation)
         if key not in self._tensors:
             written, blank = key in self._written, self._blanks.get(key)
@@ -205,7 +205,7 @@ class GlobalCheck:
         tensor.known[found.units[bad]] = True
 
     def _meet(self, m: Batch, tensor: _Tensor, what: str, found: Reach, clock: Snapshot) -> bool:
-        """Compare with what was before; whether there were races."""
+        """Compare with earlier accesses; return True if there were races."""
         assert tensor.shadow is not None
         found = found._replace(who=found.who + self._order.base)
         races = False
@@ -215,7 +215,7 @@ class GlobalCheck:
         return races
 
     def _write_sources(self, m: Batch, tensor: _Tensor, found: Reach, *, reported: bool) -> None:
-        """Report writes, if that has not been done, to what asynchronous copies still read."""
+        """Report writes to units that asynchronous copies still read, if not yet done."""
         for source in tensor.sources:
             hit = np.isin(source.units, found.units)
             if not hit.any():
@@ -236,7 +236,8 @@ class GlobalCheck:
 
 
 def _contents(m: Batch, operation: AsyncOperation) -> Array:
-    """A number for what each store writes where: of two that agree, both write the same."""
+    """Return a number per store that is equal if both stores write the same value to the same
+    place."""
     source, target = operation.source, operation.target
     assert source is not None
     found = []
@@ -249,7 +250,7 @@ def _contents(m: Batch, operation: AsyncOperation) -> Array:
 def _allocations(
     origins: Origins, program: Code, record: LaunchRecord, memory: GlobalMemory
 ) -> list[Allocation]:
-    """The allocations that addresses of these origins may lie in."""
+    """Return the allocations that addresses of these origins may point to."""
     if origins is None:
         return memory.allocations
     found = []

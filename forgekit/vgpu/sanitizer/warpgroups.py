@@ -1,7 +1,7 @@
 """`wgmma`: registers and shared memory that products in flight use, and the fences before them.
 
-Used only for kernels that have it. What products read of shared memory is followed like any other
-asynchronous operation's; registers are looked at by steps that touch them.
+Used only for kernels with `wgmma`. Reads of shared memory by products are tracked like those of any
+other asynchronous operation; steps that touch registers check the registers.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _PIECE = 16  # bytes
 
 @dataclass
 class _Used:
-    """A register of products in flight, or one that was written: by which threads, and where."""
+    """A register of products in flight, or one that threads wrote: the threads, and the place."""
 
     threads: Array
     pc: int
     product: Product | None = None  # in flight
-    list: tuple[int, ...] = ()  # the accumulators it is one of; none for A
+    list: tuple[int, ...] = ()  # the accumulators it belongs to; none for A
 
 
 def _registers_of_products(program: Program) -> set[int]:
-    """The accumulators and fragments, and what `mov` copies them to."""
+    """The accumulators and fragments, and their copies by `mov`."""
     found: set[str] = set()
     moves = []
     for i in program.instructions:
@@ -63,7 +63,7 @@ class WarpgroupCheck(Listener):
     """The products of one launch.
 
     Attributes:
-        program: the kernel with steps that look at the registers of products.
+        program: the kernel with steps that check the registers of products.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class WarpgroupCheck(Listener):
         self._unit, self._order, self._report = program.unit_bytes, order, report
         self._shared, self._cluster_sync = shared, cluster_sync
         self._in_flight: dict[int, _Used] = {}
-        self._copies: dict[int, _Used] = {}  # of registers in flight, which `mov` has made
+        self._copies: dict[int, _Used] = {}  # copies of registers in flight, made by `mov`
         self._written: dict[int, _Used] = {}  # since the last product
         self._numbers = _registers_of_products(program)
         self.program = copy.copy(program)
@@ -90,14 +90,13 @@ class WarpgroupCheck(Listener):
         for used in (self._in_flight, self._copies, self._written):
             used.clear()
         n_warps = m.n_blocks * m.n_threads // WARP
-        # Of each warp: whether it has executed wgmma.fence since its last group of products,
-        # whether it has multiplied.
+        # Per warp: has it executed wgmma.fence since its last group of products, has it multiplied?
         self._fenced = np.zeros(n_warps, bool)
         self._multiplied = np.zeros(n_warps, bool)
 
     # -- registers --------------------------------------------------------------------------------
     def _watched(self, step: Step, ins: Instruction) -> Step:
-        """The step, and a look at registers of products before it."""
+        """Return the step, preceded by a check of the registers of products."""
         reads, writes = (
             [self.program.registers[n] for n in names if n in self.program.registers]
             for names in dataflow.reads_and_writes(ins)
@@ -106,7 +105,7 @@ class WarpgroupCheck(Listener):
         reads = [r for r in reads if r in self._numbers]
         if not (reads or writes) or ins.opcode[0] == "wgmma":
             return step
-        if ins.opcode[0] == "mov":  # the compiler's own, which it puts anywhere
+        if ins.opcode[0] == "mov":  # the compiler's own, placed anywhere
             return self._copying(step, reads, writes)
 
         def run(m: Machine) -> object:
@@ -189,8 +188,8 @@ class WarpgroupCheck(Listener):
         self._fenced &= ~m.lanes(m.mask).any(axis=1)
 
     def _check_fence(self, m: Batch, product: Product, threads: Array) -> None:
-        """No `wgmma.fence` since the group of products before, and this is a warp's first product,
-        or uses registers that something else has written since the one before.
+        """Report a missing `wgmma.fence` since the previous group of products: this is a warp's
+        first product, or it uses registers that other instructions have written since then.
 
         The compiler may move what computes a register over the fence, so its place does not count.
         """

@@ -1,4 +1,4 @@
-"""Instructions of warps and barriers: does everyone who is named take part?"""
+"""Warp instructions and barriers: do all named threads take part?"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check_members(m: Batch, members: Array | None, report: Report) -> None:
 
 
 def check_matrix(m: Batch, report: Report) -> None:
-    """Whole warps must execute an instruction that works on matrices."""
+    """Whole warps must execute a matrix instruction."""
     if m.mask is None:
         return
     lanes = m.lanes(m.mask)
@@ -66,7 +66,7 @@ def check_matrix(m: Batch, report: Report) -> None:
 
 
 def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report) -> None:
-    """The lanes that are read must execute the shuffle and be named by the reader's mask."""
+    """The lanes that are read must execute the shuffle and be in the reader's mask."""
     if m.mask is None and names_everyone(members):
         return
     lanes = m.expand(m.mask).reshape(m.n_blocks, -1, WARP)
@@ -84,18 +84,18 @@ def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report
         report.add(
             INACTIVE_SOURCE, (m.pc,), report.in_batch(m, block * m.n_threads + thread),
             f"lane {lane_read}", count=int(bad.sum()), lane=lane,
-            why="takes no part in this instruction" if exists else nowhere,
+            why="does not execute this instruction" if exists else nowhere,
         )  # fmt: skip
 
 
 # -- barriers of the block ------------------------------------------------------------------------
 def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> None:
-    """A barrier of the whole block opens, and some of its threads have left without it."""
+    """A barrier of the whole block opens, and some of its threads have exited without it."""
     if m.alive is None:
         return
     blocks = m.expand(mask).any(axis=1, keepdims=True)
     pc, waiting = m.pc, m.at_barriers.get(number)
-    if waiting is not None:  # it opens because somebody has left
+    if waiting is not None:  # it opens because a thread has exited
         pc = next((a.pc for a in waiting.arrivals if a.waits), pc)
         blocks = blocks & (waiting.counts == EVERYONE)[:, None]
     gone = _existing(m) & blocks & ~m.expand(m.alive)
@@ -110,7 +110,7 @@ def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> N
 def check_lines(
     m: Batch, mask: Array | None, number: int, count: int | None, report: Report
 ) -> None:
-    """Threads that meet at a barrier of the whole block should do so at one place in the code."""
+    """Threads that meet at a barrier of the whole block should do so at one line of code."""
     waiting = m.at_barriers.get(number)
     if waiting is None or count is not None:
         return
@@ -124,17 +124,17 @@ def check_lines(
 
 
 def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> None:
-    """A barrier opens, for which the lanes of a warp had to arrive at one instruction.
+    """A barrier opens that the lanes of a warp had to reach at the same instruction.
 
-    Not before it opens is it certain that a lane which is missing does not come: it may still wait
-    for a lock, or sleep.
+    Only when it opens is a missing lane certain not to arrive: until then it may wait for a lock,
+    or sleep.
     """
     waiting = m.at_barriers.get(number)
-    if waiting is None:  # all threads came at once
+    if waiting is None:  # all threads arrived together
         return
     blocks = np.asarray(m.expand(mask).any(axis=1))
     if (waiting.counts[blocks] == EVERYONE).all():
-        # Every living thread is there; if at two lines, that has been reported.
+        # All live threads have arrived; two lines have already been reported.
         if len({a.pc for a in waiting.arrivals}) == 1 or _lines(m, waiting, blocks) > 1:
             return
         needed = m.lanes(m.alive)
@@ -144,15 +144,15 @@ def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> 
 
 
 def check_never_opened(m: Batch, report: Report) -> None:
-    """The batch is over, and some barrier has been arrived at in vain."""
+    """The batch is over, and threads still wait at some barrier."""
     lanes = m.lanes(_existing(m))
     for waiting in m.at_barriers.values():
         _whole_warps(m, waiting, lanes, report)
 
 
 def check_stuck(m: Batch, report: Report) -> None:
-    """In a deadlock: part of a warp is at a barrier; the rest has left, or waits at another one or
-    for those lanes."""
+    """In a deadlock, part of a warp is at a barrier; the rest has exited, or waits at another one
+    or for those lanes."""
     if m.runnable or m.held:  # the kernel is stopped for another reason
         return
     gone = _existing(m) & ~m.expand(m.alive)
@@ -170,7 +170,7 @@ def check_stuck(m: Batch, report: Report) -> None:
 def _whole_warps(
     m: Batch, waiting: Barrier, needed: Array, report: Report, blocks: Array | None = None
 ) -> None:
-    """Each warp (of `blocks`) must have arrived with all lanes `needed`, and equally often."""
+    """Report a warp (of `blocks`) that has not arrived with all lanes `needed`, equally often."""
     for pc in dict.fromkeys(a.pc for a in waiting.arrivals):
         opcode = m.program.instructions[pc].opcode
         if "aligned" not in opcode and opcode[0] != "bar":
@@ -190,7 +190,7 @@ def _whole_warps(
 
 
 def _existing(m: Batch) -> Array:
-    """The threads of the block, of which the last warp may have fewer than 32."""
+    """Return the threads of the block; the last warp may have fewer than 32."""
     return m.expand((np.arange(m.n_threads) < m.block_threads)[None])
 
 
@@ -200,5 +200,5 @@ def _line(m: Batch, pc: int) -> object:
 
 
 def _lines(m: Batch, waiting: Barrier, blocks: Array) -> int:
-    """At how many lines threads of these blocks have arrived."""
+    """Return the number of lines at which threads of these blocks have arrived."""
     return len({_line(m, a.pc) for a in waiting.arrivals if a.mask[blocks].any()})

@@ -68,7 +68,7 @@ def test_the_table_says_all(pair: Any) -> None:
     (row,) = [line for line in text.splitlines() if line.startswith("tiled")]
     assert row.split()[1:6] == ["16.4", "kB", "1.00×", "4.0", "4.0"]
     assert "torch     not counted here" in text
-    assert "torch: not counted here, it launched nothing on the virtual GPU." in text
+    assert "torch: not counted here, it launched no kernel on the virtual GPU." in text
     assert "Needed: 16.4 kB, each tensor once, read or written" in text
     assert "Results were compared with a reference." in text
     page = b._repr_mimebundle_()["text/html"]
@@ -89,10 +89,10 @@ def test_recorded_times_stand_beside(pair: Any) -> None:
     assert b.recorded_row("torch") == run.row("torch", "float32")
     text = repr(b)
     assert f"recorded: H200, {run.date}" in text and "1,160 GB/s, 27 %" in text
-    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percent of a copy" in text
+    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percentages of a" in text
     other = fk.bench({"x": kernels(*pair)["tiled"]}, *pair, recorded=run)
     assert other.recorded_shape is None
-    assert "no variant here is among the steps '" in repr(other)
+    assert "none of these variants is among the steps '" in repr(other)
     assert "'padded', 'swizzled'" in repr(other)
 
 
@@ -129,7 +129,7 @@ def test_a_withheld_time_is_a_dash_with_its_reason(pair: Any) -> None:
     b = replace(b, outcomes=(replace(first, measured=replace(b["tiled"], predicted=p)), *others))
     (row,) = [line for line in repr(b).splitlines() if line.startswith("tiled  ")]
     assert row.rstrip().endswith("–")
-    assert "tiled: no time is predicted, because it uses wgmma." in repr(b)
+    assert "tiled: no prediction, because it uses wgmma." in repr(b)
     far = replace(p, gpu="L4", measured="", us=7.0, low=6.0, high=8.0, reasons=())
     one = replace(b, outcomes=(replace(first, measured=replace(b["tiled"], predicted=far)),))
     assert "predicted µs on an L4" in repr(one) and "7 (6 to 8)" in repr(one)
@@ -314,7 +314,7 @@ def test_a_sweep_over_sizes() -> None:
     text = repr(s)
     assert text.startswith("Counted on the virtual GPU (sm_90a): 2 sizes, float32, 8.19 kB to 32.8")
     assert text.count("N of N×N  tiled  operator  torch") == 5
-    assert "sectors a store (32 bytes each)\n" in text and "torch: not counted here" in text
+    assert "sectors per store (32 bytes each)\n" in text and "torch: not counted here" in text
     page = s._repr_mimebundle_()["text/html"]
     assert page.count("<table") == 6 and page.count("<tr") == 18
     with pytest.raises(UsageError, match="size: got 7, needed one of 32, 64"):

@@ -82,7 +82,7 @@ def test_counters_that_are_gone_are_worse() -> None:
     now = counted()
     now.rows[0] = dataclasses.replace(now.rows[0], counters=None)
     [change] = compare(now, counted(), 5.0).slower
-    assert change.said == "was counted, now launches nothing"
+    assert change.said == "was counted, now launches no kernel"
     assert not compare(counted(), now, 5.0).slower
 
 
@@ -99,7 +99,7 @@ def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_noted() -> None:
     assert len(compare(counted(), before, 5.0).lines()) == 1
     before.suite, before.interrupted = "short", True
     _, suite, part = compare(counted(), before, 5.0).lines()
-    assert suite == "Mind: the baseline is of the suite short, these results of mine."
+    assert suite == "Note: the baseline is of the suite short, these results of mine."
     assert "the baseline was interrupted" in part
 
 

@@ -71,7 +71,7 @@ def test_counters_of_the_virtual_gpu() -> None:
 
 def test_host_times_and_nothing() -> None:
     made = SuiteResults("none", "2026-01-02")
-    assert "nothing was measured" in markdown(made)
+    assert "no measurements" in markdown(made)
     made.add((), GPU)
     made.host_us = {"softmax": {"forgekit": 7.13, "torch": 6.6}, "reduce_sum": {"forgekit": 5.0}}
     text = markdown(made)

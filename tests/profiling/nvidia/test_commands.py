@@ -91,7 +91,7 @@ def test_ncu_without_such_a_kernel(fakes, capfd, tmp_path):
     (tmp_path / "r.ncu-rep").write_text("of yesterday")
     words = ["--kernel", "softmax", "--out", str(tmp_path / "r")]
     assert main(["profile", "ncu", *words, "--", *SAYS]) == 2
-    assert "launched: naive_kernel, tile_kernel, needed" in capfd.readouterr().err
+    assert "launched kernels: naive_kernel, tile_kernel, needed" in capfd.readouterr().err
     assert (tmp_path / "r.ncu-rep").read_text() == "of yesterday"
 
 
@@ -104,7 +104,7 @@ def test_nsys(fakes, capfd, tmp_path):
     assert main(["profile", "nsys", "--out", str(out), "--", *SAYS]) == 0
     said = capfd.readouterr().out
     assert "naive_kernel                                            4  71.4 µs" in said
-    assert "cudaMalloc                 2   131 ms" in said and "Nothing was copied.\n" in said
+    assert "cudaMalloc                 2   131 ms" in said and "The program copied no data.\n" in said
     assert "cudaLaunchKernelExC       10  1.04 ms  4.44 µs   0.8" in said
     assert max(map(len, said.partition("report: ")[0].splitlines())) <= 100
     assert f"report: {out} (`nsys-ui` opens it" in said
@@ -147,7 +147,7 @@ def test_sanitize(fakes, capfd):
         "                   kernels.py, line 220 in unset_global_0\n"
         "synccheck       0\n"
     ) in out
-    logs = Path(out.split("all that was said: ")[1].strip())
+    logs = Path(out.split("full logs: ")[1].strip())
     assert "ERROR SUMMARY: 28 errors" in (logs / "memcheck.txt").read_text()
     ran = [call["argv"][call["argv"].index("--tool") + 1] for call in fakes.calls]
     assert ran == ["memcheck", "racecheck", "initcheck", "synccheck"]
@@ -159,7 +159,7 @@ def test_sanitize(fakes, capfd):
 def test_sanitize_finds_nothing(fakes, capfd, tmp_path):
     assert main(["sanitize", "--tool", "synccheck,memcheck", "--", *SAYS]) == 0
     out = capfd.readouterr().out
-    assert "synccheck       0\nmemcheck        0\n" in out and "all that was said" not in out
+    assert "synccheck       0\nmemcheck        0\n" in out and "full logs" not in out
     assert not list(tmp_path.glob("forgekit-sanitizer-*"))
     assert len(fakes.calls) == 2
 
@@ -203,7 +203,7 @@ NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "rep
         ({}, [*NSYS, "--", *FAILS], 7, "naive_kernel", "ended with exit status 7"),
         ({"report": False}, [*NSYS, "--", *SAYS], 1, "", "nsys made no report"),
         ({"memcheck": "memcheck.txt"}, [*MEMCHECK, "--", *FAILS], 7, "memcheck      28",
-         "exit status 7 below memcheck"),
+         "exit status 7 under memcheck"),
         ({"memcheck": "========= Error: Device not supported\n"}, [*MEMCHECK, "--", *SAYS], 1, "",
          "memcheck ended with exit status 0: Error: Device not supp"),
     ],
@@ -239,7 +239,7 @@ def test_a_failure_is_passed_on_with_what_was_measured(
         (["sanitize", "--tool", "memcheck"], "sanitize --tool memcheck -- python my_program.py`"),
         (["sanitize", "--seed", "3", "--", "x"], "got --seed, needed some of --tool, --json, "),
         (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
-        (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is no program"),
+        (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is not a program"),
     ],
 )
 def test_a_wrong_call_is_answered_with_the_right_one(fakes, capfd, words, remedy):

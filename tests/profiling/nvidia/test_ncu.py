@@ -128,11 +128,11 @@ def test_options():
             "==WARNING== No kernels were profiled.\nAvailable Kernels:\n"
             "1. kernel_cutlass_naive_kernel_tensorptrf32_0\n2. void f(int)",
             UsageError,
-            ["got 'nothing', which fits none of the kernels launched: naive_kernel, f(int),"],
+            ["got 'nothing', which matches none of the launched kernels: naive_kernel, f(int),"],
         ),
         ("==WARNING== No kernels were profiled.", UsageError, ["(or none was launched on the GPU"]),
         ("==ERROR== Driver resource unavailable.", Exception, ["no report: Driver resource un"]),
-        ("", Exception, ["it said nothing"]),
+        ("", Exception, ["its log is empty"]),
     ],
 )
 def test_why_there_is_no_report(log, kind, words):

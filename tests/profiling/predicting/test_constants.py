@@ -31,7 +31,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("[constants]", "[constant]", "wrong at \"'constants'\""),
+        ("[constants]", "[constant]", "with an error at \"'constants'\""),
         ("clock = 1.9\n", "", "'clock'"),
         ("clock = 1.9", 'clock = "fast"', "could not convert string to float"),
         ("clock = 1.9", "clock = 0", "a number that is not positive"),
@@ -40,7 +40,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
         ("dram = ", "dram = -", "a number that is not positive"),
         ("all = ", "every = ", "'all'"),
         ('gpu = "H200"\n', "", "'gpu'"),
-        ("[factors]", "[factors", "wrong at"),
+        ("[factors]", "[factors", "with an error at"),
     ],
 )
 def test_malformed_files_are_refused(old, new, said, tmp_path):

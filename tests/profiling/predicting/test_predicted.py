@@ -143,7 +143,7 @@ def test_the_page_looks_like_no_measurement(whole, sample):
     assert "predicted" in page and "on an H200 (" in page and PREDICTED in page
     assert "Counted from 64 of 1,024 blocks" in sample.time()._repr_mimebundle_()["text/html"]
     withheld = made(facts(beyond=("it uses <b>",)))._repr_mimebundle_()["text/html"]
-    assert "no time is predicted, because it uses &lt;b&gt;" in withheld
+    assert "no prediction, because it uses &lt;b&gt;" in withheld
     assert "gradient" not in withheld
 
 
@@ -162,7 +162,7 @@ def refused(p: PredictedTime) -> str:
     """Why there is no time."""
     assert p.us is p.low is p.high is p.without is None and p.us_text == "–"
     assert p.to_dict()["predicted_us"] is None and list(p.reasons) == p.to_dict()["reasons"]
-    assert p.headline.endswith(f"no time is predicted, because {' and '.join(p.reasons)}")
+    assert p.headline.endswith(f"no prediction, because {' and '.join(p.reasons)}")
     return " and ".join(p.reasons)
 
 
@@ -194,14 +194,14 @@ def test_halves_of_a_sample_that_differ_have_no_time():
     assert made(facts(sample=0.5, disagreement=0.1)).us is not None
     far = made(facts(sample=0.5, disagreement=0.104), facts(beyond=("it uses wgmma",)))
     assert refused(far) == (
-        "it uses wgmma and two halves of the sample differ by 10 %: take more blocks"
+        "it uses wgmma and two halves of the sample differ by 10 %: sample more blocks"
     )
     assert far.notes == ["counted from 66 of 132 blocks, halves of which differ by 10.4 %"]
 
 
 def test_nothing_launched_has_no_time():
     p = made()
-    assert refused(p) == "nothing was launched" and p.bound == "start"
+    assert refused(p) == "no kernel was launched" and p.bound == "start"
     assert p._repr_mimebundle_()["text/html"]
 
 

@@ -22,7 +22,7 @@ WRONG = (
         {
             "        left = cute.arch.shuffle_sync_up(value, offset=1 << k)\n        if lane >= 1 << k:\n            value += left": "        if lane >= 1 << k:\n            value += cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)"
         },
-        "Deadlock: every thread left waits",
+        "Deadlock: every remaining thread waits",
     ),
     Wrong(
         "adds in float16",

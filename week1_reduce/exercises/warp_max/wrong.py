@@ -24,7 +24,7 @@ WRONG = (
     Wrong("smallest", {"-Float32.inf": "Float32.inf", "cutlass.max(largest, mX": "cutlass.min(largest, mX",
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),
-    Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "which takes no part"),
+    Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "which does not execute"),
     Wrong("no shuffles", {SHUFFLES: ""}, "nothing reaches it from the other lanes"),
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
           "reads only the first 32 elements"),

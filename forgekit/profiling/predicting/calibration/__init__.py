@@ -1,5 +1,4 @@
-"""The kernels that the model of time is calibrated with, of every kind that the course contains and
-of kinds that it does not."""
+"""The kernels that calibrate the model of time: every kind in the course, and other kinds."""
 
 from forgekit.profiling.predicting.calibration import arithmetic, memory, sharing
 from forgekit.profiling.predicting.calibration.case import Case

@@ -47,7 +47,7 @@ def compute_kernel(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr,
 @cute.jit
 def compute(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr, times: cutlass.Constexpr,
             chains: cutlass.Constexpr, threads: cutlass.Constexpr):  # fmt: skip
-    """mY[i] from mX[i] by so many operations in each of so many independent chains."""
+    """Compute mY[i] from mX[i] by so many operations in each of so many independent chains."""
     compute_kernel(mX, mY, what, times, chains, threads).launch(
         grid=(cute.ceil_div(cute.size(mX), threads), 1, 1), block=(threads, 1, 1)
     )
@@ -69,7 +69,7 @@ def diverge_kernel(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr,
 
 @cute.jit
 def diverge(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr, times: cutlass.Constexpr):
-    """Lanes of a warp loop for `ways` different numbers of times, `times` at most."""
+    """Loop `ways` different numbers of times in the lanes of a warp, at most `times`."""
     diverge_kernel(mX, mY, ways, times).launch(
         grid=(cute.ceil_div(cute.size(mX), 128), 1, 1), block=(128, 1, 1)
     )
@@ -85,7 +85,7 @@ def triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def triangle(mX: cute.Tensor, mY: cute.Tensor):
-    """The lower triangle of mY (M, M) = 2 mX, a block per row."""
+    """Store the lower triangle of mY (M, M) = 2 mX, one block per row."""
     triangle_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 
 
@@ -106,7 +106,7 @@ def registers_kernel(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
 
 @cute.jit
 def registers(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
-    """Each thread holds so many elements until it knows their sum."""
+    """Hold so many elements per thread until their sum is known."""
     registers_kernel(mX, mY, held).launch(
         grid=(cute.size(mX) // (128 * held), 1, 1), block=(128, 1, 1)
     )
@@ -126,7 +126,7 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.jit
 def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    """mC = mA mB, an element per thread, all of it from global memory."""
+    """Compute mC = mA mB, one element per thread, all operands from global memory."""
     product_kernel(mA, mB, mC).launch(
         grid=(mC.shape[1] // 16, mC.shape[0] // 16, 1), block=(16, 16, 1)
     )
@@ -157,7 +157,7 @@ def tiled_product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.jit
 def tiled_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    """mC = mA mB through tiles of 32 x 32 in shared memory."""
+    """Compute mC = mA mB through tiles of 32 x 32 in shared memory."""
     tiled_product_kernel(mA, mB, mC).launch(
         grid=(mC.shape[1] // 32, mC.shape[0] // 32, 1), block=(32, 8, 1)
     )
@@ -186,7 +186,7 @@ def tensor_product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor,
 
 @cute.jit
 def tensor_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tile: cutlass.Constexpr):
-    """mC = mA mB^T on tensor cores, four warps to a tile, operands from global memory."""
+    """Compute mC = mA mB^T on tensor cores, four warps per tile, operands from global memory."""
     op = warp.MmaF16BF16Op(cutlass.Float16, Float32, (16, 8, 16))
     tiled = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)))
     tensor_product_kernel(mA, mB, mC, tiled, tile).launch(
@@ -195,7 +195,7 @@ def tensor_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tile: cutl
 
 
 def matrices(dtype: torch.dtype = torch.float32):
-    """A, B and C of (m, m), m the size."""
+    """Return A, B and C of shape (m, m), where m is the size."""
     return lambda m: (
         torch.ones(m, m, dtype=dtype),
         torch.ones(m, m, dtype=dtype),

@@ -1,4 +1,4 @@
-"""One kernel to calibrate with: its host function, its options, and arguments of three sizes."""
+"""One calibration kernel: its host function, its options, and arguments of three sizes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import torch
 
 from forgekit.compiling.specs import spec
 
-ALIGN = 16  # bytes, of every tensor here
-DIVISOR = 128  # of each size, in elements
+ALIGN = 16  # total bytes of all tensors
+DIVISOR = 128  # elements, for each size
 
 
 @dataclass(frozen=True)
 class Case:
     """A kernel of the calibration.
 
-    name: unique. kind: what it is an example of, such as "copy". run: the host function. make: size
-    -> its tensors, on the device that torch uses by default. options: values of its Constexpr
-    parameters. sizes: three, ascending.
+    name: unique. kind: its class, such as "copy". run: the host function. make: size -> its
+    tensors, on torch's default device. options: values of its Constexpr parameters. sizes: three,
+    ascending.
     """
 
     name: str
@@ -42,12 +42,12 @@ def _spec(x: torch.Tensor) -> Any:
 
 
 def pair(dtype: torch.dtype = torch.float32) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """x and y of n elements each."""
+    """Return x and y of n elements each."""
     return lambda n: (_ones(n, dtype), torch.empty(n, dtype=dtype))
 
 
 def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """x and y, of which the one read, or the one written, is `stride` times as long."""
+    """Return x and y; the one that is read, or written, is `stride` times as long."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         few, many = n // stride, n
@@ -57,7 +57,7 @@ def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, .
 
 
 def rows(columns: int, out: int = 0) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """x of (n / columns, columns), and y of the same shape, or of one element per row."""
+    """Return x of (n / columns, columns), and y of the same shape, or of one element per row."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         m = max(n // columns, 1)
@@ -69,15 +69,16 @@ def rows(columns: int, out: int = 0) -> Callable[[int], tuple[torch.Tensor, ...]
 
 
 def square(n: int) -> tuple[torch.Tensor, ...]:
-    """x and y, both (m, m), of about n elements."""
+    """Return x and y, both (m, m), of about n elements."""
     m = max(round(n**0.5) // DIVISOR * DIVISOR, DIVISOR)
     return _ones(m * m).view(m, m), torch.empty(m, m)
 
 
 def permuted(n: int) -> torch.Tensor:
-    """The numbers below n, a power of two, in an order without pattern that is always the same."""
+    """Return the numbers below n, a power of two, in a fixed order without pattern."""
     x, half = torch.arange(n, dtype=torch.int64), (n.bit_length() - 1) // 2
-    for odd in (2654435761, 2246822519, 3266489917):  # of xxHash; odd, so that no two meet
+    # from xxHash; odd, so that all products differ
+    for odd in (2654435761, 2246822519, 3266489917):
         x = (x ^ (x >> half)) * odd % n
     return x
 

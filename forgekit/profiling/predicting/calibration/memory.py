@@ -28,7 +28,8 @@ def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
 @cute.jit
 def copy(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
          vector: cutlass.Constexpr, loads: cutlass.Constexpr):  # fmt: skip
-    """mY = mX: so many vectors of so many elements per thread, all loaded before one is stored."""
+    """Copy mX to mY: so many vectors of so many elements per thread, all loaded before the first
+    store."""
     blocks = cute.ceil_div(cute.size(mX), threads * vector * loads)
     copy_kernel(mX, mY, threads, vector, loads).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
@@ -46,7 +47,7 @@ def walk_kernel(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
 @cute.jit
 def walk(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
          vector: cutlass.Constexpr, blocks: cutlass.Constexpr):  # fmt: skip
-    """mY = mX by a fixed number of blocks, each thread in steps of the whole grid."""
+    """Copy mX to mY with a fixed number of blocks; each thread steps by the whole grid."""
     walk_kernel(mX, mY, threads, vector, blocks).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
 
@@ -68,7 +69,7 @@ def read_kernel(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr,
 
 @cute.jit
 def read(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr, loads: cutlass.Constexpr):
-    """Read mX; write what is never true."""
+    """Read mX; the condition of the store is never true."""
     read_kernel(mX, mY, vector, loads).launch(
         grid=(cute.ceil_div(cute.size(mX), 256 * vector * loads), 1, 1), block=(256, 1, 1)
     )
@@ -88,7 +89,7 @@ def fill_kernel(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
 
 @cute.jit
 def fill(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
-    """mY = 1."""
+    """Set mY to 1."""
     fill_kernel(mX, mY, vector).launch(
         grid=(cute.ceil_div(cute.size(mY), 256 * vector), 1, 1), block=(256, 1, 1)
     )
@@ -110,7 +111,7 @@ def add_kernel(mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, vector: cutlas
 
 @cute.jit
 def add(mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, vector: cutlass.Constexpr):
-    """mZ = mX + mY."""
+    """Compute mZ = mX + mY."""
     add_kernel(mX, mY, mZ, vector).launch(
         grid=(cute.ceil_div(cute.size(mX), 256 * vector), 1, 1), block=(256, 1, 1)
     )
@@ -134,7 +135,7 @@ def strided_kernel(mX: cute.Tensor, mY: cute.Tensor, stride: cutlass.Constexpr,
 @cute.jit
 def strided(mX: cute.Tensor, mY: cute.Tensor, stride: cutlass.Constexpr,
             reads: cutlass.Constexpr):  # fmt: skip
-    """Every `stride`-th element of mX, or to every `stride`-th of mY."""
+    """Copy every `stride`-th element of mX, or to every `stride`-th element of mY."""
     n = cute.size(mY) if const_expr(reads) else cute.size(mX)
     strided_kernel(mX, mY, stride, reads).launch(
         grid=(cute.ceil_div(n, 256), 1, 1), block=(256, 1, 1)
@@ -155,14 +156,15 @@ def gather_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, scatters: c
 
 @cute.jit
 def gather(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, scatters: cutlass.Constexpr):
-    """mY[i] = mX[mI[i]], or mY[mI[i]] = mX[i]."""
+    """Compute mY[i] = mX[mI[i]], or mY[mI[i]] = mX[i]."""
     gather_kernel(mX, mI, mY, scatters).launch(
         grid=(cute.ceil_div(cute.size(mI), 256), 1, 1), block=(256, 1, 1)
     )
 
 
 def scattered(window: int):
-    """x, i and y of n elements; the indexes permute each window of so many elements, 0: all."""
+    """Return x, i and y of n elements; the indices permute each window of so many elements,
+    0: all."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         size = min(window or n, n)
@@ -186,14 +188,14 @@ def chase_kernel(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
 
 @cute.jit
 def chase(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
-    """Follow mI so many steps: each load waits for the one before."""
+    """Follow mI for so many steps: each load waits for the previous one."""
     chase_kernel(mI, mY, steps).launch(
         grid=(cute.ceil_div(cute.size(mY), 128), 1, 1), block=(128, 1, 1)
     )
 
 
 def chain(share: int):
-    """A permutation of n elements, and y for every `share`-th of them."""
+    """Return a permutation of n elements, and y for every `share`-th of them."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         return permuted(n).to(torch.int32), torch.empty(max(n // share, 128), dtype=torch.int32)
@@ -216,7 +218,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, reads_rows: cutlass.Const
 
 @cute.jit
 def transpose(mX: cute.Tensor, mY: cute.Tensor, reads_rows: cutlass.Constexpr):
-    """mY = mX^T: neighbouring threads read, or write, neighbours."""
+    """Transpose mX to mY: neighbouring threads read, or write, neighbouring elements."""
     grid = (cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 8), 1)
     transpose_kernel(mX, mY, reads_rows).launch(grid=grid, block=(32, 8, 1))
 
@@ -236,7 +238,7 @@ def tiled_kernel(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
 
 @cute.jit
 def tiled(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
-    """mY = mX^T through tiles of shared memory whose rows are `pitch` words apart."""
+    """Transpose mX to mY through tiles of shared memory whose rows are `pitch` words apart."""
     tiled_kernel(mX, mY, pitch).launch(
         grid=(mX.shape[1] // 32, mX.shape[0] // 32, 1), block=(32, 8, 1)
     )
@@ -266,7 +268,7 @@ def staged_kernel(mX: cute.Tensor, mY: cute.Tensor, stages: cutlass.Constexpr):
 
 @cute.jit
 def staged(mX: cute.Tensor, mY: cute.Tensor, stages: cutlass.Constexpr):
-    """mY = mX by cp.async through so many stages of shared memory."""
+    """Copy mX to mY by cp.async through so many stages of shared memory."""
     staged_kernel(mX, mY, stages).launch(
         grid=(cute.size(mX) // (128 * 4 * 16), 1, 1), block=(128, 1, 1)
     )
@@ -286,7 +288,8 @@ def window_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
 
 @cute.jit
 def window(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
-    """mY[i] = sum of mX[i : i + width], each element read from global memory `width` times."""
+    """Compute mY[i] = sum of mX[i : i + width], reading each element `width` times from global
+    memory."""
     window_kernel(mX, mY, width).launch(
         grid=(cute.ceil_div(cute.size(mX), 256), 1, 1), block=(256, 1, 1)
     )

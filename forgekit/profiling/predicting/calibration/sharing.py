@@ -30,7 +30,7 @@ def banks_kernel(mX: cute.Tensor, mY: cute.Tensor, stride: cutlass.Constexpr,
 
 @cute.jit
 def banks(mX: cute.Tensor, mY: cute.Tensor, stride: cutlass.Constexpr, times: cutlass.Constexpr):
-    """Loads from shared memory whose lanes are `stride` words apart."""
+    """Load from shared memory with lanes `stride` words apart."""
     banks_kernel(mX, mY, stride, times).launch(grid=(cute.size(mX) // 128, 1, 1), block=(128, 1, 1))
 
 
@@ -51,7 +51,7 @@ def room_kernel(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr,
 
 @cute.jit
 def room(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr, threads: cutlass.Constexpr):
-    """Each block turns its vectors round in shared memory, of which it takes `words` words."""
+    """Reverse vectors in each block's shared memory, of which it uses `words` words."""
     room_kernel(mX, mY, words, threads).launch(
         grid=(cute.size(mX) // (threads * 4), 1, 1), block=(threads, 1, 1)
     )
@@ -76,7 +76,7 @@ def barriers_kernel(mX: cute.Tensor, mY: cute.Tensor, times: cutlass.Constexpr,
 @cute.jit
 def barriers(mX: cute.Tensor, mY: cute.Tensor, times: cutlass.Constexpr,
              threads: cutlass.Constexpr):  # fmt: skip
-    """An exchange through shared memory so many times, with two barriers each."""
+    """Exchange values through shared memory so many times, with two barriers each."""
     barriers_kernel(mX, mY, times, threads).launch(
         grid=(cute.size(mX) // threads, 1, 1), block=(threads, 1, 1)
     )
@@ -97,7 +97,7 @@ def thread_sum_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def thread_sum(mX: cute.Tensor, mY: cute.Tensor):
-    """Sums of rows, a thread per row."""
+    """Sum rows, one thread per row."""
     thread_sum_kernel(mX, mY).launch(grid=(cute.ceil_div(mX.shape[0], 64), 1, 1), block=(64, 1, 1))
 
 
@@ -117,7 +117,7 @@ def column_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, split: cutlass.Constexpr
 
 @cute.jit
 def column_sum(mX: cute.Tensor, mY: cute.Tensor, split: cutlass.Constexpr):
-    """Sums of columns, a thread per column and one of `split` groups of rows."""
+    """Sum columns, one thread per column and per group of rows (`split` groups)."""
     column_sum_kernel(mX, mY, split).launch(grid=(mX.shape[1] // 128, split, 1), block=(128, 1, 1))
 
 
@@ -160,7 +160,7 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
 @cute.jit
 def row_sum(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
             vector: cutlass.Constexpr, tree: cutlass.Constexpr):  # fmt: skip
-    """Sums of rows, a block of so many warps per row; by a tree, or by shuffles."""
+    """Sum rows, a block of so many warps per row; by a tree, or by shuffles."""
     row_sum_kernel(mX, mY, warps, vector, tree).launch(
         grid=(mX.shape[0], 1, 1), block=(32 * warps, 1, 1)
     )
@@ -207,7 +207,7 @@ def softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
 @cute.jit
 def softmax(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
             online: cutlass.Constexpr):  # fmt: skip
-    """Softmax of rows, a block per row: three passes, or two with the online sum."""
+    """Compute softmax of rows, one block per row: three passes, or two with the online sum."""
     softmax_kernel(mX, mY, warps, online).launch(grid=(mX.shape[0], 1, 1), block=(32 * warps, 1, 1))
 
 
@@ -242,7 +242,7 @@ def cluster_kernel(mX: cute.Tensor, mY: cute.Tensor, blocks: cutlass.Constexpr):
 
 @cute.jit
 def cluster(mX: cute.Tensor, mY: cute.Tensor, blocks: cutlass.Constexpr):
-    """Sums of rows, a cluster of so many blocks per row."""
+    """Sum rows, a cluster of so many blocks per row."""
     cluster_kernel(mX, mY, blocks).launch(
         grid=(blocks, mX.shape[0], 1), block=(256, 1, 1), cluster=(blocks, 1, 1)
     )
@@ -268,7 +268,7 @@ def atomic_kernel(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
 
 @cute.jit
 def atomic(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
-    """Sums by atomic additions: of each thread, warp or block to one address, or spread."""
+    """Sum by atomic additions: per thread, warp or block, to one address, or spread."""
     atomic_kernel(mX, mY, who).launch(grid=(cute.size(mX) // 256, 1, 1), block=(256, 1, 1))
 
 
@@ -297,14 +297,14 @@ def histogram_kernel(mX: cute.Tensor, mY: cute.Tensor, shared: cutlass.Constexpr
 @cute.jit
 def histogram(mX: cute.Tensor, mY: cute.Tensor, shared: cutlass.Constexpr,
               loads: cutlass.Constexpr):  # fmt: skip
-    """256 counters, in shared memory first or in global memory alone."""
+    """Count into 256 counters, in shared memory first or only in global memory."""
     histogram_kernel(mX, mY, shared, loads).launch(
         grid=(cute.size(mX) // (256 * loads), 1, 1), block=(256, 1, 1)
     )
 
 
 def numbers(n: int) -> tuple[torch.Tensor, ...]:
-    """n pseudo-random integers, and counters."""
+    """Return n pseudo-random integers, and counters."""
     return permuted(n).to(torch.int32), torch.zeros(256, dtype=torch.int32)
 
 
