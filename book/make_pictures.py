@@ -165,7 +165,8 @@ def drawn_shapes() -> str:
         "forgekit": (SERIES[0], "o", 4),
     }
     with matplotlib.rc_context(STYLE):
-        figure = page("197 shapes drawn at random: speed as a share of a copy's", [], 2.9)
+        title = f"{len(data['rows'])} shapes drawn at random: speed as a share of a copy's"
+        figure = page(title, [], 2.9)
         for axes, (op, name) in zip(figure.subplots(1, 3, sharey=True), names.items(), strict=True):
             rows = [row for row in data["rows"] if row["op"] == op]
             axes.axhline(100, color=TEXT, linewidth=0.8, linestyle=(0, (2, 2)))
