@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import course
-from forgekit.errors import ForgekitError
+from forgekit.errors import ForgekitError, is_user_file
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Group, Submission, file_text
 from forgekit.lessons.report import GradeReport, Pass
@@ -136,6 +137,10 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
+    if replaced := _replaced():
+        happened = f"In this process {replaced} is not forgekit's own, so no grade counts."
+        todo = "Restart the kernel and run the notebook from the top."
+        return report(names, GateError(happened, look_at=todo), False)
     submission = Submission(value, arch, exercise.reference, exercise.groups, exercise.as_given)
     for number, group in enumerate(exercise.groups):
         try:
@@ -153,6 +158,20 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
             return report(names[number:], _unexpected(error), False)
     FAILED.pop(exercise.name, None)
     return report((), None, False)
+
+
+def _replaced() -> str:
+    """The name of a function that judges results and is defined outside forgekit; "" if none is."""
+    for name, module in sorted(sys.modules.items()):
+        if not name.startswith(("forgekit.checking.", "forgekit.lessons.gates.")):
+            continue
+        own = (x for x in vars(module).values() if isinstance(x, type) and x.__module__ == name)
+        for holder in (module, *own):
+            for key, value in vars(holder).items():
+                code = getattr(getattr(value, "fget", value), "__code__", None)
+                if code is not None and is_user_file(code.co_filename):
+                    return f"{name}.{key}"
+    return ""
 
 
 def _passes(group: Group, submission: Submission) -> Pass | None:

@@ -95,6 +95,7 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
 
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither of a warp nor of a cluster
 _CLUSTER = r"barrier\.cluster\.arrive"
+_DOUBLE = r"\S+\.f64"
 _SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"  # not that which tells the warp's index
 
 FACTS: dict[str, Fact] = {
@@ -107,6 +108,10 @@ FACTS: dict[str, Fact] = {
         "barrier", " of the cluster", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
     ),
     "shuffles": Fact("shuffle", " per warp", _per_warp(_SHUFFLE), most=True, ptx=_SHUFFLE),
+    "doubles": Fact(
+        "float64 instruction", " per warp", _per_warp(_DOUBLE), most=True, none="no float64",
+        ptx=_DOUBLE,
+    ),
     "shared_bytes": Fact(
         "byte", " of shared memory per block", lambda p: p.shared_bytes, most=True,
         none="no shared memory",

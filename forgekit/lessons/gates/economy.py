@@ -96,6 +96,7 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "store_sectors": Quantity(
         "sectors stored", _sum("global_store_sectors"), 1.25, 8, "global_store_sectors",
+        "a request stores every sector that it touches, however few of its 32 bytes it holds.",
         look_at="fk.coalescing(*{failed}, kind='store')",
     ),
     "atomics": Quantity(

@@ -55,20 +55,20 @@ def _of_one_mode(o: Any, unit: str) -> str:
         sign = "+" if shift[0] > 0 else "-"
         return (
             f"the index is shifted: thread i reaches {unit} i {sign} {abs(int(shift[0])):,}, and "
-            f"the predicate asks for {unit} i."
+            f"the predicate checks {unit} i."
         )
     return ""
 
 
 def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
-    """Whether all threads are here whose element, so much further, is none of the `count`; of the
-    warps that are here at all, for the others may not have come so far. One thread alone could
+    """True if the threads here are those whose element, so much further, is none of the `count`; of
+    the warps that are here at all, for the others may not have come so far. One thread alone could
     have computed anything."""
     last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
     wanted = {thread for thread in leave if thread // 32 in warps}
-    return bool(shift) and len(here) + count > 2 and wanted <= here
+    return bool(shift) and len(here) + count > 2 and wanted == here
 
 
 def _of_matrix(o: Any) -> str:

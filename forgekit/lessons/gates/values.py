@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
 
 _SMALL = 64  # elements of a result
+_WIDTH = 90  # of a picture in a report, whose lines are indented
 
 _LONG = 20_000  # a longer size of `beyond` is not exceeded: its call alone takes long enough
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
@@ -297,8 +298,12 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
             marks = ("*" if name == "got" and wrong[row, c] else " " for c in columns)
             cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
             lines.append((place + name, *cells))
-    heads = (report.name or "", *(f"[{c}] " for c in columns))
-    return "".join(f"\n  {line.rstrip()}" for line in Table(heads, lines).lines())
+    heads, shown = (report.name or "", *(f"[{c}] " for c in columns)), [""]
+    for count in range(len(heads), 1, -1):  # as many columns as a line has room for
+        shown = Table(heads[:count], [line[:count] for line in lines]).lines()
+        if max(map(len, shown)) <= _WIDTH:
+            break
+    return "".join(f"\n  {line.rstrip()}" for line in shown)
 
 
 def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:

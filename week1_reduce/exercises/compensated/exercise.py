@@ -39,7 +39,7 @@ Four operations per element replace one, and the kernel moves no more bytes; whi
 memory, they are nearly free. For real numbers `b - (s - a)` is 0, but the compiler must not simplify
 it; CuTe DSL keeps the order of floating-point operations that you wrote.
 """,
-    asked={"work": "one thread per row"},
+    asked={"work": "one thread per row", "doubles": 0},
     entry="compensated",
     inputs=_inputs,
     result=lambda x: x.sum(1),

@@ -1,12 +1,22 @@
 """Puzzle week1/mean_variance: Welford's recurrence, merged across the lanes of a warp."""
 
-from forgekit.lessons.gates import looks_like
+import torch
+
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
     return (draw(m, n) + draw.integers(1, 4, m, 1) * 700.0,)
+
+
+def _of_squares(e):
+    """Each variance is a whole number of float32's steps at the square of the mean."""
+    mean, got = e.case.expected[1].float(), e.got[2].double()
+    square = mean * mean
+    step = (torch.nextafter(square, square + 1) - square).double()
+    return torch.equal(got / step, (got / step).round())
 
 
 EXERCISE = puzzle(
@@ -34,7 +44,7 @@ Signature: `mean_variance(x, mean, variance)`.
 The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0, 0,
 0)`. LayerNorm and BatchNorm are this kernel, followed by a map.
 """,
-    asked={"work": "one warp per row"},
+    asked={"work": "one warp per row", "doubles": 0},
     entry="mean_variance",
     inputs=_inputs,
     result=lambda x: (x.mean(1), x.var(1, unbiased=False)),
@@ -45,6 +55,9 @@ The merge is associative up to rounding, so a tree can use it like a sum; its id
     misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
         looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1; the task asks for n."),
+        Misconception("each variance is a whole number of the steps that float32 has at the square of the mean: "
+                      "it is a difference of two such numbers, the mean of the squares and the square of the mean.",
+                      _of_squares),
     ],
     given=picture(
         "two lanes of one row, merged",

@@ -18,7 +18,7 @@ def _last(x):
 def _inputs(draw, m, n):
     x = draw.extremes(m, n).round()
     if m > 1:
-        x[::2, n // 3] = x[::2].amax(1)  # for ties of more than two
+        x[::2, n // 3 : n // 3 + 3] = x[::2].amax(1, keepdim=True)  # ties of more than two
     return (x,)
 
 
@@ -47,16 +47,20 @@ the same result, which you can test.
     entry="warp_argmax",
     inputs=_inputs,
     result=_first,
-    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
+    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (100, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: _last(x), "if several elements are the largest, this is the column of the last."),
         looks_like(lambda x, y: _first(-x), "this is the column of the smallest element."),
-        looks_like(lambda x, y: x.double().amax(1).int(), "this is the largest element, not its "
+        looks_like(lambda x, y: x.double().amax(1).clamp(-(2**31), 2**31 - 1).int(), "this is the largest element, not its "
                    "column."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "the result contains only what lane 0 "
                    "found: nothing reaches it from the other lanes."),
+        Misconception("a wrong column is that of no element: none of its row is larger than the number that "
+                      "the maximum begins with. Begin with −∞, and let the smaller column win among equal "
+                      "values.", lambda e: bool((e.got[1] >= e.case.args[0].shape[1])[
+                          e.got[1] != e.case.expected[1]].all())),
         Misconception("each column holds a largest element, but not the first: among equal values the "
                       "smaller column has to win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),

@@ -8,6 +8,8 @@ from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
+from ..unscaled import FINITE
+
 WARPS = 4
 PICTURE = picture(
     "one head: a colour is a warp",
@@ -171,8 +173,7 @@ and merge once more: *flash decoding*.
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: 0), "it is as if no "
                    "maximum was subtracted: exp overflows, or all exponentials are 0."),
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: x.amax(
-                   1, keepdim=True).clamp(min=0)), "it is as if the maximum begins at 0: where all scores "
-                   "are far below 0, every exponential is 0."),
+                   1, keepdim=True).clamp(min=0)), FINITE),
         Misconception("NaN, where some of the four warps have no key: theirs is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],

@@ -6,6 +6,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
+from ..unscaled import FINITE
 
 
 def _exp(x):
@@ -48,8 +49,7 @@ row instead. That is the only reason for shuffles.
         looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "this is the logarithm of "
                    "the softmax."),
         looks_like(lambda x, y: (x.float() - x.float().amax(0).clamp(min=0)).exp() / (
-            x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), "the maximum begins at 0, which "
-            "is larger than every element of some of these columns."),
+            x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), FINITE),
     ],
     praise="A softmax that survives.",
 )  # fmt: skip
