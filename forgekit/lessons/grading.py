@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Definition:
-    """What an exercise is made of; `Exercise` says what each attribute is."""
+    """The parts of an exercise; `Exercise` describes each attribute."""
 
     title: str
     task: str
@@ -57,7 +57,7 @@ class Definition:
 
     @property
     def is_whole_kernel(self) -> bool:
-        """Whether a kernel is written from an empty body, its launch included."""
+        """True if the student writes a kernel from an empty body, its launch included."""
         return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
 
     def reference(self) -> Any:
@@ -73,7 +73,7 @@ class Definition:
         return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
 
     def is_skeleton(self, submission: Any) -> bool:
-        """Whether a function was handed in whose cell or file still is the skeleton."""
+        """True if the submission is a function whose cell or file still is the skeleton."""
         return "".join(self.source.skeleton.split()) in file_text(submission)
 
 
@@ -175,7 +175,7 @@ def _replaced() -> str:
 
 
 def _passes(group: Group, submission: Submission) -> Pass | None:
-    """What a group says of a pass; None if it is not passed."""
+    """Return a group's summary of a pass; None if the group fails."""
     try:
         return Pass(group.name, group.run(submission))
     except Exception:  # the reason is for when the groups before it are passed
@@ -183,7 +183,7 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
 
 
 def _keep_failed(exercise: Definition, submission: Submission, failure: GateError) -> None:
-    """The call that failed can be run and drawn from the notebook; the advice says how."""
+    """Keep the call that failed, so that the notebook can run and draw it; the advice says how."""
     call = f'fk.exercise("{exercise.name}").failed'
     FAILED.pop(exercise.name, None)
     try:
@@ -199,9 +199,9 @@ def _keep_failed(exercise: Definition, submission: Submission, failure: GateErro
 
 
 def _unexpected(error: Exception) -> GateError:
-    """Of an error that neither a gate nor forgekit put into words."""
+    """Make a GateError of an error that neither a gate nor forgekit put into words."""
     return GateError(
-        f"What was handed in cannot be graded. {type(error).__name__}: {error}",
-        look_at="Compare it with the skeleton: has it the same form? If it has, this is a mistake "
-        "of forgekit's; please report it.",
+        f"The submission cannot be graded. {type(error).__name__}: {error}",
+        look_at="Compare it with the skeleton. If the form is the same, this is a bug in forgekit; "
+        "please report it.",
     )

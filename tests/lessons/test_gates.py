@@ -222,11 +222,11 @@ def plain(x: Any, y: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "says", "look_at"),
     [
-        (None, "Handed in was None, and needed is a function.", "without calling or compiling it"),
-        (..., "Handed in was Ellipsis", "the @cute.jit function itself"),
-        (3, "Handed in was 3, and needed is a function", ""),
-        (torch.arange(2), "Handed in was tensor([0, 1]), and needed is a function", ""),
-        (dict, "Handed in was <class 'dict'>", ""),
+        (None, "Expected a @cute.jit function, got None.", "without calling or compiling it"),
+        (..., "Expected a @cute.jit function, got Ellipsis", "the @cute.jit function itself"),
+        (3, "Expected a @cute.jit function, got 3", ""),
+        (torch.arange(2), "Expected a @cute.jit function, got tensor([0, 1])", ""),
+        (dict, "Expected a @cute.jit function, got <class 'dict'>", ""),
         (plain, "", ""),
         (Callable_(), "", ""),
     ],
@@ -240,8 +240,8 @@ def test_what_is_no_jit_function_is_told(value, says, look_at):
 def test_a_compiled_kernel_is_told(scale):
     x, y = case(8, torch.float32).args
     error = stopped(values(case, [(8,)]), fk.compile(scale(), x, y, device="virtual"))
-    assert error.happened == "Handed in was a compiled kernel, scale."
-    assert "Hand in the @cute.jit function; it is compiled here" in error.look_at
+    assert error.happened == "Expected a @cute.jit function, got the compiled kernel scale."
+    assert "Hand in the @cute.jit function; the grade compiles it" in error.look_at
 
 
 def test_another_number_of_arguments_is_told(scale):
@@ -250,8 +250,8 @@ def test_another_number_of_arguments_is_told(scale):
         return Case((x, x, y), {2: x}, "three")
 
     error = stopped(values(three, [(8,)]), scale())
-    assert error.happened == "It is called with 3 arguments, and defined as scale(mX, mY)."
-    assert error.look_at == "The function is to take the arguments that the skeleton takes."
+    assert error.happened == "The grade calls it with 3 arguments; it is defined as scale(mX, mY)."
+    assert error.look_at == "Keep the skeleton's signature."
 
 
 def test_a_mistake_that_the_compiler_finds_is_told_with_its_line(scale):
@@ -374,10 +374,7 @@ def test_a_wrong_answer_is_told_its_misconception(change, says, likely):
 def test_missing_answers_are_named_all():
     error = stopped(answers(RIGHT), {"a": None, "b": (2, [None, "yes"])})
     assert error.happened == "No answer yet: 'a', 'b', 'c'." and error.unanswered
-    assert (
-        "Needed is the dict of the skeleton; handed in was 8."
-        in stopped(answers(RIGHT), 8).happened
-    )
+    assert "Expected the skeleton's dict, got 8." in stopped(answers(RIGHT), 8).happened
 
 
 def test_separate_groups_are_judged_though_one_before_failed():

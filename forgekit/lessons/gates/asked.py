@@ -28,7 +28,7 @@ Asked = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that a task can ask for.
+    """A fact that a task can ask for.
 
     Attributes:
         noun, rest: "thread" and " per block" make "128 threads per block". measure: of a profile.
@@ -59,12 +59,12 @@ class Fact:
 
 
 def _main(p: Profile) -> Launch:
-    """The launch that executes most: not one that clears or merges."""
+    """Return the launch that executes most, not one that clears or merges."""
     return max(p.launches, key=lambda x: x["thread_instructions"])
 
 
 def _per_warp(ptx: str) -> Callable[[Profile], float]:
-    """How often a warp executes such instructions, on average, in the launch with most of them."""
+    """Count how often a warp executes such instructions, in the launch with most of them."""
 
     def measure(p: Profile) -> float:
         found = [0.0]
@@ -83,7 +83,7 @@ def _width(i: ProfiledInstruction, kind: str) -> float:
 
 
 def _mean_width(kind: str) -> Callable[[Profile], float]:
-    """How many bytes a thread moves at once: the mean over all bytes."""
+    """Measure the bytes that a thread moves at once, as the mean over all bytes."""
 
     def measure(p: Profile) -> float:
         each = [(i[f"{kind}_bytes_asked"], _width(i, kind)) for line in p.all_lines
@@ -138,7 +138,7 @@ _MODES = {"row": "m", "column": "n", "segment": "m"}  # others are called what t
 
 
 def words_of(asked: Asked) -> str:
-    """The facts in one line: `one warp per row, 256 threads per block, no barriers`.
+    """Write the facts in one line: `one warp per row, 256 threads per block, no barriers`.
 
     asked: `work`, such as "one warp per row" or "one block per 32 columns", and names of `FACTS`,
     each with a number, or with its words and a function of the size that gives the number. The
@@ -201,7 +201,7 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
 
 
 def _blocks(work: str, known: dict[str, int]) -> int:
-    """How many blocks `one warp per row` makes, of the block and the cluster that are launched."""
+    """Count the blocks of `one warp per row`, given the launch's block and cluster."""
     found = _WORK.fullmatch(work)
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
@@ -212,7 +212,7 @@ def _blocks(work: str, known: dict[str, int]) -> int:
 
 
 def _lines(profile: Profile, ptx: str) -> str:
-    """Where such instructions are executed."""
+    """List the lines that execute such instructions."""
     where = [f"{line.where}: {line.text}" for line in profile.all_lines if ptx and line.source
              and any(re.match(ptx, i.text) for i in line.instructions)]  # fmt: skip
     return "".join(f"\n{text}" for text in where[:4])

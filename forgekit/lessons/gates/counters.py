@@ -1,4 +1,4 @@
-"""Gates on what the profile counts: never on time, so that they are equal on every machine."""
+"""Gates on a profile's counts: never on time, so that they are equal on every machine."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _describe(gate: Counter, value: float, label: str) -> str:
 
 
 def lines_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
-    """The lines that take more of a metric than they need or access elements again, each with the
+    """Return the lines that take more of a metric than they need or access elements again, with the
     reason; if there are none, the line with at least half of the metric."""
     if not high or not isinstance(measure, str):
         return ""
@@ -126,7 +126,7 @@ def lines_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
 
 
 def _excess(a: AccessCounts | None, measure: str) -> list[str]:
-    """How a line's accesses exceed what they need."""
+    """Return the ways in which a line's accesses exceed their ideal."""
     found = [access_reason(a)] if a is not None and a.units > a.ideal else []
     if a is not None and measure.endswith("requests") and a.width < 16:
         found.append(f"{plural(a.width, 'byte')} per lane")
@@ -136,7 +136,7 @@ def _excess(a: AccessCounts | None, measure: str) -> list[str]:
 def _again(
     profile: Profile, lines: Sequence[ProfiledLine], kind: str
 ) -> dict[tuple[str, int], list[str]]:
-    """Of each line that accesses elements several times, or elements of another line: how many."""
+    """Count, per line, elements accessed several times or by another line as well."""
     from forgekit.tracing.footprint import footprint
 
     if profile.call is None:
@@ -161,7 +161,7 @@ def _again(
 
 
 def exact(value: float) -> str:
-    """So that a number just beyond its limit does not look equal to it."""
+    """Format a number so that one just beyond its limit does not look equal to it."""
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 

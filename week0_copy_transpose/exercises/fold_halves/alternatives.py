@@ -7,4 +7,9 @@ ALTERNATIVES = (
           "rX = cute.make_rmem_tensor(vec, mX.element_type)\n        rY = cute.make_rmem_tensor(vec, mX.element_type)\n"
           "        cute.autovec_copy(gX[(None, i)], rX)\n        cute.autovec_copy(gX[(None, half + i)], rY)\n"
           "        rY.store(rX.load() + rY.load())\n        cute.autovec_copy(rY, gY[(None, i)])"}),
+    Wrong("blocks of 256", {
+        "bidx * 128 + tidx": "bidx * 256 + tidx",
+        "mY.shape[0], 128 * vec": "mY.shape[0], 256 * vec",
+        "(128, 1, 1)": "(256, 1, 1)",
+    }),
 )  # fmt: skip

@@ -4,4 +4,9 @@ from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
     Wrong("blocks of (32, 4)", {"bidy * 8": "bidy * 4", "mX.shape[0], 8)": "mX.shape[0], 4)", "(32, 8, 1)": "(32, 4, 1)"}),
+    Wrong("blocks of 256 in one line", {
+        "tidx, tidy, _ = cute.arch.thread_idx()":
+            "t, _, _ = cute.arch.thread_idx()\n    tidx, tidy = t % 32, t // 32",
+        "block=(32, 8, 1)": "block=(256, 1, 1)",
+    }),
 )  # fmt: skip

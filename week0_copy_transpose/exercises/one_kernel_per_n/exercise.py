@@ -65,7 +65,7 @@ class _Trial:
             inner = "<locals>" in getattr(make, "__qualname__", "")
             look_at = "Hand in one_kernel_per_n itself, without calling it." if inner else ""
             raise GateError(
-                f"{'What was handed in' if inner else 'one_kernel_per_n'} raised "
+                f"{'The submission' if inner else 'one_kernel_per_n'} raised "
                 f"{type(error).__name__}: {error}\n"
                 "when it was called as one_kernel_per_n(compile, fn).",
                 look_at=look_at,

@@ -106,7 +106,7 @@ def _about_gain(got: Any) -> None:
 def _worth(submission: Submission) -> str:
     given = submission.value
     if not isinstance(given, Mapping):
-        raise GateError(f"Needed is the dict of the skeleton; handed in was {given!r:.200}.")
+        raise GateError(f"Expected the skeleton's dict, got {given!r:.200}.")
     asked = ("begin with", "gain of B")
     missing = [repr(q) for q in asked if given.get(q) is None or given[q] is ...]
     if missing:

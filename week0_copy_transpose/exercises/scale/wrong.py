@@ -19,7 +19,7 @@ WRONG = (
     Wrong("still copies", {"3.0 * mX[i] + 1.0": "mX[i] "}, "the kernel still copies"),
     Wrong("in place", {"mY[i] = 3.0 * mX[i] + 1.0": "mX[i] = 3.0 * mX[i] + 1.0"},
           "the kernel has changed its input"),
-    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "or its bound is too large"),
+    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "no predicate keeps them out"),
     Wrong("bound one too large", {"i < mX.shape[0]": "i <= mX.shape[0]"}, "lets thread 8 through"),
     Wrong("reads the neighbour", {"3.0 * mX[i] + 1.0": "3.0 * mX[i + 1] + 1.0"},
           "thread i reaches element i + 1"),
