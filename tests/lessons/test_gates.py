@@ -14,6 +14,7 @@ from forgekit import devices
 from forgekit.compiling.compiled import CompiledKernel
 from forgekit.lessons.exercise import exercise
 from forgekit.lessons.gates import (
+    FINITE_START,
     Case,
     Counter,
     Evidence,
@@ -190,6 +191,18 @@ def test_a_mistake_in_one_result_is_not_explained_by_another():
     of_others = Case((x,), {1: x, 2: x}, "other values")
     assert not largest.when(Evidence(got={1: x * 0, 2: -x}, case=of_equal))
     assert largest.when(Evidence(got={1: x * 0 + 3, 2: x}, case=of_others))
+
+
+@pytest.mark.parametrize(
+    ("got", "shown"),
+    [((3.0, -100.0), True), ((3.0, 0.0), True), ((3.0, 2.5), False), ((-100.0, -100.0), False)],
+)
+def test_a_finite_start_is_one_whole_number_below_all_that_is_right(got, shown):
+    x = torch.tensor([[3.0, -7.0], [-1000.0, -2000.5]])
+    result = torch.tensor(got)
+    assert (
+        FINITE_START.when(Evidence(got={1: result}, case=Case((x,), {1: x.amax(1)}, ""))) is shown
+    )
 
 
 def test_an_input_that_is_written_is_told(scale):

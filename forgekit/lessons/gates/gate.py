@@ -149,18 +149,16 @@ def looks_like(
 
 
 def _one_number_above(e: Evidence) -> bool:
-    """True if all wrong elements of the first wrong result are one number, too large, and not of an
-    input in either sign."""
+    """True if the first wrong result is the expected one, but nowhere below a whole number up to 0
+    that is no element of an input in either sign."""
     for position, got in (e.got or {}).items():
         want = e.case.expected[position]
-        wrong = got != want
-        if wrong.any():
-            found = got[wrong].double()
+        if (got != want).any():
+            least = got[got != want][0]
             inputs = (x for x in e.case.args if hasattr(x, "abs") and x.is_floating_point())
-            given = found[0] != 0 and any(
-                (x.double().abs() == found[0].abs()).any() for x in inputs
-            )
-            return not given and len(found.unique()) == 1 and bool((want[wrong] < found).all())
+            given = least != 0 and any((x.double().abs() == least.abs()).any() for x in inputs)
+            whole = bool(least <= 0 and least == least.round())
+            return whole and not given and bool((got == want.clamp(min=least)).all())
     return False
 
 

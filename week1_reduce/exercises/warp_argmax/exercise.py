@@ -22,6 +22,13 @@ def _inputs(draw, m, n):
     return (x,)
 
 
+def _of_no_element(e):
+    """Each wrong column is past the end of its row, of several elements below 0."""
+    x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
+    past = (e.got[1] >= x.shape[1]) & (x.amax(1) <= 0)
+    return x.shape[1] > 1 and bool(past[wrong].all())
+
+
 EXERCISE = puzzle(
     title="where is the largest?",
     task="""
@@ -59,8 +66,7 @@ the same result, which you can test.
                    "found: nothing reaches it from the other lanes."),
         Misconception("a wrong column is that of no element: none of its row is larger than the number that "
                       "the maximum begins with. Begin with −∞, and let the smaller column win among equal "
-                      "values.", lambda e: bool((e.got[1] >= e.case.args[0].shape[1])[
-                          e.got[1] != e.case.expected[1]].all())),
+                      "values.", _of_no_element),
         Misconception("each column holds a largest element, but not the first: among equal values the "
                       "smaller column has to win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
