@@ -159,14 +159,29 @@ def stated(asked: Asked) -> str:
     return f"\n\n**Asked**: {words_of(asked)}." if asked else ""
 
 
-def as_asked(calls: Callable[[], Collection[CallKey]], asked: Asked, modes: Sequence[str]) -> Group:
+def as_asked(
+    calls: Callable[[], Collection[CallKey]],
+    asked: Asked,
+    modes: Sequence[str],
+    legal: Callable[..., tuple[int, ...]] | None = None,
+) -> Group:
     """A group that counts calls, compares their values and then what was asked with the counts.
 
-    asked: as `words_of` takes it. modes: the names of a size's numbers.
+    The first call serves again in a size whose blocks are all full, which shows a block too many.
+
+    asked: as `words_of` takes it. modes: the names of a size's numbers. legal: as in `values`.
     """
 
+    def every() -> list[CallKey]:
+        found = list(calls())
+        if work := asked.get("work"):
+            make, size, dtype = found[0]
+            full = _full(work, modes, size)
+            found.append((make, legal(*full) if legal else full, dtype))
+        return found
+
     def run(submission: Submission) -> str:
-        for call in calls():
+        for call in every():
             case = submission.case(*call)
             profile, after = submission.counted(case)
             check_values(submission, case, after)
@@ -176,7 +191,7 @@ def as_asked(calls: Callable[[], Collection[CallKey]], asked: Asked, modes: Sequ
                 _check(key, value, known, profile, case.label)
         return words_of(asked)
 
-    return Group("As asked", run, counts=calls)
+    return Group("As asked", run, counts=every)
 
 
 def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label: str) -> None:
@@ -202,13 +217,30 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
 
 def _blocks(work: str, known: dict[str, int]) -> int:
     """Count the blocks of `one warp per row`, given the launch's block and cluster."""
+    count, unit, per, mode = _parsed(work, known)
+    block = known["block"]
+    threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(unit, 1)
+    return -(-count * -(-known[mode] // per) * threads // block)
+
+
+def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the size with enough to fill blocks of up to 1,024 threads, and no remainder."""
+    count, unit, per, mode = _parsed(work, modes)
+    threads = {"warp": 32, "block": 512, "cluster": 512}.get(unit, 1)
+    most = per * 1024 // (threads * count)
+    if mode == "elements" and len(size) > 1:
+        return (64,) * len(size)
+    at = 0 if mode == "elements" else modes.index(mode)
+    return (*size[:at], most, *size[at + 1 :])
+
+
+def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
+    """The number, the unit and its share in `one warp per two rows`, and the mode that counts."""
     found = _WORK.fullmatch(work)
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
-    block, mode = known["block"], _MODES.get(found[4], "")
-    threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(found[2], 1)
-    units = count * -(-known[mode if mode in known else f"{found[4]}s"] // per)
-    return -(-units * threads // block)
+    short = _MODES.get(found[4], "")
+    return count, found[2], per, short if short in modes else f"{found[4]}s"
 
 
 def _lines(profile: Profile, ptx: str) -> str:
