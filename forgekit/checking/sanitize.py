@@ -96,8 +96,9 @@ class SanitizerReport(Shown):
         """What is said of results that differ."""
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
-            texts.append("No finding explains it. It may be meant, where places in the output come "
-                         "from an atomic counter.")  # fmt: skip
+            texts.append("No finding explains it. A register that nothing wrote holds noise in "
+                         "these orders: is each one filled? An atomic counter may also choose "
+                         "places in the output.")  # fmt: skip
         return texts
 
 
@@ -116,7 +117,8 @@ def sanitize(
         kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
         args: its arguments, as in a call.
         schedule: "adversarial" runs it in adversarial orders as well, with asynchronous copies that
-            arrive early or late and noise in memory nobody wrote, and compares the results.
+            arrive early or late and noise in memory and registers that nothing wrote, and compares
+            the results.
         seeds: how many such orders, or which; 3 where it is left out.
 
     Raises:
