@@ -63,7 +63,7 @@ you change one tile there and every address here.
     inputs=lambda draw, m, n: (draw.fractions(m, n), draw.fractions(m, n)),
     result=lambda x, z: (x - z).square().sum(1),
     sizes=[(2, 4), (3, 8), (1, 512), (5, 132), (7, 1000), (33, 136), (4, 260)],
-    count=[(5, 64), (70, 1000)],
+    count=[(5, 64), (64, 1000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
