@@ -45,7 +45,7 @@ WRONG = (
             "rY[v] = rX[v * k]": "mY[i, j * (vec // k) + v] = rX[v * k]",
             "            cute.autovec_copy(rY, gY[(0, None), (i, j)])\n": "",
         },
-        "touches 8 sectors where",
+        "touches 4 sectors where",
     ),
     Wrong(
         "vectors at any price",

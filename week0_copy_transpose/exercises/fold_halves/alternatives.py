@@ -7,4 +7,6 @@ ALTERNATIVES = (
           "rX = cute.make_rmem_tensor(vec, mX.element_type)\n        rY = cute.make_rmem_tensor(vec, mX.element_type)\n"
           "        cute.autovec_copy(gX[(None, i)], rX)\n        cute.autovec_copy(gX[(None, half + i)], rY)\n"
           "        rY.store(rX.load() + rY.load())\n        cute.autovec_copy(rY, gY[(None, i)])"}),
+    Wrong("adds in float32", {"gX[(None, i)].load() + gX[(None, half + i)].load()": "(gX[(None, i)].load().to(cutlass.Float32)"
+          " + gX[(None, half + i)].load().to(cutlass.Float32)).to(mY.element_type)"}),
 )  # fmt: skip

@@ -37,7 +37,7 @@ WRONG = (
     Wrong(
         "sizes exchanged",
         {_PREDICATE: "if col0 + ty + k < M and row0 + tx < N:"},
-        "M and N are exchanged",
+        "are M and N exchanged",
     ),
     Wrong(
         "half of the rounds",
