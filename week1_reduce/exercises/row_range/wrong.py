@@ -7,6 +7,7 @@ FIRST = "    high, low = -Float32.inf, Float32.inf\n    for"
 WRONG = (
     Wrong("both begin at 0", {FIRST: "    high, low = Float32(0.0), Float32(0.0)\n    for"},
           "a maximum begins with −∞, a minimum with ∞"),
+    Wrong("nothing subtracted", {"(high - low)": "high"}, "the smallest is not subtracted"),
     Wrong("exchanged", {"(high - low)": "(low - high)"}, "the smallest minus the largest"),
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "subtracts equal numbers"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
