@@ -48,7 +48,7 @@ memory system more easily.
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
         looks_like(lambda a, b, y: of_lanes(a.double() * b, 1, 4), "the result is only the sum of "
-                   "lane 0: the lanes of a row never combine."),
+                   "lane 0: those of the other lanes are missing."),
         looks_like(lambda a, b, y: of_lanes(a.double() * b, 16, 4), "the result is the sum of only "
                    "half of the lanes."),
         looks_like(lambda a, b, y: a.double().sum(1), "this is the sum of a, without b."),
