@@ -57,8 +57,8 @@ _ORIGIN = (
     "first, mY[col0 + …, row0 + …]."
 )
 _STORE_PREDICATE = (
-    "the store needs a predicate of its own: the thread writes another element than the one it "
-    "loaded, so ask about *that* row (below N) and *that* column (below M) of mY."
+    "the store's predicate has to ask about the element that the thread *stores*, not about the "
+    "one that it loaded: that row has to be below N, and that column below M."
 )
 
 
@@ -165,7 +165,8 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         Misconception(_ORIGIN, lambda e: never_written(e, whole, half)),
         looks_like(
             sizes_exchanged,
-            "M and N are exchanged in the store's predicate: mY has N rows and M columns.",
+            "exactly the elements in the first M rows and N columns of mY are stored, and mY has N "
+            "rows and M columns: are M and N exchanged in the store's predicate?",
             unstored=True,
         ),
         looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
@@ -185,10 +186,10 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         ),
         *predicate_mistakes(height, width),
         *race_mistakes(),
-        found(
-            "unwritten-output",
+        Misconception(
             "what is written is right, and some elements are never written: which rows do the "
             "rounds `k` of the second loop reach, and what does its predicate leave out?",
+            lambda e: "unwritten-output" in e.kinds and not e.never.all(),
         ),
     ]
 
@@ -201,7 +202,7 @@ def predicate_mistakes(height: int, width: int) -> list[Misconception]:
             "mX",
             functools.partial(_of_load, tile=tile),
             "the load's index is right, and its predicate lets threads through whose element does "
-            "not exist: it needs its own predicate, row < M and column < N of what it reads.",
+            "not exist: it has to be row < M and column < N of the element that is read.",
             tile=tile,
         ),
         left_by("mY", functools.partial(_of_store, tile=tile), _STORE_PREDICATE, tile=tile),

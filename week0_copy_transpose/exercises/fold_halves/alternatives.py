@@ -12,4 +12,6 @@ ALTERNATIVES = (
         "mY.shape[0], 128 * vec": "mY.shape[0], 256 * vec",
         "(128, 1, 1)": "(256, 1, 1)",
     }),
+    Wrong("adds in float32", {"gX[(None, i)].load() + gX[(None, half + i)].load()": "(gX[(None, i)].load().to(cutlass.Float32)"
+          " + gX[(None, half + i)].load().to(cutlass.Float32)).to(mY.element_type)"}),
 )  # fmt: skip

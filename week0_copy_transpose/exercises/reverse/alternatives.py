@@ -15,4 +15,6 @@ ALTERNATIVES = (
             "        mY[j] = mX[n - 1 - j]",
         "cute.ceil_div(mX.shape[0], 128)": "cute.ceil_div(mX.shape[0], 256)",
     }),
+    Wrong("a pair per thread", {"if i < n:": "if i < (n + 1) // 2:",
+          "mY[i] = mX[n - 1 - i]": "mY[i] = mX[n - 1 - i]\n        mY[n - 1 - i] = mX[i]"}),
 )  # fmt: skip

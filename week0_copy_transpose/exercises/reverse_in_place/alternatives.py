@@ -14,4 +14,5 @@ ALTERNATIVES = (
             "    j = n - 1 - i\n    if i < j:\n        front = mX[i]\n        mX[i] = mX[j]\n"
             "        mX[j] = front\n",
     }),
+    Wrong("the middle element as well", {"if i < n // 2:": "if i < (n + 1) // 2:"}),
 )  # fmt: skip

@@ -11,4 +11,5 @@ ALTERNATIVES = (
         "mX.shape[1], 128 * width": "mX.shape[1], 64 * width",
         "(128, 1, 1)": "(64, 1, 1)",
     }),
+    Wrong("multiplies in float32", {"gX.load() * gW.load()": "(gX.load().to(cutlass.Float32) * gW.load().to(cutlass.Float32)).to(mY.element_type)"}),
 )  # fmt: skip

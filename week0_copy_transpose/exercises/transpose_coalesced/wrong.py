@@ -13,7 +13,7 @@ WRONG = (
         {_PREDICATE: _LOADED + " ", _STORE: "mY[col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
         "neighbouring threads still write one below the other",
     ),
-    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "a predicate of its own"),
+    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "not about the one that it loaded"),
     Wrong(
         "tile not turned",
         {_STORE: "mY[col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
@@ -29,9 +29,15 @@ WRONG = (
     ),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
     Wrong(
+        "bound one too large",
+        {_PREDICATE: _PREDICATE.replace("<", "<=")},
+        "that row has to be below N",
+    ),
+    Wrong("no store", {_STORE: "pass"}, "nothing is stored"),
+    Wrong(
         "sizes exchanged",
         {_PREDICATE: "if col0 + ty + k < M and row0 + tx < N:"},
-        "M and N are exchanged",
+        "are M and N exchanged",
     ),
     Wrong(
         "half of the rounds",
@@ -45,7 +51,7 @@ WRONG = (
         {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
         "fetch it from `sX`",
     ),
-    Wrong("no predicate on the load", {_LOADED: "if True:"}, "needs its own predicate"),
+    Wrong("no predicate on the load", {_LOADED: "if True:"}, "has to be row < M and column < N"),
     Wrong(
         "strided reads instead",
         {

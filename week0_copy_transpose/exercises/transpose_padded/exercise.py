@@ -89,8 +89,8 @@ multiples of 16 bytes. That is why the next exercise does without.
             [
                 counted(
                     lambda p: 1 < _a_request(p) <= 2,
-                    "padded by one element: of a 16-bit type that is half a word, and two "
-                    "rows meet in each bank. Pad by one *word*, however many elements that is.",
+                    "two rows meet in each bank. One element of a 16-bit type is half a word: pad "
+                    "by one *word*, however many elements that is.",
                 ),
                 counted(
                     lambda p: True,

@@ -44,7 +44,7 @@ it; CuTe DSL keeps the order of floating-point operations that you wrote.
     inputs=_inputs,
     result=lambda x: x.sum(1),
     sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (2, 4001), (33, 100), (7, 129)],
-    count=[(40, 50), (300, 200)],
+    count=[(40, 50), (384, 200)],
     rtol=2.0**-23,
     atol=0.0,
     misconceptions=[

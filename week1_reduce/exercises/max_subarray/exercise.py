@@ -52,7 +52,7 @@ polynomials can be merged like this.
     inputs=_inputs,
     result=_kadane,
     sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 500), (9, 65), (3, 100)],
-    count=[(5, 100), (60, 300)],
+    count=[(5, 100), (64, 300)],
     misconceptions=[
         looks_like(lambda x, y: x.max(1).values, "only single elements are compared: ends and beginnings are not joined."),
         looks_like(lambda x, y: _kadane(x).clamp(min=0), "the empty piece counts, with the sum 0: the identity of a maximum is −∞."),

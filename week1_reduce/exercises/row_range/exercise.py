@@ -31,8 +31,8 @@ reductions also reads the row once and not twice, and reading is most of the tim
     count=[(3, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x.amax(1), "this is only the largest element: the kernel computes "
-                   "0 as the smallest."),
+        looks_like(lambda x, y: x.amax(1), "this is only the largest element: the smallest is "
+                   "not subtracted, or is 0."),
         looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "both start "
                    "at 0, as if 0 were an element."),
         looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the largest starts at 0, as "

@@ -11,6 +11,7 @@ WRONG = (
           "the largest starts at 0, as if"),
     Wrong("begins at 0 and 1,000", {FIRST: "    high, low = Float32(0.0), Float32(1000.0)\n    for"},
           "worst difference"),
+    Wrong("nothing subtracted", {"(high - low)": "high"}, "the smallest is not subtracted"),
     Wrong("exchanged", {"(high - low)": "(low - high)"}, "the smallest minus the largest"),
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "subtracts equal numbers"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),

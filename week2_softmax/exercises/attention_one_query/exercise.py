@@ -33,7 +33,7 @@ def _inputs(draw, heads, length, dim):
         k[1::4] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::4, None]
     k[2::4] -= 120 * along[2::4, None]
     if length % 2:  # equal scores, far below what often passes for -inf
-        q[2::4], k[2::4, :, 0] = 0, -6e4 if draw.dtype == torch.float16 else -1.1e9 / (4 * scale)
+        q[2::4], k[2::4, :, 0] = 0, -6e4 if draw.dtype == torch.float16 else -1.1e31 / (4 * scale)
         q[2::4, 0] = 4
     k[3::4, 2:3] += 110 * along[3::4, None]
     if length % 4 == 0:

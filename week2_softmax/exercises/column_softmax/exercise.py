@@ -37,7 +37,7 @@ row instead. That is the only reason for shuffles.
         hard_rows(draw, n, m, masked=True).T),),
     result=lambda x: x.softmax(0),
     sizes=[(4, 3), (31, 5), (1, 1), (40, 2), (7, 129), (33, 31), (5, 8), (12, 9)],
-    count=[(12, 40), (30, 500)],
+    count=[(12, 40), (30, 512)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x.float().exp() / x.float().exp().sum(0), "nothing is subtracted: "
