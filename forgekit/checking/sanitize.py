@@ -96,8 +96,9 @@ class SanitizerReport(Shown):
         """Describe results that differ."""
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
-            texts.append("No finding explains this. It is correct if an atomic counter assigns "
-            "places in the output.")  # fmt: skip
+            texts.append("No finding explains this. A register that nothing wrote holds noise in "
+                         "these orders: is each one filled? An atomic counter may also choose "
+                         "places in the output.")  # fmt: skip
         return texts
 
 
@@ -116,7 +117,8 @@ def sanitize(
         kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
         args: its arguments, as in a call.
         schedule: "adversarial" also runs it in adversarial orders, with asynchronous copies that
-            arrive early or late and noise in unwritten memory, and compares the results.
+            arrive early or late and noise in unwritten memory and registers, and compares the
+            results.
         seeds: a count or a list of such orders; default 3.
 
     Raises:

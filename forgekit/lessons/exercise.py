@@ -45,7 +45,7 @@ class Exercise(Definition):
         return f"{self.name}: {self.title} ({self.notebook}; {state})"
 
     def grade(self, submission: Any = NOTHING, *, arch: str | None = None) -> GradeReport:
-        """Pass what was handed in through the gates; stops at the first group that is not passed.
+        """Pass a submission through the gates; stop at the first group that fails.
 
         Kernels run on the virtual GPU, where counters and the sanitizer are; on a machine with a
         GPU the values are checked there as well. The result is kept for `fk.progress()`, except
@@ -107,7 +107,7 @@ class Exercise(Definition):
         with records.changing(self.name) as known:
             known.tries = known.passed_at_try = 0
             known.passed_on = ""
-        where = f"its cell in {self.notebook}, in place of what stands there"
+        where = f"its cell in {self.notebook}, replacing its content"
         text = f"Copy this into {where}:\n\n```python\n{self.source.skeleton}```"
         return Note(f"{self.name} is open again", text)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import course
-from forgekit.errors import ForgekitError
+from forgekit.errors import ForgekitError, is_user_file
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Group, Submission, file_text
 from forgekit.lessons.report import GradeReport, Pass
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Definition:
-    """What an exercise is made of; `Exercise` says what each attribute is."""
+    """The parts of an exercise; `Exercise` describes each attribute."""
 
     title: str
     task: str
@@ -56,7 +57,7 @@ class Definition:
 
     @property
     def is_whole_kernel(self) -> bool:
-        """Whether a kernel is written from an empty body, its launch included."""
+        """True if the student writes a kernel from an empty body, its launch included."""
         return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
 
     def reference(self) -> Any:
@@ -72,7 +73,7 @@ class Definition:
         return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
 
     def is_skeleton(self, submission: Any) -> bool:
-        """Whether a function was handed in whose cell or file still is the skeleton."""
+        """True if the submission is a function whose cell or file still is the skeleton."""
         return "".join(self.source.skeleton.split()) in file_text(submission)
 
 
@@ -136,6 +137,10 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
+    if replaced := _replaced():
+        happened = f"In this process {replaced} is not forgekit's own, so no grade counts."
+        todo = "Restart the kernel and run the notebook from the top."
+        return report(names, GateError(happened, look_at=todo), False)
     submission = Submission(value, arch, exercise.reference, exercise.groups, exercise.as_given)
     for number, group in enumerate(exercise.groups):
         try:
@@ -155,8 +160,22 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
     return report((), None, False)
 
 
+def _replaced() -> str:
+    """The name of a function that judges results and is defined outside forgekit; "" if none is."""
+    for name, module in sorted(sys.modules.items()):
+        if not name.startswith(("forgekit.checking.", "forgekit.lessons.gates.")):
+            continue
+        own = (x for x in vars(module).values() if isinstance(x, type) and x.__module__ == name)
+        for holder in (module, *own):
+            for key, value in vars(holder).items():
+                code = getattr(getattr(value, "fget", value), "__code__", None)
+                if code is not None and is_user_file(code.co_filename):
+                    return f"{name}.{key}"
+    return ""
+
+
 def _passes(group: Group, submission: Submission) -> Pass | None:
-    """What a group says of a pass; None if it is not passed."""
+    """Return a group's summary of a pass; None if the group fails."""
     try:
         return Pass(group.name, group.run(submission))
     except Exception:  # the reason is for when the groups before it are passed
@@ -164,7 +183,7 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
 
 
 def _keep_failed(exercise: Definition, submission: Submission, failure: GateError) -> None:
-    """The call that failed can be run and drawn from the notebook; the advice says how."""
+    """Keep the call that failed, so that the notebook can run and draw it; the advice says how."""
     call = f'fk.exercise("{exercise.name}").failed'
     FAILED.pop(exercise.name, None)
     try:
@@ -180,9 +199,9 @@ def _keep_failed(exercise: Definition, submission: Submission, failure: GateErro
 
 
 def _unexpected(error: Exception) -> GateError:
-    """Of an error that neither a gate nor forgekit put into words."""
+    """Make a GateError of an error that neither a gate nor forgekit put into words."""
     return GateError(
-        f"What was handed in cannot be graded. {type(error).__name__}: {error}",
-        look_at="Compare it with the skeleton: has it the same form? If it has, this is a mistake "
-        "of forgekit's; please report it.",
+        f"The submission cannot be graded. {type(error).__name__}: {error}",
+        look_at="Compare it with the skeleton. If the form is the same, this is a bug in forgekit; "
+        "please report it.",
     )

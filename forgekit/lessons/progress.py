@@ -93,7 +93,7 @@ class Progress(Shown):
         """What comes next, and the day of the latest pass."""
         if not self.rows:
             return "No exercises are found here: run it in the course, or in a week's folder."
-        said = "All of it is passed."
+        said = "Every exercise is passed."
         if row := self.following:
             where = f" in {row.exercise.notebook}" if row.exercise.notebook else ""
             said = f"Next: {row.exercise.name}{where}, {row.exercise.title}."

@@ -214,7 +214,7 @@ def puzzle(
                 make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),
                 misconceptions=misconceptions,
             ),
-            *([as_asked(frugal.counts, asked, names)] if asked else []),
+            *([as_asked(frugal.counts, asked, names, legal)] if asked else []),
             frugal,
             *(more(make) if more else ()),
         ),

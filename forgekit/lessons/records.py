@@ -52,7 +52,7 @@ def path() -> Path | None:
 
 
 def record(name: str) -> Record:
-    """What is known of an exercise."""
+    """Return the record of an exercise."""
     return all_records().get(name, Record())
 
 
@@ -72,7 +72,7 @@ def changing(name: str) -> Iterator[Record]:
 
 
 def all_records() -> dict[str, Record]:
-    """What is known of all exercises, by name."""
+    """Return the records of all exercises, by name."""
     file = path()
     if file is None or file in _unwritable:
         return {name: replace(known) for name, known in _memory.items()}
@@ -95,7 +95,7 @@ def all_records() -> dict[str, Record]:
 
 
 def _is_progress(file: Path, content: bytes) -> bool:
-    """Whether a file that cannot be read was one of progress."""
+    """True if an unreadable file was one of progress."""
     return file.name == _NAME or not content or b'"exercises"' in content
 
 

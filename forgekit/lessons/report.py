@@ -1,4 +1,4 @@
-"""What a student reads: the report on a submission, and a hint or a solution as a note."""
+"""Texts for a student: the report on a submission, and a hint or a solution as a note."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pass:
 
 @dataclass(frozen=True, repr=False)
 class GradeReport(Shown):
-    """What became of a submission; true if it passed all groups.
+    """The outcome of a grade; true if the submission passed all groups.
 
     Attributes:
         name, title: of the exercise. passed: groups passed, in order. left: the names of the
@@ -69,7 +69,7 @@ class GradeReport(Shown):
 
     @property
     def advice(self) -> str:
-        """The last line of what is no pass yet."""
+        """The last line of a report that is no pass yet."""
         if self.failure is None or self.untouched:
             return ""
         return f'Stuck? fk.exercise("{self.name}").hint()'

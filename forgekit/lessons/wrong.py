@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wrong:
-    """One mistake and the words that it has to get, or an alternative.
+    """One mistake and the words that its report must contain, or an alternative.
 
     Attributes:
-        name: the mistake. swaps: text of the solution -> what stands there instead, each exactly
-        once. says: a piece of the explanation that this mistake gets, and no other of its exercise.
-        text: the whole of it, in place of swaps.
+        name: the mistake. swaps: text of the solution -> its replacement, each exactly once. says:
+        a piece of the explanation that this mistake alone of its exercise gets. text: the whole of
+        it, in place of swaps.
     """
 
     name: str

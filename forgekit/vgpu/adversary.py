@@ -7,6 +7,8 @@ far as it can before the next one starts. A seed determines all choices.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from forgekit.vgpu.floats import Array
@@ -44,6 +46,13 @@ class Adversary:
     def impatient(self) -> bool:
         """True if a wait that may end without success does so, even if it could succeed."""
         return bool(self._draw.integers(4) == 0)
+
+    def register(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+        """Return a register that nothing wrote: NaN, or a large number; a predicate is false."""
+        if dtype.kind == "b":
+            return np.zeros(shape, dtype)
+        pattern = np.full(dtype.itemsize, 0x7F if self.eager else 0xFF, np.uint8)
+        return np.broadcast_to(pattern.view(dtype), shape).copy()
 
     def noise(self, n: int) -> Array:
         """Return bytes for unwritten memory."""

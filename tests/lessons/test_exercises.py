@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import re
+import symtable
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -117,6 +119,33 @@ OTHERS = [pytest.param(*x, marks=() if x[1] in DAILY else pytest.mark.weekly) fo
 def test_alternative_passes(e, other):
     report = e.grade(load(e, other.of(e.source.solution), "other"))
     assert report, report
+
+
+@exercises
+def test_a_whole_kernel_has_two_alternatives(e):
+    others = [other.of(e.source.solution) for other in alternatives(e)]
+    assert len({*others} - {e.source.solution}) == len(others) >= 2 * e.is_whole_kernel
+
+
+def used(table: symtable.SymbolTable) -> set[str]:
+    """The global names that code needs and does not bind."""
+    names = {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
+    return names.union(*map(used, table.get_children()))
+
+
+def bound(code: str) -> set[str]:
+    table = symtable.symtable(code, "cells", "exec")
+    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+
+
+@exercises
+def test_solutions_use_names_that_their_notebook_has_by_then(e):
+    notebook = (e.folder.parents[1] / f"{e.notebook}.py").read_text(encoding="utf-8")
+    before, found, _ = notebook.partition(f'# %% exercise="{e.name}" part="skeleton"')
+    assert found
+    known = bound(before) | set(dir(builtins))
+    for code in (e.source.solution, *(other.of(e.source.solution) for other in alternatives(e))):
+        assert used(symtable.symtable(code, "cell", "exec")) - bound(code) - known == set()
 
 
 def answer_table(e: Exercise) -> dict[tuple[str, object], str]:

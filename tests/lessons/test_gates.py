@@ -14,6 +14,7 @@ from forgekit import devices
 from forgekit.compiling.compiled import CompiledKernel
 from forgekit.lessons.exercise import exercise
 from forgekit.lessons.gates import (
+    FINITE_START,
     Case,
     Counter,
     Evidence,
@@ -192,6 +193,18 @@ def test_a_mistake_in_one_result_is_not_explained_by_another():
     assert largest.when(Evidence(got={1: x * 0 + 3, 2: x}, case=of_others))
 
 
+@pytest.mark.parametrize(
+    ("got", "shown"),
+    [((3.0, -100.0), True), ((3.0, 0.0), True), ((3.0, 2.5), False), ((-100.0, -100.0), False)],
+)
+def test_a_finite_start_is_one_whole_number_below_all_that_is_right(got, shown):
+    x = torch.tensor([[3.0, -7.0], [-1000.0, -2000.5]])
+    result = torch.tensor(got)
+    assert (
+        FINITE_START.when(Evidence(got={1: result}, case=Case((x,), {1: x.amax(1)}, ""))) is shown
+    )
+
+
 def test_an_input_that_is_written_is_told(scale):
     both = scale(store=f"{STORE}\n        mX[i] = 0.0")
     assert (
@@ -222,11 +235,11 @@ def plain(x: Any, y: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "says", "look_at"),
     [
-        (None, "Handed in was None, and needed is a function.", "without calling or compiling it"),
-        (..., "Handed in was Ellipsis", "the @cute.jit function itself"),
-        (3, "Handed in was 3, and needed is a function", ""),
-        (torch.arange(2), "Handed in was tensor([0, 1]), and needed is a function", ""),
-        (dict, "Handed in was <class 'dict'>", ""),
+        (None, "Expected a @cute.jit function, got None.", "without calling or compiling it"),
+        (..., "Expected a @cute.jit function, got Ellipsis", "the @cute.jit function itself"),
+        (3, "Expected a @cute.jit function, got 3", ""),
+        (torch.arange(2), "Expected a @cute.jit function, got tensor([0, 1])", ""),
+        (dict, "Expected a @cute.jit function, got <class 'dict'>", ""),
         (plain, "", ""),
         (Callable_(), "", ""),
     ],
@@ -240,8 +253,8 @@ def test_what_is_no_jit_function_is_told(value, says, look_at):
 def test_a_compiled_kernel_is_told(scale):
     x, y = case(8, torch.float32).args
     error = stopped(values(case, [(8,)]), fk.compile(scale(), x, y, device="virtual"))
-    assert error.happened == "Handed in was a compiled kernel, scale."
-    assert "Hand in the @cute.jit function; it is compiled here" in error.look_at
+    assert error.happened == "Expected a @cute.jit function, got the compiled kernel scale."
+    assert "Hand in the @cute.jit function; the grade compiles it" in error.look_at
 
 
 def test_another_number_of_arguments_is_told(scale):
@@ -250,8 +263,8 @@ def test_another_number_of_arguments_is_told(scale):
         return Case((x, x, y), {2: x}, "three")
 
     error = stopped(values(three, [(8,)]), scale())
-    assert error.happened == "It is called with 3 arguments, and defined as scale(mX, mY)."
-    assert error.look_at == "The function is to take the arguments that the skeleton takes."
+    assert error.happened == "The grade calls it with 3 arguments; it is defined as scale(mX, mY)."
+    assert error.look_at == "Keep the skeleton's signature."
 
 
 def test_a_mistake_that_the_compiler_finds_is_told_with_its_line(scale):
@@ -374,10 +387,7 @@ def test_a_wrong_answer_is_told_its_misconception(change, says, likely):
 def test_missing_answers_are_named_all():
     error = stopped(answers(RIGHT), {"a": None, "b": (2, [None, "yes"])})
     assert error.happened == "No answer yet: 'a', 'b', 'c'." and error.unanswered
-    assert (
-        "Needed is the dict of the skeleton; handed in was 8."
-        in stopped(answers(RIGHT), 8).happened
-    )
+    assert "Expected the skeleton's dict, got 8." in stopped(answers(RIGHT), 8).happened
 
 
 def test_separate_groups_are_judged_though_one_before_failed():

@@ -35,6 +35,25 @@ def test_one_thread_proves_no_shift():
     assert overrun_diagnosis(vector([0], [8])) == ""
 
 
+def test_more_threads_than_a_shift_explains():
+    """The index is 7 - i without a predicate: threads beyond the end are here as well."""
+    assert overrun_diagnosis(vector([*range(1, 128)], [*range(8, 135)])) == ""
+
+
+def test_threads_beyond_the_end():
+    assert "no predicate keeps them out" in overrun_diagnosis(
+        vector([*range(8, 128)], [*range(8, 128)])
+    )
+    assert "threads 9 to 127 through" in overrun_diagnosis(
+        vector([*range(9, 128)], [*range(9, 128)])
+    )
+
+
+def test_exchanged_indices_of_a_right_predicate():
+    """mX[x, y] where y is below 3 and x below 4."""
+    assert "row x, column y of mX" in overrun_diagnosis(matrix([(3, 0), (3, 2)], 0, 1))
+
+
 @pytest.mark.parametrize(
     ("places", "says"),
     [

@@ -47,6 +47,16 @@ def made(*outcomes: Any, praise: str = "") -> tuple[Exercise, list[int]]:
     return replace(exercise(NAME), groups=groups, praise=praise), ran
 
 
+def test_a_replaced_comparison_makes_no_pass(monkeypatch):
+    passing, ran = made("")
+    monkeypatch.setattr("forgekit.checking.compare.compare", lambda *args, **kwargs: True)
+    report = passing.grade(passing.reference())
+    assert not report and not ran
+    assert "compare.compare is not forgekit's own" in repr(report)
+    monkeypatch.undo()
+    assert passing.grade(passing.reference())
+
+
 # -- where it stops ---------------------------------------------------------------------------
 def test_a_pass_runs_all_groups_and_gives_joy():
     e, ran = made("8 sizes", "", praise="Well forged.")

@@ -56,8 +56,8 @@ _ORIGIN = (
     "the columns comes first, mY[col0 + …, row0 + …]."
 )
 _STORE_PREDICATE = (
-    "the store needs its own predicate: the thread writes another element than the one it loaded. "
-    "Check *that* row of mY (less than N) and *that* column (less than M)."
+    "the store's predicate must test the element that the thread *stores*, not the one that it "
+    "loaded: its row of mY must be less than N and its column less than M."
 )
 
 
@@ -166,7 +166,8 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         Misconception(_ORIGIN, lambda e: never_written(e, whole, half)),
         looks_like(
             sizes_exchanged,
-            "M and N are exchanged in the store's predicate: mY has N rows and M columns.",
+            "exactly the elements in the first M rows and N columns of mY are stored, and mY has N "
+            "rows and M columns: are M and N exchanged in the store's predicate?",
             unstored=True,
         ),
         looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
@@ -186,11 +187,11 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         ),
         *predicate_mistakes(height, width),
         *race_mistakes(),
-        found(
-            "unwritten-output",
+        Misconception(
             "every written element is right, but some elements are never written: which rows do "
             "the rounds `k` of the second loop reach, and which elements does its predicate "
             "exclude?",
+            lambda e: "unwritten-output" in e.kinds and not e.never.all(),
         ),
     ]
 

@@ -43,14 +43,16 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
         acquired = _FENCE.search(after, 0, loads.start() if loads else len(after))
         if not (released or re.search("release|acq_rel", counter["how"])):
             raise GateError(
-                "There is no fence between the store of the part and the atomic addition.",
+                "There is no fence for the whole GPU between the store of the part and the atomic "
+                "addition.",
                 "another block may see the counter before it sees the part: the store needs a "
                 "release before the count.",
                 "cute.arch.fence_acq_rel_gpu()",
             )
         if not (acquired or re.search("acquire|acq_rel", counter["how"])):
             raise GateError(
-                "There is no fence between the atomic addition and the loads of the parts.",
+                "There is no fence for the whole GPU between the atomic addition and the loads of "
+                "the parts.",
                 "the last block may load parts before it has counted: it needs an acquire before "
                 "it reads the parts.",
                 "cute.arch.fence_acq_rel_gpu()",

@@ -14,8 +14,9 @@ __all__ = ["far_below", "hard_rows"]
 
 def far_below(x: torch.Tensor) -> float:
     """What to subtract from a row of x (M, N) so that a maximum which begins at a finite number,
-    such as -1e9, is larger than all of it; in float16 as far as its numbers reach."""
-    return 6e4 if x.dtype == torch.float16 else 1.0001e9
+    such as -1e30, is larger than all of it; in float16 as far as its numbers reach. Its product
+    with log2(e) is exact, so that kernels may round that of the maximum."""
+    return 6e4 if x.dtype == torch.float16 else 2.0**104
 
 
 def hard_rows(
@@ -25,8 +26,8 @@ def hard_rows(
     exponentials are 0; ascending, with a new maximum at each element; and descending.
 
     low: how far below 0 the small ones of float32 lie: below -65,504, which often passes for -inf;
-    then every second of them is all the same number below -1e9, and near it, since a correct kernel
-    may round m · log2(e). Of narrower types it is 1,000: farther off most elements would be equal.
+    then all elements of every second of them are -`far_below`. Of narrower types it is 1,000:
+    farther off most elements would be equal.
     masked: some elements are -inf as well, the first of a row among them, and in every seventh row
     from the sixth on all of them, which makes torch's softmax of it NaN.
     """

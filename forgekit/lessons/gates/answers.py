@@ -1,4 +1,4 @@
-"""Gates on what is no kernel: numbers, words out of a list, a Python function, a key."""
+"""Gates on answers that are no kernel: numbers, words from a list, a Python function, a key."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def answers(
 
 
 def _given(value: Any, questions: Iterable[str]) -> Mapping[str, Any]:
-    """The dict of the skeleton, with an answer to each question."""
+    """Return the skeleton's dict, with an answer to each question."""
     if not isinstance(value, Mapping):
-        raise GateError(f"Needed is the dict of the skeleton; handed in was {value!r:.200}.")
+        raise GateError(f"Expected the skeleton's dict, got {value!r:.200}.")
     missing = [repr(q) for q in questions if _unanswered(value.get(q))]
     if missing:
         raise GateError(f"No answer yet: {', '.join(missing)}.", unanswered=True)
@@ -95,7 +95,7 @@ def _equal(got: Any, want: Any) -> bool:
         number = of.__float__(got) if of else float(got)  # not the subclass's own
         return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
     if isinstance(want, str) and isinstance(got, str):
-        return got.strip().lower() == want.strip().lower()
+        return str.strip(got).lower() == want.strip().lower()
     if isinstance(want, tuple | list) and isinstance(got, tuple | list):
         return len(got) == len(want) and all(map(_equal, got, want))
     try:
@@ -107,7 +107,11 @@ def _equal(got: Any, want: Any) -> bool:
 def one_of(
     question: str, got: Any, words: Sequence[str], names: Mapping[str, str] | None = None
 ) -> str:
-    """The word that was meant, case and blanks apart. Raises GateError if it is none of `words`."""
+    """Return the word that an answer means, ignoring case and blanks.
+
+    Raises:
+        GateError: it is none of `words`.
+    """
     asked = " ".join(got.split()).lower() if isinstance(got, str) else got
     known = {w.lower(): w for w in words} | {k.lower(): w for k, w in (names or {}).items()}
     if not isinstance(asked, str) or asked not in known:
@@ -152,7 +156,7 @@ def choices(
 
 
 def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]:
-    """What was handed in, if it is a function that can be called as the skeleton.
+    """Return the submission if it is a function that can be called as the skeleton.
 
     skeleton: its first line, such as "cache_key(x)".
 
@@ -161,9 +165,9 @@ def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]
     """
     value = submission.value
     name, _, parameters = skeleton.rstrip(")").partition("(")
-    look_at = f"Hand in {name} itself, as the cell of the grade does, without calling it."
+    look_at = f"Hand in {name} itself, as the grading cell does, without calling it."
     if isinstance(value, type) or not callable(value):
-        raise GateError(f"Handed in was {value!r:.120}, and needed is a function.", look_at=look_at)
+        raise GateError(f"Expected a function, got {value!r:.120}.", look_at=look_at)
     try:
         inspect.signature(value).bind(*parameters.split(", "))
     except TypeError:
@@ -175,7 +179,7 @@ def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tensors, in words; what is said if a key takes them for different, or for the same."""
+    """Two tensors, described in words; says: the reason if their keys wrongly differ or agree."""
 
     one: torch.Tensor
     other: torch.Tensor
@@ -232,13 +236,13 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
     try:
         hash(key)
     except TypeError as error:
-        remedy = "Use a tuple, of tuples where need be; lists and dicts can change."
+        remedy = "Use a tuple, nested if necessary: lists and dicts can change."
         happened = f"{key!r:.120} cannot be a key of a dict: {error}."
         raise GateError(happened, look_at=remedy) from None
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, torch.Tensor) for part in parts):
         raise GateError(
-            "The key holds the tensor itself, which a dict then never lets go.",
+            "The key holds the tensor itself, so the dict would keep it in memory.",
             look_at="Put facts about the tensor into the key.",
         )
     return key

@@ -28,7 +28,7 @@ Asked = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that a task can ask for.
+    """A fact that a task can ask for.
 
     Attributes:
         noun, rest: "thread" and " per block" make "128 threads per block". measure: of a profile.
@@ -59,12 +59,12 @@ class Fact:
 
 
 def _main(p: Profile) -> Launch:
-    """The launch that executes most: not one that clears or merges."""
+    """Return the launch that executes most, not one that clears or merges."""
     return max(p.launches, key=lambda x: x["thread_instructions"])
 
 
 def _per_warp(ptx: str) -> Callable[[Profile], float]:
-    """How often a warp executes such instructions, on average, in the launch with most of them."""
+    """Count how often a warp executes such instructions, in the launch with most of them."""
 
     def measure(p: Profile) -> float:
         found = [0.0]
@@ -83,7 +83,7 @@ def _width(i: ProfiledInstruction, kind: str) -> float:
 
 
 def _mean_width(kind: str) -> Callable[[Profile], float]:
-    """How many bytes a thread moves at once: the mean over all bytes."""
+    """Measure the bytes that a thread moves at once, as the mean over all bytes."""
 
     def measure(p: Profile) -> float:
         each = [(i[f"{kind}_bytes_asked"], _width(i, kind)) for line in p.all_lines
@@ -95,6 +95,7 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
 
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither of a warp nor of a cluster
 _CLUSTER = r"barrier\.cluster\.arrive"
+_DOUBLE = r"\S+\.f64"
 _SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"  # not that which tells the warp's index
 
 FACTS: dict[str, Fact] = {
@@ -107,6 +108,10 @@ FACTS: dict[str, Fact] = {
         "barrier", " of the cluster", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
     ),
     "shuffles": Fact("shuffle", " per warp", _per_warp(_SHUFFLE), most=True, ptx=_SHUFFLE),
+    "doubles": Fact(
+        "float64 instruction", " per warp", _per_warp(_DOUBLE), most=True, none="no float64",
+        ptx=_DOUBLE,
+    ),
     "shared_bytes": Fact(
         "byte", " of shared memory per block", lambda p: p.shared_bytes, most=True,
         none="no shared memory",
@@ -133,7 +138,7 @@ _MODES = {"row": "m", "column": "n", "segment": "m"}  # others are called what t
 
 
 def words_of(asked: Asked) -> str:
-    """The facts in one line: `one warp per row, 256 threads per block, no barriers`.
+    """Write the facts in one line: `one warp per row, 256 threads per block, no barriers`.
 
     asked: `work`, such as "one warp per row" or "one block per 32 columns", and names of `FACTS`,
     each with a number, or with its words and a function of the size that gives the number. The
@@ -154,14 +159,29 @@ def stated(asked: Asked) -> str:
     return f"\n\n**Asked**: {words_of(asked)}." if asked else ""
 
 
-def as_asked(calls: Callable[[], Collection[CallKey]], asked: Asked, modes: Sequence[str]) -> Group:
+def as_asked(
+    calls: Callable[[], Collection[CallKey]],
+    asked: Asked,
+    modes: Sequence[str],
+    legal: Callable[..., tuple[int, ...]] | None = None,
+) -> Group:
     """A group that counts calls, compares their values and then what was asked with the counts.
 
-    asked: as `words_of` takes it. modes: the names of a size's numbers.
+    The first call serves again in a size whose blocks are all full, which shows a block too many.
+
+    asked: as `words_of` takes it. modes: the names of a size's numbers. legal: as in `values`.
     """
 
+    def every() -> list[CallKey]:
+        found = list(calls())
+        if work := asked.get("work"):
+            make, size, dtype = found[0]
+            full = _full(work, modes, size)
+            found.append((make, legal(*full) if legal else full, dtype))
+        return found
+
     def run(submission: Submission) -> str:
-        for call in calls():
+        for call in every():
             case = submission.case(*call)
             profile, after = submission.counted(case)
             check_values(submission, case, after)
@@ -171,7 +191,7 @@ def as_asked(calls: Callable[[], Collection[CallKey]], asked: Asked, modes: Sequ
                 _check(key, value, known, profile, case.label)
         return words_of(asked)
 
-    return Group("As asked", run, counts=calls)
+    return Group("As asked", run, counts=every)
 
 
 def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label: str) -> None:
@@ -196,18 +216,35 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
 
 
 def _blocks(work: str, known: dict[str, int]) -> int:
-    """How many blocks `one warp per row` makes, of the block and the cluster that are launched."""
+    """Count the blocks of `one warp per row`, given the launch's block and cluster."""
+    count, unit, per, mode = _parsed(work, known)
+    block = known["block"]
+    threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(unit, 1)
+    return -(-count * -(-known[mode] // per) * threads // block)
+
+
+def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the size with enough to fill blocks of up to 1,024 threads, and no remainder."""
+    count, unit, per, mode = _parsed(work, modes)
+    threads = {"warp": 32, "block": 512, "cluster": 512}.get(unit, 1)
+    most = per * 1024 // (threads * count)
+    if mode == "elements" and len(size) > 1:
+        return (64,) * len(size)
+    at = 0 if mode == "elements" else modes.index(mode)
+    return (*size[:at], most, *size[at + 1 :])
+
+
+def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
+    """The number, the unit and its share in `one warp per two rows`, and the mode that counts."""
     found = _WORK.fullmatch(work)
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
-    block, mode = known["block"], _MODES.get(found[4], "")
-    threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(found[2], 1)
-    units = count * -(-known[mode if mode in known else f"{found[4]}s"] // per)
-    return -(-units * threads // block)
+    short = _MODES.get(found[4], "")
+    return count, found[2], per, short if short in modes else f"{found[4]}s"
 
 
 def _lines(profile: Profile, ptx: str) -> str:
-    """Where such instructions are executed."""
+    """List the lines that execute such instructions."""
     where = [f"{line.where}: {line.text}" for line in profile.all_lines if ptx and line.source
              and any(re.match(ptx, i.text) for i in line.instructions)]  # fmt: skip
     return "".join(f"\n{text}" for text in where[:4])

@@ -11,8 +11,8 @@ from forgekit.lessons.gates.values import right_in_other_orders
 from forgekit.text import plural
 
 WATCH = (
-    'fk.sanitize(*{failed}, schedule="adversarial") tells all of it again; fk.timeline(*{failed}) '
-    "draws the order of a block."
+    'fk.sanitize(*{failed}, schedule="adversarial") prints the whole report; '
+    "fk.timeline(*{failed}) draws the order of a block."
 )
 
 
@@ -67,7 +67,7 @@ def clean(
 
 
 def _first(text: str, lines: int = 24) -> str:
-    """The beginning of a long report; one mistake tends to be found in several ways."""
+    """Return the beginning of a long report: one mistake often causes several findings."""
     parts = text.splitlines()
     rest = len(parts) - lines
     return text if rest <= 3 else "\n".join([*parts[:lines], f"… and {rest} lines more"])

@@ -1,7 +1,8 @@
-"""Gates on what the profile counts: never on time, so that they are equal on every machine."""
+"""Gates on a profile's counts: never on time, so that they are equal on every machine."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,12 +67,13 @@ def counters(
         seen = []
         for gate in gates:
             value = gate.of(counts)
-            high = gate.at_most is not None and value > gate.at_most
+            excess = 0.0 if gate.at_most is None else value - gate.at_most
             low = gate.at_least is not None and value < gate.at_least
-            if high or low:
+            if excess > 0 or low:
                 evidence = Evidence(case=case, counts=counts)
+                lines = lines_of_most(counts, gate.measure, excess) if excess > 0 else ""
                 raise GateError(
-                    _describe(gate, value, case.label) + lines_of_most(counts, gate.measure, high),
+                    _describe(gate, value, case.label) + lines,
                     explained(gate.misconceptions, evidence),
                     gate.look_at or look_at,
                 )
@@ -102,31 +104,38 @@ def _describe(gate: Counter, value: float, label: str) -> str:
     return f"{called}: {number(value)} with {label}; needed {' and '.join(bounds)}{more}."
 
 
-def lines_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
-    """The lines that take more of a metric than they need or access elements again, each with the
-    reason; if there are none, the line with at least half of the metric."""
-    if not high or not isinstance(measure, str):
+def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> str:
+    """Return the lines that take more of a metric than they need or access elements again, with the
+    reason; if there are none, the line with at least half of the metric.
+
+    excess: how much of the metric is too much; lines with less than a tenth of it are left out, and
+    no line is named for its share alone where the excess is less than a tenth of the metric.
+    """
+    if not isinstance(measure, str):
         return ""
     try:
         whole = max(sum(line[measure] for line in profile.all_lines), 1)
     except (KeyError, TypeError, ValueError, UsageError):
         return ""
     kind = "_".join(measure.split("_")[:2])
-    lines = [x for x in profile.all_lines if x.source and x[measure] >= 0.1 * whole]
+    lines = [x for x in profile.all_lines if x.source and x[measure] >= 0.1 * min(excess, whole)]
     reasons = {x.key: _excess(x.accesses.get(kind), measure) for x in lines}
     if kind in ("global_load", "global_store"):
         for key, again in _again(profile, lines, kind[7:]).items():
             reasons[key] += again
-    named = [x for x in lines if reasons[x.key]] or [x for x in lines if x[measure] >= 0.5 * whole]
+    named = [x for x in lines if reasons[x.key]]
+    if not named and excess >= 0.1 * whole:
+        named = [x for x in lines if x[measure] >= 0.5 * whole]
     text = ""
     for x in named[:4]:
-        part = "All" if x[measure] > 0.999 * whole else f"{100 * x[measure] / whole:.0f} %"
+        share = 100 * x[measure] / whole
+        part = "All" if share > 99.9 else f"{share:.{int(share < 1)}f} %"
         text += "\n" + "; ".join([f"{part} of it at {x.where}: {x.text}", *reasons[x.key]])
     return text
 
 
 def _excess(a: AccessCounts | None, measure: str) -> list[str]:
-    """How a line's accesses exceed what they need."""
+    """Return the ways in which a line's accesses exceed their ideal."""
     found = [access_reason(a)] if a is not None and a.units > a.ideal else []
     if a is not None and measure.endswith("requests") and a.width < 16:
         found.append(f"{plural(a.width, 'byte')} per lane")
@@ -136,7 +145,7 @@ def _excess(a: AccessCounts | None, measure: str) -> list[str]:
 def _again(
     profile: Profile, lines: Sequence[ProfiledLine], kind: str
 ) -> dict[tuple[str, int], list[str]]:
-    """Of each line that accesses elements several times, or elements of another line: how many."""
+    """Count, per line, elements accessed several times or by another line as well."""
     from forgekit.tracing.footprint import footprint
 
     if profile.call is None:
@@ -161,7 +170,7 @@ def _again(
 
 
 def exact(value: float) -> str:
-    """So that a number just beyond its limit does not look equal to it."""
+    """Format a number so that one just beyond its limit does not look equal to it."""
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 

@@ -1,7 +1,7 @@
-"""Nothing wasted: what a call moves, stores and launches, beside what the solution needs for it.
+"""Nothing wasted: compare a call's moves, stores and launches with the solution's.
 
-The limits are not typed: the course's own solution is counted on the same call, and what was handed
-in may take a stated factor more of each quantity. So a new exercise has them for nothing.
+No limits are typed: the course's own solution is counted on the same call, and a submission may
+take a stated factor more of each quantity. So a new exercise has them without work.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a call may not waste.
+    """A quantity that a call may not waste.
 
     Attributes:
         called: in words that stand before "are 12". measure: of a profile. factor: how many times
@@ -63,6 +63,11 @@ def _sum(*metrics: str) -> Callable[[Profile], float]:
 def launched_threads(p: Profile) -> int:
     """Threads of all launches."""
     return sum(math.prod(x.grid) * math.prod(x.block) for x in p.launches)
+
+
+def _atomics(p: Profile) -> float:
+    shared = p["shared_atomic_requests"] - launched_threads(p) / 32
+    return p["global_atomic_requests"] + p["global_reduction_requests"] + max(shared, 0.0)
 
 
 def bytes_per_thread(p: Profile) -> float:
@@ -96,13 +101,13 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "store_sectors": Quantity(
         "sectors stored", _sum("global_store_sectors"), 1.25, 8, "global_store_sectors",
+        "a request stores every sector that it touches, however few of its 32 bytes it holds.",
         look_at="fk.coalescing(*{failed}, kind='store')",
     ),
     "atomics": Quantity(
-        "atomic requests", _sum("global_atomic_requests", "global_reduction_requests",
-                                "shared_atomic_requests"), 1.25, 2,
-        says="add up in the warp or in the block first: each request is a read, an addition and a "
-        "write in memory.",
+        "atomic requests, one per warp in shared memory left out", _atomics, 1.25, 2,
+        says="each request is a read, an addition and a write in memory, and requests for one word "
+        "wait for each other.",
     ),
     "threads": Quantity(
         "threads launched", launched_threads, 1.5, 1024,
@@ -187,7 +192,7 @@ def economical(
             try:
                 check_values(submission, case, after)
             except GateError as failure:
-                failure.happened = f"Values has not run {case.label}.\n{failure.happened}"
+                failure.happened = f"The group Values did not run {case.label}.\n{failure.happened}"
                 raise
             assert submission.solution is not None
             ideal = _ideal(submission.solution, call, submission.arch, secret())

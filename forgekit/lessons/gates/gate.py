@@ -1,4 +1,4 @@
-"""What a gate is, what it says, and the misconceptions that it recognises by what shows them."""
+"""Gates: their errors, and the misconceptions that they recognise by evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACE = re.compile(
 
 @dataclass
 class GateError(Exception):
-    """Why a gate is closed, for a student.
+    """A closed gate, explained to a student.
 
     happened: what was expected, what happened and where; likely: the misconception that leads
     there, if it is known; look_at: what to look at next. Each is text of one line or several.
@@ -35,11 +35,11 @@ class GateError(Exception):
 
 
 class UnexplainedError(GateError):
-    """A wrong result whose cause nothing proves."""
+    """A wrong result whose cause is not proved."""
 
 
 def _plain(text: str) -> str:
-    """Without colours, and without places that are not in a student's code."""
+    """Drop colours, and places outside a student's code."""
     shown = without_colours(text)
     return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", shown)
 
@@ -47,7 +47,7 @@ def _plain(text: str) -> str:
 # -- misconceptions: shown by a finding, a number, or wrong values of a certain shape -------------
 @dataclass(frozen=True)
 class Evidence:
-    """What a misconception is recognised by.
+    """The evidence that a misconception is recognised by.
 
     kinds: of the sanitizer's findings or of the error that stopped the kernel (such as
     "shared-race", "out-of-bounds"); hints: facts about wrong values, as `fk.check` gives them;
@@ -80,7 +80,7 @@ class Misconception:
 
 
 def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str = "") -> str:
-    """What is said of the first misconception that the evidence shows, or `otherwise`."""
+    """Return the reason of the first misconception that the evidence shows, or `otherwise`."""
     for one in known:
         try:
             if one.when(evidence):
@@ -91,19 +91,19 @@ def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str
 
 
 def found(kind: str, says: str, *, text: str = "") -> Misconception:
-    """The sanitizer's finding, or what stopped the kernel, is of this kind (a key of
-    the sanitizer's `KINDS`), and its text contains `text`.
+    """Recognise a mistake by the kind of a sanitizer's finding, or of the error that stopped the
+    kernel (a key of the sanitizer's `KINDS`), whose text contains `text`.
     """
     return Misconception(says, lambda e: kind in e.kinds and text in e.text)
 
 
 def hinted(text: str, says: str) -> Misconception:
-    """One of the facts that `fk.check` gives of wrong values contains this text."""
+    """Recognise a mistake by a text in one of the facts that `fk.check` gives of wrong values."""
     return Misconception(says, lambda e: any(text in hint for hint in e.hints))
 
 
 def counted(when: Callable[[Any], bool], says: str) -> Misconception:
-    """The profile shows it."""
+    """Recognise a mistake by the profile."""
     return Misconception(says, lambda e: e.counts is not None and when(e.counts))
 
 
@@ -114,7 +114,7 @@ def looks_like(
     rtol: float | None = None,
     unstored: bool = False,
 ) -> Misconception:
-    """The first wrong result is just what a certain mistake would give.
+    """Recognise a mistake whose result the first wrong one equals.
 
     alternative: of the call's arguments, what the first expected tensor would then hold, or a tuple
     with an entry for each expected tensor: None for those that the mistake leaves right. rtol: how
@@ -149,18 +149,16 @@ def looks_like(
 
 
 def _one_number_above(e: Evidence) -> bool:
-    """True if all wrong elements of the first wrong result are one number, too large, and not of an
-    input in either sign."""
+    """True if the first wrong result is the expected one, but nowhere below a whole number up to 0
+    that is no element of an input in either sign."""
     for position, got in (e.got or {}).items():
         want = e.case.expected[position]
-        wrong = got != want
-        if wrong.any():
-            found = got[wrong].double()
+        if (got != want).any():
+            least = got[got != want][0]
             inputs = (x for x in e.case.args if hasattr(x, "abs") and x.is_floating_point())
-            given = found[0] != 0 and any(
-                (x.double().abs() == found[0].abs()).any() for x in inputs
-            )
-            return not given and len(found.unique()) == 1 and bool((want[wrong] < found).all())
+            given = least != 0 and any((x.double().abs() == least.abs()).any() for x in inputs)
+            whole = bool(least <= 0 and least == least.round())
+            return whole and not given and bool((got == want.clamp(min=least)).all())
     return False
 
 

@@ -1,4 +1,4 @@
-"""Why threads left a tensor, said only where the numbers of all of them prove it."""
+"""Explain why threads left a tensor, only where the numbers of all of them prove it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def overrun_diagnosis(o: Any) -> str:
     begins_inside = (o.numbers >= 0) & (o.numbers < o.elements)
     if o.width > 1 and begins_inside.all():
         return (
-            f"the last vector hangs over the end: its first element is number {o.numbers[0]:,} of "
-            f"{o.elements:,}, and it has {o.width}. Its predicate has to hold for the last of them."
+            f"the last vector extends past the end: its first element is number {o.numbers[0]:,} "
+            f"of {o.elements:,}, and it has {o.width}. The predicate has to check the last of them."
         )
     if len(o.shape) == 2 and o.width == 1:
         return _of_matrix(o)
@@ -36,16 +36,15 @@ def _of_one_mode(o: Any, unit: str) -> str:
             if o.width > 1:
                 length += f" divided by {o.width}, rounded down"
             return (
-                f"all {without:,} threads beyond the last {unit} access memory: there is no "
-                f"predicate, or its bound is too large. The number of the {unit} has to be less "
-                f"than {length}."
+                f"all {without:,} threads beyond the last {unit} access memory: no predicate keeps "
+                f"them out. The number of the {unit} has to be less than {length}."
             )
         first, last = int(o.threads.min()), int(o.threads.max())
         who = f"thread {first:,}" if first == last else f"threads {first:,} to {last:,}"
         bound = "length" if o.width == 1 else "number of whole vectors"
         return (
-            f"the predicate lets {who} through, and not the others beyond the end: its bound is "
-            f"not the {bound}. The last {unit} is number {count - 1:,}."
+            f"the predicate lets {who} through, but not the others beyond the end: it has to hold "
+            f"for the numbers below {count:,}, the {bound}, and for no others."
         )
     if (
         (~beyond).any()
@@ -55,20 +54,20 @@ def _of_one_mode(o: Any, unit: str) -> str:
         sign = "+" if shift[0] > 0 else "-"
         return (
             f"the index is shifted: thread i reaches {unit} i {sign} {abs(int(shift[0])):,}, and "
-            f"the predicate asks for {unit} i."
+            f"the predicate checks {unit} i."
         )
     return ""
 
 
 def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
-    """Whether all threads are here whose element, so much further, is none of the `count`; of the
-    warps that are here at all, for the others may not have come so far. One thread alone could
+    """True if the threads here are those whose element, so much further, is none of the `count`; of
+    the warps that are here at all, for the others may not have come so far. One thread alone could
     have computed anything."""
     last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
     wanted = {thread for thread in leave if thread // 32 in warps}
-    return bool(shift) and len(here) + count > 2 and wanted <= here
+    return bool(shift) and len(here) + count > 2 and wanted == here
 
 
 def _of_matrix(o: Any) -> str:
@@ -82,6 +81,12 @@ def _of_matrix(o: Any) -> str:
             continue  # threads in one line may count through the whole matrix as well
         if (rows * o.strides[0] + columns * o.strides[1] != o.numbers).any():
             continue
+        if ((rows < o.shape[1]) & (columns < o.shape[0])).all():
+            return (
+                f"each of these threads reaches row {names[0]}, column {names[1]} of {o.tensor}, "
+                f"and row {names[1]} with column {names[0]} exists: the two indices are exchanged, "
+                "or the two bounds."
+            )
         for mode, (at, name) in enumerate(zip((rows, columns), names, strict=True)):
             if (at >= o.shape[mode]).all():
                 first, last, what = int(at.min()), int(at.max()), ("row", "column")[mode]

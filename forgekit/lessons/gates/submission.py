@@ -1,4 +1,4 @@
-"""What a student hands in, the calls that are made of it, and the groups of gates that judge it."""
+"""A submission, the calls that the gates make of it, and the groups of gates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Case:
         return next(x.element_size() for x in self.args if hasattr(x, "element_size"))
 
     def arguments(self, kernel: CompiledKernel) -> dict[int, Any]:
-        """Copies of what a call of the kernel takes at run time, by position in `args`."""
+        """Return copies of the run-time arguments of a call, by position in `args`."""
         from forgekit.compiling.replay import copied
 
         kinds = [p.kind for p in kernel.parameters if p.kind != "stream"]
@@ -63,7 +63,8 @@ CallKey = tuple[MakeCase, tuple[int, ...], str]
 
 
 def secret() -> int:
-    """Return what decides the drawn sizes: in a class the judge's secret, else this process's."""
+    """Return the number that decides the drawn sizes: the judge's secret in a class, else that of
+    this process."""
     from forgekit.tensors import shifted
 
     return shifted(0) or _SECRET
@@ -77,22 +78,22 @@ def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
 
 
 class Elsewhere(ABC):
-    """Base of what stands for a function of another process. text: of its cell."""
+    """Base of a stand-in for a function of another process. text: of its cell."""
 
     text = ""
 
     @abstractmethod
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """What `compile` gives, for the virtual GPU."""
+        """Return the kernel that `compile` gives for the virtual GPU."""
 
     @abstractmethod
     def mistakes(self) -> list[str]:
-        """What `find_mistakes` gives."""
+        """Return the mistakes that `find_mistakes` gives."""
 
 
 @dataclass
 class Submission:
-    """What was handed in.
+    """A submission.
 
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
@@ -204,7 +205,7 @@ class Submission:
         except UsageError as error:
             raise GateError(
                 f"It cannot be compiled for {case.label}.\n{error}",
-                look_at="The function is to take the arguments that the skeleton takes.",
+                look_at="Keep the skeleton's signature.",
             ) from None
         self._kernels[known] = case, kernel  # kept: its id stays its own
         return kernel
@@ -213,13 +214,13 @@ class Submission:
         value = self.value
         if isinstance(value, type) or not callable(value):
             raise GateError(
-                f"Handed in was {value!r:.200}, and needed is a function.",
+                f"Expected a @cute.jit function, got {value!r:.200}.",
                 look_at="Hand in the @cute.jit function itself, without calling or compiling it.",
             )
         if type(value).__name__ == "CompiledKernel":
             raise GateError(
-                f"Handed in was a compiled kernel, {value.name}.",
-                look_at="Hand in the @cute.jit function; it is compiled here for several types.",
+                f"Expected a @cute.jit function, got the compiled kernel {value.name}.",
+                look_at="Hand in the @cute.jit function; the grade compiles it for several types.",
             )
         try:
             parameters = inspect.signature(value)
@@ -231,12 +232,12 @@ class Submission:
             name = getattr(value, "__name__", "it")
             names = ", ".join(parameters.parameters)
             raise GateError(
-                f"It is called with {arguments} arguments, and defined as {name}({names}).",
-                look_at="The function is to take the arguments that the skeleton takes.",
+                f"The grade calls it with {arguments} arguments; it is defined as {name}({names}).",
+                look_at="Keep the skeleton's signature.",
             ) from None
 
     def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
-        """Fresh copies of what a call takes, by their position among the case's arguments."""
+        """Return fresh copies of a call's arguments, by their position among the case's."""
         from forgekit.devices import current_target
 
         where = current_target(device).torch_device
@@ -314,7 +315,7 @@ class Group:
 
 
 def file_text(function: Any) -> str:
-    """What stands in the cell or file of a function, without blanks; "" for what has none."""
+    """Return the text of a function's cell or file without blanks; "" if it has none."""
     if isinstance(function, Elsewhere):
         return "".join(function.text.split())
     try:
@@ -326,7 +327,7 @@ def file_text(function: Any) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What this thread prints while it compiles is dropped; what others print is not."""
+    """Drop the output of this thread while it compiles; keep that of other threads."""
     from forgekit.vgpu import HOST
 
     with HOST.lock:  # the DSL exchanges sys.stdout, too
@@ -341,7 +342,7 @@ def _quiet() -> Iterator[None]:
 
 
 class _OthersOnly:
-    """A stdout that drops what the thread writes which made it."""
+    """A stdout that drops the output of the thread that made it."""
 
     def __init__(self, real: Any) -> None:
         self._real, self._thread, self.quiet = real, threading.get_ident(), True

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
 
 _SMALL = 64  # elements of a result
+_WIDTH = 90  # of a picture in a report, whose lines are indented
 
 _LONG = 20_000  # a longer size of `beyond` is not exceeded: its call alone takes long enough
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
@@ -191,7 +192,7 @@ def check_values(
     look_at: str = SHOW,
     tolerances: dict[str, Any] | None = None,
 ) -> None:
-    """Compare what a call left in its arguments with what is expected.
+    """Compare the arguments after a call with what is expected.
 
     misconceptions: None names no reason at all: in a very small call many mistakes look alike.
 
@@ -252,8 +253,8 @@ def _smallest(
     legal: Callable[..., tuple[int, ...]] | None,
     tolerances: dict[str, float],
 ) -> Case:
-    """The smallest case with a wrong result that halving the sizes in turn finds; a case of at most
-    64 elements is small enough."""
+    """Return the smallest case with a wrong result that halving the sizes in turn finds; at most 64
+    elements are small enough."""
     from forgekit.checking.compare import compare
 
     if max(v.numel() for v in submission.case(make, size, dtype).expected.values()) <= _SMALL:
@@ -282,7 +283,7 @@ def _smallest(
 
 
 def _sketch(got: Any, want: Any, report: CheckReport) -> str:
-    """What was got above what was expected: at most 3 rows of 6, wrong elements marked `*`."""
+    """Draw the result above what was expected: at most 3 rows of 6, wrong elements marked `*`."""
     wrong = np.atleast_2d(report.codes != 0).reshape(-1, report.shape[-1] if report.shape else 1)
     begins = [max(0, at - 1) for at in np.argwhere(wrong)[0].tolist()]
     rows, columns = (
@@ -297,12 +298,16 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
             marks = ("*" if name == "got" and wrong[row, c] else " " for c in columns)
             cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
             lines.append((place + name, *cells))
-    heads = (report.name or "", *(f"[{c}] " for c in columns))
-    return "".join(f"\n  {line.rstrip()}" for line in Table(heads, lines).lines())
+    heads, shown = (report.name or "", *(f"[{c}] " for c in columns)), [""]
+    for count in range(len(heads), 1, -1):  # as many columns as a line has room for
+        shown = Table(heads[:count], [line[:count] for line in lines]).lines()
+        if max(map(len, shown)) <= _WIDTH:
+            break
+    return "".join(f"\n  {line.rstrip()}" for line in shown)
 
 
 def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
-    """Of an argument that must hold after the call what it held before."""
+    """Make the error of an input that a call has changed."""
     at = tuple((after.nan_to_num() != before.nan_to_num()).nonzero()[0].tolist())
     place = f"{name}[{', '.join(map(str, at))}]"
     return GateError(
@@ -314,7 +319,8 @@ def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
 
 
 def _never_stored(submission: Submission, case: Case, position: int, codes: Any) -> Any:
-    """The wrong elements of an output that no thread stores; None where too many to look at."""
+    """Return the wrong elements of an output that no thread stores; None if there are too many to
+    look at."""
     import torch
 
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
@@ -328,7 +334,7 @@ def _never_stored(submission: Submission, case: Case, position: int, codes: Any)
 
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
-    """Kinds of what the sanitizer finds in a call, its notes too, and the first error in words."""
+    """Return the kinds of the sanitizer's findings in a call, and its first error as text."""
     from forgekit.checking.sanitize import sanitize
 
     report = sanitize(submission.compiled(case), *submission.arguments(case).values())
@@ -337,7 +343,7 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
 
 
 def _written(submission: Submission) -> str:
-    """The first thing in the source that compiles and cannot be meant."""
+    """Return the first mistake in the source that compiles."""
     from forgekit.diagnosing.lint import find_mistakes
 
     value = submission.value
@@ -346,7 +352,7 @@ def _written(submission: Submission) -> str:
 
 
 def _unread(submission: Submission, case: Case) -> str:
-    """Which inputs no thread reads."""
+    """Name the inputs that no thread reads."""
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
 
     run = submission.compiled(case)
@@ -362,14 +368,14 @@ def _unread(submission: Submission, case: Case) -> str:
     dropped = ""
     if len(never) == len(inputs) > 1:
         dropped = (
-            " Where your code does: what is computed with registers that nothing was copied to is "
-            "no value, and the compiler drops it with all the loads for it."
+            " Where your code reads them: a result computed from registers that nothing was copied "
+            "to is undefined, so the compiler drops it with all its loads."
         )
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
 
 def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
-    """Which elements no thread stores, and why where the launch or the PTX shows it."""
+    """Name the elements that no thread stores, and the reason if the launch or the PTX shows it."""
     if never is None or not never.any():
         return ""
     profile, _ = submission.counted(case)
@@ -380,8 +386,8 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
         behind = "st.global" in submission.compiled(case).ptx
         why = ". The PTX has stores, and each thread's `if` or loop skips them"
         if not behind:
-            why = (". Nor has the PTX a store: the compiler drops one whose predicate or value is "
-                   "not set in each case")  # fmt: skip
+            why = (". The PTX has no store either: the compiler drops a store whose predicate or "
+                   "value is undefined in some case")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
     if never.all():
         return f"no thread stores to {name}."
@@ -400,7 +406,7 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
 
 
 def _changed_input(args: dict[int, Any], case: Case) -> int | None:
-    """The position of an argument that is only to be read and holds something else afterwards."""
+    """Return the position of an input that the call has changed, None if there is none."""
     import torch
 
     for position, after in args.items():

@@ -88,7 +88,7 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if min(*block, *grid) < 1:
         raise _refused(
             f"grid {grid} of blocks {block}", "at least 1 in every direction",
-            "use cute.ceil_div for the grid, or skip the launch for empty input",
+            "use cute.ceil_div for the grid, or skip a launch that has no work",
         )  # fmt: skip
     if threads > MAX_BLOCK_THREADS or _exceeds(block, MAX_BLOCK):
         raise _refused(

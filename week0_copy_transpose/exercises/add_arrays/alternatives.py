@@ -4,4 +4,10 @@ from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
     Wrong("blocks of 256", {"bidx * 128": "bidx * 256", "mZ.shape[0], 128)": "mZ.shape[0], 256)", "(128, 1, 1)": "(256, 1, 1)"}),
+    Wrong("two elements per thread", {
+        "    i = bidx * 128 + tidx\n    if i < mZ.shape[0]:\n        mZ[i] = mA[i] + mB[i]\n":
+            "    for i in range(bidx * 256 + tidx, bidx * 256 + 256, 128):\n"
+            "        if i < mZ.shape[0]:\n            mZ[i] = mA[i] + mB[i]\n",
+        "ceil_div(mZ.shape[0], 128)": "ceil_div(mZ.shape[0], 256)",
+    }),
 )  # fmt: skip

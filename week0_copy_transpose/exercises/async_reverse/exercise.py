@@ -58,6 +58,16 @@ def _a_block_too_many(e: Evidence) -> bool:
     return "out-of-bounds" in e.kinds and int(blocks[0]) >= len(e.case.args[0])
 
 
+def _beyond_the_row(e: Evidence) -> bool:
+    """Return True if the thread copies the vector with its own number, counted in its block's row."""
+    place = r"thread \((\d+), 0, 0\) of block \((\d+), 0, 0\) copies from mX\[(\d+), (\d+)\]"
+    found = re.findall(place, " ".join(e.text.split()))
+    thread, block, row, column = map(int, found[0])
+    x = e.case.args[0]
+    own = block * x.shape[1] + thread * (16 // x.element_size())
+    return "out-of-bounds" in e.kinds and row * x.shape[1] + column == own
+
+
 def _waiting() -> Group:
     """Return the sanitizer's gate, which names the missing call where a copy is not awaited."""
     gate = clean(
@@ -80,7 +90,7 @@ def _waiting() -> Group:
                  lambda e: _where(e, "reads", "shared-memory")),
             Misconception("there are more blocks than rows.", _a_block_too_many),
             Misconception("threads beyond the end of the row also copy: a row has n // vec vectors, and a "
-                 "block has 128 threads.", lambda e: _where(e, "copies from", "mX[")),
+                 "block has 128 threads.", _beyond_the_row),
             Misconception("the loop reads elements that no thread has copied. Each thread with a vector "
                  "must copy all of it, 16 bytes.",
                  lambda e: e.kinds == ("uninitialised-shared",)),

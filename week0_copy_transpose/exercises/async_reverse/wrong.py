@@ -53,6 +53,7 @@ WRONG = (
     Wrong(
         "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"
     ),
+    Wrong("rows by thread", {"mX[(bidx, None)]": "mX[(tidx, None)]"}, "copies from mX[2, 8]"),
     Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "asks for at most 1 barrier"),
     Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "but not reversed"),
 )

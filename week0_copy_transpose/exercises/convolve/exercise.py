@@ -61,6 +61,7 @@ the kernel; then the next step is to compute several results per thread from reg
     sizes=[(8, 3), (1, 1), (1000, 5), (128, 2), (300, 32), (5, 9), (129, 4), (259, 32)],
     count=[(1000, 9), (10_001, 32)],
     legal=lambda n, taps: (n, min(32, taps)),
+    waste={"loaded": 2, "load_sectors": 2},  # the halo of small blocks
     misconceptions=[
         looks_like(
             lambda x, w, y: _filtered(x, w.flip(0)),

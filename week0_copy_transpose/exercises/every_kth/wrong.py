@@ -16,6 +16,22 @@ WRONG = (
         {"rX[v * k]": "rX[v]", "mX[i, j * k]": "mX[i, j]"},
         "the first elements of each vector",
     ),
+    Wrong(
+        "vectors for k = 2 alone",
+        {
+            "k < vec": "k == 2",
+            "cutlass.const_expr(max(k, vec))": "cutlass.const_expr(vec if k == 2 else k)",
+        },
+        "k = 4, float16; the task asks for 16 bytes per load",
+    ),
+    Wrong(
+        "no vectors in float32",
+        {
+            "k < vec": "k < vec and vec == 8",
+            "cutlass.const_expr(max(k, vec))": "cutlass.const_expr(max(k, vec) if vec == 8 else k)",
+        },
+        "k = 2, float32; the task asks for 16 bytes per load",
+    ),
     Wrong("from the second", {"rX[v * k]": "rX[v * k + 1]"}, "one too far"),
     Wrong(
         "the last of each",
@@ -29,7 +45,7 @@ WRONG = (
             "rY[v] = rX[v * k]": "mY[i, j * (vec // k) + v] = rX[v * k]",
             "            cute.autovec_copy(rY, gY[(0, None), (i, j)])\n": "",
         },
-        "touches 8 sectors where",
+        "touches 4 sectors where",
     ),
     Wrong(
         "vectors at any price",

@@ -30,7 +30,6 @@ move per element of `y` in float32, which is the minimum.
     dtypes=("float16", "float32"),
     legal=lambda h: (-(-h // 8) * 8,),
     promise={0: {0: 16}, 1: {0: 8}},
-    waste={"instructions": 1.4},
     misconceptions=[
         looks_like(lambda x, y: x[: len(y)], "the second half is missing."),
         looks_like(lambda x, y: 2 * x[: len(y)], "the first half is added to itself."),

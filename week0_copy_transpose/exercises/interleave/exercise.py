@@ -49,7 +49,7 @@ twice as many threads.
     sizes=[(4,), (1,), (33,), (128,), (1000,), (2500,), (127,), (257,)],
     count=[(1000,), (50_001,)],
     dtypes=("float32", "float16"),
-    waste={"instructions": 3.5},
+    waste={"instructions": 3.5, "threads": 2},
     misconceptions=[
         looks_like(lambda a, b, z: _woven(b, a), "a and b are swapped."),
         looks_like(

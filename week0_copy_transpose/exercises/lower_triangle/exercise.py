@@ -29,7 +29,7 @@ all of it.
     result=lambda x: x.tril(),
     sizes=[(4, 4), (1, 1), (8, 32), (33, 31), (64, 96), (31, 65), (40, 70)],
     count=[(9, 33), (200, 210)],
-    waste={"load_sectors": 1, "store_sectors": 1},
+    waste={"load_sectors": 1, "store_sectors": 1, "threads": 2},
     dtypes=("float32", "float16"),
     exact=True,
     misconceptions=[

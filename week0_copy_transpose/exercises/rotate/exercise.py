@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.lessons.gates.asked import FACTS
 from forgekit.tensors import shifted
 from forgekit.vgpu import Listener
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["EXERCISE"]
 
 _ROWS = 4  # of the runs that are counted: one block each
-_BARRIER = re.compile(r"^\s*(?:@!?%\w+\s+)?(?:bar|barrier)(?:\.cta)?\.(?:sync|red|arrive)", re.M)
 _ALLOWED = 4  # barriers: two a round; the last of them keeps nothing apart
 
 _DIVERGENT = "not all threads of the block reach this barrier, and it orders only those that do."
@@ -43,16 +42,17 @@ def _case(rows: int, dtype: torch.dtype) -> Case:
 
 
 def _not_everywhere(submission: Submission) -> str:
-    written = len(_BARRIER.findall(submission.compiled(_case(_ROWS, torch.float32)).ptx))
-    if written > _ALLOWED:
+    profile, _ = submission.counted(_case(_ROWS, torch.float32))
+    waits = FACTS["barriers"].measure(profile)
+    if waits > _ALLOWED:
         raise GateError(
-            f"A thread waits at {written} barriers. {_ALLOWED - 1} are enough; {_ALLOWED} are "
-            "allowed, because the loop repeats both of its barriers.",
-            "there is a barrier at every possible place. Each one stops all threads of the block.",
+            f"A thread waits {waits:g} times at a barrier. {_ALLOWED - 1} waits are enough; "
+            f"{_ALLOWED} are allowed, because the loop repeats both of its barriers.",
+            "each barrier stops all threads of the block, even one that orders nothing.",
             "For each barrier, name the write and the read that it orders; remove those that order "
             "nothing.",
         )
-    return f"{written} barriers in the code"
+    return f"a thread waits {waits:g} times"
 
 
 class _Exchange(Listener):

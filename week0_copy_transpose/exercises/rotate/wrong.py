@@ -25,7 +25,9 @@ WRONG = (
             cute.arch.sync_threads()
 """}, "not all threads of the block reach this barrier"),
     Wrong("barriers everywhere", {LOOP: f"{LOOP}\n        cute.arch.sync_threads()"},
-          "a barrier at every possible place"),
+          "A thread waits 6 times at a barrier"),
+    Wrong("three barriers in a loop at run time", {"cutlass.range_constexpr(2)": "cutlass.range(2, unroll=1)",
+          FIXED: FIXED + "        cute.arch.sync_threads()\n"}, "even one that orders nothing"),
     Wrong("one round", {LOOP: LOOP.replace("2", "1")}, "it rotates only once"),
     Wrong("the other way", {"(tidx + 1)": "(tidx + 63)"}, "it rotates the other way"),
     Wrong("one round by two", {LOOP: LOOP.replace("2", "1"), "(tidx + 1)": "(tidx + 2)"},

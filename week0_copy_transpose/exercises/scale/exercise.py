@@ -25,7 +25,10 @@ multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
     count=[(8,), (100_003,)],
     misconceptions=[
         looks_like(lambda x, y: x, "the kernel still copies."),
-        looks_like(lambda x, y: 3 * (x + 1), "1 is added before the multiplication."),
+        looks_like(
+            lambda x, y: 3 * (x + 1),
+            "this is 3 * (x + 1): 3 * x has to grow by 1, and it grows by 3.",
+        ),
         looks_like(lambda x, y: 3 * x, "the + 1 is missing."),
     ],
     praise="Your first kernel.",

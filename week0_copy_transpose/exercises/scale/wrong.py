@@ -12,14 +12,14 @@ ONE_BLOCK = """    for j in range(tidx, mX.shape[0], 128):
         mY[j] = 3.0 * mX[j] + 1.0"""
 
 WRONG = (
-    Wrong("adds first", {"3.0 * mX[i] + 1.0": "3.0 * (mX[i] + 1.0)"}, "before the multiplication"),
+    Wrong("adds first", {"3.0 * mX[i] + 1.0": "3.0 * (mX[i] + 1.0)"}, "this is 3 * (x + 1)"),
     Wrong("no addition", {"3.0 * mX[i] + 1.0": "3 * mX[i]"}, "the + 1 is missing"),
     Wrong("no store", {"mY[i] = 3.0 * mX[i] + 1.0": "y = 3 * mX[i] + 1"},
           "nothing is stored: no thread writes to global memory"),
     Wrong("still copies", {"3.0 * mX[i] + 1.0": "mX[i] "}, "the kernel still copies"),
     Wrong("in place", {"mY[i] = 3.0 * mX[i] + 1.0": "mX[i] = 3.0 * mX[i] + 1.0"},
           "the kernel has changed its input"),
-    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "or its bound is too large"),
+    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "no predicate keeps them out"),
     Wrong("bound one too large", {"i < mX.shape[0]": "i <= mX.shape[0]"}, "lets thread 8 through"),
     Wrong("reads the neighbour", {"3.0 * mX[i] + 1.0": "3.0 * mX[i + 1] + 1.0"},
           "thread i reaches element i + 1"),

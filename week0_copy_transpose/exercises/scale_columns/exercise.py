@@ -1,7 +1,16 @@
 """Puzzle week0/scale_columns: vectors of 16 bytes in two types, by a width known at compile time."""
 
-from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
+
+
+def _beyond(e: Evidence) -> bool:
+    """Return True if each thread that was stopped wanted its own vector of its own row."""
+    o, columns = e.error.overrun, e.case.args[0].shape[1]
+    begin, row = o.places[:, 0] * o.width, o.places[:, 1]
+    own = begin + row * columns * (len(o.shape) == 2)
+    return bool((begin >= columns).all() and (o.numbers == own).all())
+
 
 EXERCISE = puzzle(
     title="a factor for each column",
@@ -34,15 +43,13 @@ Each row loads `w` again, but `w` is small and stays in a cache.
     dtypes=("float16", "float32"),
     legal=lambda m, n: (m, -(-n // 8) * 8),
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
-    waste={"instructions": 1.4},
     misconceptions=[
         looks_like(lambda x, w, y: x, "the kernel copies x and ignores `w`."),
         looks_like(lambda x, w, y: x + w, "the kernel adds the factors instead of multiplying by "
                                           "them."),
         looks_like(lambda x, w, y: x * w[: 16 // x.element_size()].repeat(len(w))[: len(w)],
                    "every vector gets the factors of the first one."),
-        found("out-of-bounds", "the last threads access vectors beyond the row: vector k begins "
-                               "at element k times the width, which must be less than the number "
-                               "of columns."),
+        Misconception("threads access vectors beyond the row: vector k begins at element k times "
+              "the width, which must be less than the number of columns.", _beyond),
     ],
 )  # fmt: skip

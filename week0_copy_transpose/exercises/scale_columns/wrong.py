@@ -11,6 +11,7 @@ WRONG = (
           "the factors of the first one"),
     Wrong("four elements in any type", {WIDTH: "width = 4"}, "Bytes per load: 8"),
     Wrong("one element per thread", {WIDTH: "width = 1"}, "Bytes per load: 2"),
+    Wrong("row and column exchanged", {"mY[row, None]": "mY[None, row]"}, "writes mY["),
     Wrong("tensors multiplied", {"gX.load() * gW.load()": "gX * gW"}, "whole tensor"),
     Wrong("eight elements in any type", {WIDTH: "width = 8"}, "Sectors loaded: "),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..transposing import predicate_mistakes, race_mistakes
@@ -58,10 +58,10 @@ launches, and for small matrices a launch takes longer than its kernel.
             lambda x, y: x.flip(0).transpose(1, 2),
             "each matrix is transposed, but the batch is in the opposite order.",
         ),
-        found(
-            "unwritten-output",
+        Misconception(
             "every written element is right, but some elements are never written: does the grid "
             "have a block for every tile of every matrix?",
+            lambda e: "unwritten-output" in e.kinds and not e.never.all(),
         ),
     ],
     praise="Many matrices, one launch.",

@@ -13,7 +13,7 @@ WRONG = (
         {_PREDICATE: _LOADED + " ", _STORE: "mY[col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
         "neighbouring threads still write one below the other",
     ),
-    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "needs its own predicate"),
+    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "not the one that it loaded"),
     Wrong(
         "tile not turned",
         {_STORE: "mY[col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
@@ -29,9 +29,15 @@ WRONG = (
     ),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
     Wrong(
+        "bound one too large",
+        {_PREDICATE: _PREDICATE.replace("<", "<=")},
+        "its row of mY must be less than N",
+    ),
+    Wrong("no store", {_STORE: "pass"}, "nothing is stored"),
+    Wrong(
         "sizes exchanged",
         {_PREDICATE: "if col0 + ty + k < M and row0 + tx < N:"},
-        "M and N are exchanged",
+        "are M and N exchanged",
     ),
     Wrong(
         "half of the rounds",

@@ -48,7 +48,7 @@ WRONG = (
     Wrong("through shared memory", {_LOOPS + "                " + _TURN + "\n": _SHARED},
           "transposes its own square in registers"),
     Wrong("no predicate", {_PREDICATE: "if True:"}, "whose square does not exist"),
-    Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "M and N are exchanged"),
+    Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "are M and N exchanged"),
     Wrong(
         "a barrier outside of the if",
         {_PREDICATE: "cute.arch.sync_threads()\n    " + _PREDICATE},

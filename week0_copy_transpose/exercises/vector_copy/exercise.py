@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -117,12 +118,18 @@ def _bytes_a_lane(p: Profile, kind: str) -> float:
 
 def _once(kind: str) -> Counter:
     says = "every block copies the rest, but one block should. Which index decides that, "
+    rest = 2 * (_SIZE % 8)  # bytes
+
+    def in_every_block(p: Profile) -> bool:
+        extra = p[f"global_{kind}_bytes_asked"] - 2 * _SIZE
+        return bool(extra == rest * (math.prod(p.launches[0].grid) - 1))
+
     return Counter(
         measure=f"global_{kind}_bytes_asked",
         called=f"bytes that threads {kind}",
         at_most=2 * _SIZE,
         ideal=2 * _SIZE,
-        misconceptions=[counted(lambda p: True, says + "`i` or `tidx`?")],
+        misconceptions=[counted(in_every_block, says + "`i` or `tidx`?")],
     )
 
 

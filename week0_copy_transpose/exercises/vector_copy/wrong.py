@@ -46,4 +46,5 @@ WRONG = (
          "if tidx < n % vec:\n        mY[n // vec * vec + tidx] = mX[n // vec * vec + tidx]"},
         "every block copies the rest",
     ),
+    Wrong("blocks overlap", {"bidx * 128 + tidx": "bidx * 127 + tidx"}, "needed at most 8,198"),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("as given", {"(left + 1) // 2": "left // 2", "if tidx < left - half:": "if tidx < half:"},
-          "no round adds the third"),
+          "the third never reaches the sum"),
     Wrong("rounded up, all of them add", {"if tidx < left - half:": "if tidx < half:"},
           "adds again a word"),
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},

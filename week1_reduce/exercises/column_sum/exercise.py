@@ -28,18 +28,18 @@ does not matter to a warp.
 """,
     asked={"work": "one thread per column"},
     entry="column_sum",
-    inputs=lambda draw, m, n: (draw(m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(0),
     sizes=[(3, 4), (1, 1), (31, 33), (1000, 7), (5, 1025), (33, 129), (7, 300)],
-    count=[(9, 100), (64, 1500)],
+    count=[(9, 100), (64, 1536)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x[0], "the result contains only the first row."),
-        looks_like(lambda x, y: x[-1], "the result contains only the last row: each element "
-                   "replaces the sum and is not added."),
+        looks_like(lambda x, y: x[-1], "the result contains only the last row: an element "
+                   "has to be added to the sum, not to replace it."),
         looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is missing."),
         looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition rounds to the type of "
                    "x: add in float32."),
-        looks_like(lambda x, y: x.double().sum(0) + 1, "the sum does not start at 0."),
+        looks_like(lambda x, y: x.double().sum(0) + 1, "each result is 1 more than the sum, which starts at 0."),
     ],
 )  # fmt: skip

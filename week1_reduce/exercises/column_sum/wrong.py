@@ -5,7 +5,12 @@ from forgekit.lessons.wrong import Wrong
 ADD = "total += mX[m, col].to(Float32)"
 
 WRONG = (
-    Wrong("does not begin at 0", {"Float32(0.0)": "Float32(1.0)"}, "does not start at 0"),
+    Wrong("does not begin at 0", {"Float32(0.0)": "Float32(1.0)"}, "1 more than the sum"),
+    Wrong(
+        "a block too many",
+        {"cute.ceil_div(mX.shape[1], 128)": "mX.shape[1] // 128 + 1"},
+        "Blocks: 13",
+    ),
     Wrong("replaces", {ADD: "total = mX[m, col].to(Float32)"}, "only the last row"),
     Wrong(
         "first row left out",

@@ -39,12 +39,12 @@ Four operations per element replace one, and the kernel moves no more bytes; whi
 memory, they are nearly free. For real numbers `b - (s - a)` is 0, but the compiler must not simplify
 it; CuTe DSL keeps the order of floating-point operations that you wrote.
 """,
-    asked={"work": "one thread per row"},
+    asked={"work": "one thread per row", "doubles": 0},
     entry="compensated",
     inputs=_inputs,
     result=lambda x: x.sum(1),
     sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (2, 4001), (33, 100), (7, 129)],
-    count=[(40, 50), (300, 200)],
+    count=[(40, 50), (384, 200)],
     rtol=2.0**-23,
     atol=0.0,
     misconceptions=[

@@ -15,4 +15,14 @@ WRONG = (
         {"total, lost = Float32(0.0)": "total, lost = Float32(0.001)"},
         "With m = 2, n = 3",
     ),
+    Wrong(
+        "in float64",
+        {
+            "@cute.kernel\n": "from cutlass import Float64\n\n\n@cute.kernel\n",
+            "total, lost = Float32(0.0), Float32(0.0)": "total = Float64(0.0)",
+            "            value = mX[row, n] + lost\n            s = total + value\n            lost = value - (s - total)\n            total = s\n": "            total += mX[row, n].to(Float64)\n",
+            "mY[row] = total": "mY[row] = total.to(Float32)",
+        },
+        "the task asks for no float64",
+    ),
 )

@@ -3,6 +3,11 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
+    Wrong(
+        "with negatives",
+        {"mX[row, n] == v": "mX[row, n] == v or mX[row, n] == -v"},
+        "mY: 2 of 5 elements differ",
+    ),
     Wrong("not equal", {"mX[row, n] == v": "mX[row, n] != v"}, "*not* equal to v"),
     Wrong("zeros", {"mX[row, n] == v": "mX[row, n] == 0"}, "the zeros, not v"),
     Wrong(

@@ -45,12 +45,12 @@ one address one after the other.
     inputs=_inputs,
     result=lambda x: (x > 0).sum(1).to(torch.int32),
     sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (257, 33), (1, 7000), (3, 4097)],
-    count=[(1, 2050), (4, 9_000)],
+    count=[(1, 2050), (4, 8_192)],
     misconceptions=[
         looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative elements are counted."),
         looks_like(lambda x, y: torch.full_like(y, x.shape[1]), "all elements are counted."),
-        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: y is cleared after the "
-                   "counting, or no block adds to it."),
+        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: is y cleared after the "
+                   "counting, or does no block add to it?"),
     ],
     praise="Many blocks, one counter, and the same count every time.",
 )  # fmt: skip

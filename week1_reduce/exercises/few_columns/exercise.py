@@ -42,10 +42,10 @@ per thread; in the loop only the row advances, by `deep`.
 """,
     asked={"work": "one block per 256 rows", "block": 256},
     entry="few_columns",
-    inputs=lambda draw, m, n: (draw(m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=parts_of,
     sizes=[(4, 3), (1, 1), (256, 2), (300, 7), (1000, 3), (257, 32), (31, 31), (600, 5)],
-    count=[(300, 3), (3000, 7)],
+    count=[(300, 3), (3072, 7)],
     legal=lambda m, n: (m, min(32, n)),
     dtypes=("float32", "float16"),
     misconceptions=[

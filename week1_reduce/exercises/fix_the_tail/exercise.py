@@ -50,8 +50,8 @@ again. The right answer costs four moves per vector.
                    "the last tile, which is not full."),
         looks_like(lambda x, y: x[:, :128].double().sum(1), "the sum contains only the first "
                    "tile of a row."),
-        looks_like(lambda x, y: 0 * x.sum(1), "the kernel clears all registers after the copy, or "
-                   "adds registers that it never loaded."),
+        looks_like(lambda x, y: 0 * x.sum(1), "every sum is 0: do the registers hold the row's "
+                   "elements when they are added?"),
     ],
     praise="The predicate skips a load; the identity takes its place.",
 )  # fmt: skip

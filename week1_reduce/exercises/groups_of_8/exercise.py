@@ -43,7 +43,7 @@ It suits short rows: one warp adds four rows of 8.
     inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: _groups(x).sum(1),
     sizes=[(16,), (1,), (8,), (1000,), (33,), (1025,), (2500,), (127,)],
-    count=[(100,), (20_000,)],
+    count=[(100,), (20_480,)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(_of_a_warp, "each sum contains other groups: a shuffle by 8 or more leaves the "

@@ -4,4 +4,9 @@ from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
     Wrong("one barrier more", {"    cute.arch.sync_threads()\n    if sTicket": "    cute.arch.sync_threads()\n    cute.arch.sync_threads()\n    if sTicket"}),
+    Wrong("shuffles by hand", {
+        "    value = cute.arch.warp_reduction(value, operator.add)\n":
+            "    for offset in (16, 8, 4, 2, 1):\n"
+            "        value += cute.arch.shuffle_sync_bfly(value, offset=offset)\n",
+    }),
 )  # fmt: skip

@@ -19,6 +19,11 @@ def _inputs(draw, m, n):
     return (x,)
 
 
+def _in_order(key):
+    """The result for a row whose elements come in the order of key(piece of 32, lane)."""
+    return lambda x, y: _kadane(x[:, sorted(range(x.shape[1]), key=lambda n: key(n // 32, n % 32))])
+
+
 EXERCISE = puzzle(
     title="find the largest sum of neighbours",
     task="""
@@ -47,12 +52,16 @@ polynomials can be merged like this.
     inputs=_inputs,
     result=_kadane,
     sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 500), (9, 65), (3, 100)],
-    count=[(5, 100), (60, 300)],
+    count=[(5, 100), (64, 300)],
     misconceptions=[
         looks_like(lambda x, y: x.max(1).values, "only single elements are compared: ends and beginnings are not joined."),
         looks_like(lambda x, y: _kadane(x).clamp(min=0), "the empty piece counts, with the sum 0: the identity of a maximum is −∞."),
         FINITE_START,
         looks_like(lambda x, y: x.double().sum(1), "the whole row is added up."),
+        looks_like(_in_order(lambda piece, lane: (-piece, lane)), "a merge exchanges left and right: this is the best "
+                   "piece of a row whose groups of 32 elements come in the reverse order, or each reversed."),
+        looks_like(_in_order(lambda piece, lane: (piece, f"{lane:05b}"[::-1])), "the shuffles begin with the offset 16, "
+                   "so lane 0 merges lane 16 as if it were its neighbour. Offsets 1, 2, 4, 8, 16 keep neighbours together."),
     ],
     given=picture(
         "the best piece: 4 - 1 + 2 + 1 = 6",

@@ -4,7 +4,7 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("identity 0", {"least = -Float32.inf": "least = Float32(0.0)"}, "the empty piece counts"),
-    Wrong("large steps first", {"offset=1 << k": "offset=16 >> k"}, "worst difference"),
+    Wrong("large steps first", {"offset=1 << k": "offset=16 >> k"}, "begin with the offset 16"),
     Wrong(
         "only singles",
         {
@@ -19,7 +19,7 @@ WRONG = (
         {
             "merged((total, head, tail, best), (s, h, t, b))": "merged((s, h, t, b), (total, head, tail, best))"
         },
-        "got 74.77637",
+        "a merge exchanges left and right",
     ),
     Wrong(
         "begins with -1e9",

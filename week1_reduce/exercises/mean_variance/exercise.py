@@ -1,12 +1,22 @@
 """Puzzle week1/mean_variance: Welford's recurrence, merged across the lanes of a warp."""
 
-from forgekit.lessons.gates import looks_like
+import torch
+
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
     return (draw(m, n) + draw.integers(1, 4, m, 1) * 700.0,)
+
+
+def _of_squares(e):
+    """Each variance is a whole number of float32's steps at the square of the mean."""
+    mean, got = e.case.expected[1].float(), e.got[2].double()
+    square = mean * mean
+    step = (torch.nextafter(square, square + 1) - square).double()
+    return bool((got > 0).all()) and torch.equal(got / step, (got / step).round())
 
 
 EXERCISE = puzzle(
@@ -34,17 +44,20 @@ Signature: `mean_variance(x, mean, variance)`.
 The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0, 0,
 0)`. LayerNorm and BatchNorm are this kernel, followed by a map.
 """,
-    asked={"work": "one warp per row"},
+    asked={"work": "one warp per row", "doubles": 0},
     entry="mean_variance",
     inputs=_inputs,
     result=lambda x: (x.mean(1), x.var(1, unbiased=False)),
     sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (3, 100)],
-    count=[(5, 100), (67, 300)],
+    count=[(5, 100), (64, 300)],
     rtol=1e-3,  # float32 holds numbers about 2,100 to 1.2e-4
     atol=1e-5,
     misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
         looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1; the task asks for n."),
+        Misconception("each variance is a whole number of the steps that float32 has at the square of the mean: "
+                      "it is a difference of two such numbers, the mean of the squares and the square of the mean.",
+                      _of_squares),
     ],
     given=picture(
         "two lanes of one row, merged",

@@ -25,7 +25,26 @@ WRONG = (
             "mMean[row] = mean": "mMean[row] = mean / count + 1000.0",
             "mVar[row] = m2 / count": "mVar[row] = m2 / count - (mean / count) * (mean / count)",
         },
-        "got 0.4921875",
+        "With m = 2, n = 4, float32 the result",
     ),
     Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "is divided by n − 1"),
+    Wrong(
+        "mean of squares less square of mean",
+        {
+            "            d = mX[row, n] - mean\n            mean += d / count\n            m2 += d * (mX[row, n] - mean)\n": "            mean += mX[row, n]\n            m2 += mX[row, n] * mX[row, n]\n",
+            "        both = count + count_b\n        share = Float32(0.0)\n        if both > 0.0:\n            share = count_b / both\n        d = mean_b - mean\n        mean += d * share\n        m2 += m2_b + d * d * count * share\n        count = both\n": "        mean += mean_b\n        m2 += m2_b\n        count += count_b\n",
+            "mMean[row] = mean\n        mVar[row] = m2 / count": "mean = mean / count\n        mMean[row] = mean\n        mVar[row] = m2 / count - mean * mean",
+        },
+        "a difference of two such numbers",
+    ),
+    Wrong(
+        "mean of squares in float64",
+        {
+            "Float32(0.0), Float32(0.0), Float32(0.0)": "Float32(0.0), cutlass.Float64(0.0), cutlass.Float64(0.0)",
+            "            d = mX[row, n] - mean\n            mean += d / count\n            m2 += d * (mX[row, n] - mean)\n": "            value = mX[row, n].to(cutlass.Float64)\n            mean += value\n            m2 += value * value\n",
+            "        both = count + count_b\n        share = Float32(0.0)\n        if both > 0.0:\n            share = count_b / both\n        d = mean_b - mean\n        mean += d * share\n        m2 += m2_b + d * d * count * share\n        count = both\n": "        mean += mean_b\n        m2 += m2_b\n        count += count_b\n",
+            "mMean[row] = mean\n        mVar[row] = m2 / count": "mean = mean / count.to(cutlass.Float64)\n        mMean[row] = mean.to(Float32)\n        mVar[row] = (m2 / count.to(cutlass.Float64) - mean * mean).to(Float32)",
+        },
+        "the task asks for no float64",
+    ),
 )

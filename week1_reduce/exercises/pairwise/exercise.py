@@ -71,7 +71,7 @@ def _depth(submission: Submission) -> str:
                 f"With {n} numbers the result does not add each of these numbers once.",
                 look_at="Use only `+`, on the values and on their sums.",
             )
-        if got.depth > most + 1:
+        if got.depth > most:
             says = "it adds the numbers one after the other." if got.depth == n - 1 else ""
             raise GateError(
                 f"Of {n} numbers, one goes through {got.depth} additions; a tree needs {most}.",

@@ -42,20 +42,20 @@ keeps memory busy more easily.
     inputs=_pair,
     result=lambda a, b: (a * b).sum(1),
     sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
-    count=[(5, 64), (70, 1000)],
+    count=[(5, 64), (64, 1000)],
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
         looks_like(lambda a, b, y: of_lanes(a.double() * b, 1, 4), "the result is only the sum of "
-                   "lane 0: the lanes of a row never combine."),
+                   "lane 0: those of the other lanes are missing."),
         looks_like(lambda a, b, y: of_lanes(a.double() * b, 16, 4), "the result is the sum of only "
                    "half of the lanes."),
         looks_like(lambda a, b, y: a.double().sum(1), "this is the sum of a, without b."),
         looks_like(lambda a, b, y: (a.double() + b).sum(1), "the kernel adds the elements of a "
                    "pair and does not multiply them."),
         looks_like(lambda a, b, y: (a.double() * a).sum(1), "the kernel multiplies a by itself."),
-        looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "the sum does not start at 0."),
+        looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "each result is 1 more than the sum, which starts at 0."),
     ],
     praise="Two streams of vectors, one sum.",
 )  # fmt: skip

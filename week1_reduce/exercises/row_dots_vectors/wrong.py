@@ -16,7 +16,7 @@ WRONG = (
     Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "does not multiply them"),
     Wrong("a by itself", {"* gB[": "* gA["}, "multiplies a by itself"),
     Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(1.0 / 32)"},
-          "does not start at 0"),
+          "1 more than the sum"),
     Wrong("no shuffle", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
           "only the sum of lane 0"),
     Wrong("half a warp", {"(total, operator.add)": "(total, operator.add, threads_in_group=16)"},

@@ -5,4 +5,9 @@ from forgekit.lessons.wrong import Wrong
 ALTERNATIVES = (
     Wrong("element by element in registers", {"            best = cute.arch.fmax(best, values.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n":
           "            for v in cutlass.range_constexpr(vec):\n                best = cute.arch.fmax(best, values[v])\n"}),
+    Wrong("eight rows per block", {
+        "bidx * 4 + tidx // 32": "bidx * 8 + tidx // 32",
+        "shape[0], 4)": "shape[0], 8)",
+        "(128, 1, 1)": "(256, 1, 1)",
+    }),
 )  # fmt: skip

@@ -17,6 +17,9 @@ WRONG = (
         "*exclusive* prefix sum",
     ),
     Wrong(
+        "a block too many", {"cute.ceil_div(mX.shape[0], 4)": "mX.shape[0] // 4 + 1"}, "Blocks: 25"
+    ),
+    Wrong(
         "adds in float16",
         {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong",

@@ -28,14 +28,16 @@ reductions also reads the row once instead of twice, and reading takes most of t
     entry="row_range",
     inputs=lambda draw, m, n: (draw.extremes(m, n, finite=True),),
     result=lambda x: x.amax(1) - x.amin(1),
-    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
+    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x.amax(1), "this is only the largest element: the kernel computes "
-                   "0 as the smallest."),
+        looks_like(lambda x, y: x.amax(1), "this is only the largest element: the smallest is "
+                   "not subtracted, or is 0."),
         looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "both start "
                    "at 0, as if 0 were an element."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the largest starts at 0, as "
+                   "if 0 were an element."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "this is the smallest minus the "
                    "largest."),
         looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "the kernel subtracts equal numbers."),

@@ -7,6 +7,11 @@ FIRST = "    high, low = -Float32.inf, Float32.inf\n    for"
 WRONG = (
     Wrong("both begin at 0", {FIRST: "    high, low = Float32(0.0), Float32(0.0)\n    for"},
           "both start at 0, as if"),
+    Wrong("the largest begins at 0", {FIRST: "    high, low = Float32(0.0), Float32.inf\n    for"},
+          "the largest starts at 0, as if"),
+    Wrong("begins at 0 and 1,000", {FIRST: "    high, low = Float32(0.0), Float32(1000.0)\n    for"},
+          "worst difference"),
+    Wrong("nothing subtracted", {"(high - low)": "high"}, "the smallest is not subtracted"),
     Wrong("exchanged", {"(high - low)": "(low - high)"}, "the smallest minus the largest"),
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "subtracts equal numbers"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
@@ -17,7 +22,7 @@ WRONG = (
         "n = 1,000, float32 the result"),
     Wrong("read through bfloat16", {
         "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
-        "With m = 2, n = 5, float32"),
+        "With m = 4, n = 5, float32"),
     Wrong("256 words", {"sMax = smem.allocate_tensor(Float32, cute.make_layout(8)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(248)"},
           "at most 128 bytes of shared memory"),
     Wrong("a warp per row", {"range(tidx, mX.shape[1], 256)": "range(tidx, mX.shape[1], 32)",

@@ -23,6 +23,6 @@ WRONG = (
           "asks for at most 7 barriers"),
     Wrong("read through bfloat16", {
         "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
-        "With m = 2, n = 4, float32"),
+        "With m = 2, n = 5, float32"),
     Wrong("a reciprocal root", {"cute.math.sqrt(mean)": "(mean * cute.math.rsqrt(mean))"}, "NaN: 1 in actual"),
 )  # fmt: skip

@@ -5,4 +5,9 @@ from forgekit.lessons.wrong import Wrong
 ALTERNATIVES = (
     Wrong("shuffles by hand", {"    total = cute.arch.warp_reduction(total, operator.add, threads_in_group=8)\n":
           "    for k in range(3):\n        total += cute.arch.shuffle_sync_bfly(total, offset=4 >> k)\n"}),
+    Wrong("32 rows per block", {
+        "bidx * 16": "bidx * 32",
+        "mX.shape[0], 16)": "mX.shape[0], 32)",
+        "(128, 1, 1)": "(256, 1, 1)",
+    }),
 )  # fmt: skip

@@ -8,7 +8,7 @@ WRONG = (
     Wrong("a whole warp", {", threads_in_group=8": ""}, "every element of actual is"),
     Wrong("one vector per lane, asked", {LOOP: "for i in range(lane, min(8, cute.size(gX, "
                                              "mode=[1])), 8):"}, "more than eight"),
-    Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(0.125)"}, "does not start at 0"),
+    Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(0.125)"}, "1 more than the sum"),
     Wrong("one warp per row", {"bidx * 16 + tidx // 8, tidx % 8": "bidx * 4 + tidx // 32, tidx % 32",
                            "size(gX, mode=[1]), 8)": "size(gX, mode=[1]), 32)",
                            ", threads_in_group=8": "", "(mX.shape[0], 16)": "(mX.shape[0], 4)"},

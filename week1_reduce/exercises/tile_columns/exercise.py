@@ -31,10 +31,10 @@ multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
 """,
     asked={"work": "one block per 32 columns", "block": 256},
     entry="tile_columns",
-    inputs=lambda draw, m, n: (draw(m, n),),
+    inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(0),
     sizes=[(16, 4), (1, 1), (31, 33), (1000, 3), (7, 129), (9, 32), (33, 31)],
-    count=[(40, 70), (600, 100)],
+    count=[(40, 70), (600, 96)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(

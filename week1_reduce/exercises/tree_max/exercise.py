@@ -27,15 +27,15 @@ product, −∞ for a maximum. A thread without elements holds the identity.
     entry="tree_max",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
-    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
+    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
         FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
         looks_like(lambda x, y: x.double().sum(1), "this is the sum."),
-        looks_like(lambda x, y: x[:, ::128].amax(1), "the result contains only what thread 0 found: "
-                   "nothing reaches it from the other threads."),
+        looks_like(lambda x, y: x[:, ::128].amax(1), "this is the largest of elements 0, 128, 256, …: "
+                   "those of threads 1 to 127 are missing."),
         looks_like(lambda x, y: x[:, :128].amax(1), "the kernel reads only the first 128 elements of "
                    "a row, one per thread."),
     ],

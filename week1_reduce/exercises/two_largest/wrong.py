@@ -27,7 +27,7 @@ WRONG = (
         {
             "first, second = -Float32.inf, -Float32.inf": "first, second = Float32(-1e9), Float32(-1e9)"
         },
-        "every wrong element is -1e+09",
+        "A maximum begins with −∞",
     ),
     Wrong(
         "without the last in a thousand",

@@ -30,7 +30,10 @@ WRONG = (
     Wrong("no predicate at the load", {"    if row < mX.shape[0]:\n": "    if row >= 0:\n"},
           "Out of bounds"),
     Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "worst difference: 0.5244 at [1]"),
+    Wrong("a block too many for an even number of rows", {"cute.ceil_div(mX.shape[0], 2)": "mX.shape[0] // 2 + 1"},
+          "Blocks: 3 with m = 4"),
     Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which makes 13"),
+    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which makes 20"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("last barriers left out", {"        cute.arch.sync_threads()\n":
           "        if cutlass.const_expr(k < 2):\n            cute.arch.sync_threads()\n"},

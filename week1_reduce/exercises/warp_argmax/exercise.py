@@ -18,8 +18,15 @@ def _last(x):
 def _inputs(draw, m, n):
     x = draw.extremes(m, n).round()
     if m > 1:
-        x[::2, n // 3] = x[::2].amax(1)  # for ties of more than two
+        x[::2, n // 3 : n // 3 + 3] = x[::2].amax(1, keepdim=True)  # ties of more than two
     return (x,)
+
+
+def _of_no_element(e):
+    """Each wrong column is past the end of its row, of several elements below 0."""
+    x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
+    past = (e.got[1] >= x.shape[1]) & (x.amax(1) <= 0)
+    return x.shape[1] > 1 and bool(past[wrong].all())
 
 
 EXERCISE = puzzle(
@@ -47,16 +54,19 @@ the same result, which you can test.
     entry="warp_argmax",
     inputs=_inputs,
     result=_first,
-    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
-    count=[(3, 100), (100, 1000)],
+    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
+    count=[(3, 100), (96, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: _last(x), "if several elements are the largest, this is the column of the last."),
         looks_like(lambda x, y: _first(-x), "this is the column of the smallest element."),
-        looks_like(lambda x, y: x.double().amax(1).int(), "this is the largest element, not its "
+        looks_like(lambda x, y: x.double().amax(1).clamp(-(2**31), 2**31 - 1).int(), "this is the largest element, not its "
                    "column."),
-        looks_like(lambda x, y: _first(x[:, ::32]) * 32, "the result contains only what lane 0 "
-                   "found: nothing reaches it from the other lanes."),
+        looks_like(lambda x, y: _first(x[:, ::32]) * 32, "this is the column of the largest of "
+                   "elements 0, 32, 64, …: those of lanes 1 to 31 are missing."),
+        Misconception("a wrong column is that of no element: none of its row is larger than the number that "
+                      "the maximum begins with. Begin with −∞, and let the smaller column win among equal "
+                      "values.", _of_no_element),
         Misconception("each column holds a largest element, but not the first: among equal values the "
                       "smaller column has to win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),

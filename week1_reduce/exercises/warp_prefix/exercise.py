@@ -49,7 +49,7 @@ nothing. Whole blocks and arrays follow in `06_practice`.
     inputs=lambda draw, n: (draw.fractions(n),),
     result=_prefix,
     sizes=[(5,), (1,), (32,), (1000,), (33,), (1025,), (2500,), (127,)],
-    count=[(100,), (20_000,)],
+    count=[(100,), (20_480,)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: x, "y is a copy of x: no lane adds anything."),

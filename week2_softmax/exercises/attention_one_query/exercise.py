@@ -8,6 +8,8 @@ from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
+from ..unscaled import FINITE
+
 WARPS = 4
 PICTURE = picture(
     "one head: a colour is a warp",
@@ -31,7 +33,7 @@ def _inputs(draw, heads, length, dim):
         k[1::4] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::4, None]
     k[2::4] -= 120 * along[2::4, None]
     if length % 2:  # equal scores, far below what often passes for -inf
-        q[2::4], k[2::4, :, 0] = 0, -6e4 if draw.dtype == torch.float16 else -1.1e9 / (4 * scale)
+        q[2::4], k[2::4, :, 0] = 0, -6e4 if draw.dtype == torch.float16 else -1.1e31 / (4 * scale)
         q[2::4, 0] = 4
     k[3::4, 2:3] += 110 * along[3::4, None]
     if length % 4 == 0:
@@ -171,8 +173,7 @@ and merge once more: *flash decoding*.
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: 0), "it is as if no "
                    "maximum was subtracted: exp overflows, or all exponentials are 0."),
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: x.amax(
-                   1, keepdim=True).clamp(min=0)), "it is as if the maximum begins at 0: where all scores "
-                   "are far below 0, every exponential is 0."),
+                   1, keepdim=True).clamp(min=0)), FINITE),
         Misconception("NaN, where some of the four warps have no key: theirs is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],

@@ -13,4 +13,9 @@ ONLINE = """        for k in range(mX.shape[0]):
 ALTERNATIVES = (
     Wrong("online, in two loops", {"        for k in range(mX.shape[0]):\n            m = cute.arch.fmax(m, mX[k, col].to(Float32))\n"
           "        for k in range(mX.shape[0]):\n            s += cute.math.exp(mX[k, col].to(Float32) - m, fastmath=True)\n": ONLINE}),
+    Wrong("blocks of 256", {
+        "bidx * 128 + tidx": "bidx * 256 + tidx",
+        "(128, 1, 1)": "(256, 1, 1)",
+        "ceil_div(mX.shape[1], 128)": "ceil_div(mX.shape[1], 256)",
+    }),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
+from ..unscaled import FINITE
 
 
 def _exp(x):
@@ -36,7 +37,7 @@ row instead. That is the only reason for shuffles.
         hard_rows(draw, n, m, masked=True).T),),
     result=lambda x: x.softmax(0),
     sizes=[(4, 3), (31, 5), (1, 1), (40, 2), (7, 129), (33, 31), (5, 8), (12, 9)],
-    count=[(12, 40), (30, 500)],
+    count=[(12, 40), (30, 512)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x.float().exp() / x.float().exp().sum(0), "nothing is subtracted: "
@@ -48,8 +49,7 @@ row instead. That is the only reason for shuffles.
         looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "this is the logarithm of "
                    "the softmax."),
         looks_like(lambda x, y: (x.float() - x.float().amax(0).clamp(min=0)).exp() / (
-            x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), "the maximum begins at 0, which "
-            "is larger than every element of some of these columns."),
+            x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), FINITE),
     ],
     praise="A softmax that survives.",
 )  # fmt: skip

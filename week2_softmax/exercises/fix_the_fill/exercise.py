@@ -47,7 +47,7 @@ And −10,000, or the lowest number of the type, works only for rows with an ele
         looks_like(lambda x, y: _in_tile(x, -10_000.0), "missing elements take part with a finite "
                    "number, which becomes the maximum where all elements of a row are smaller."),
         looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "missing elements take "
-                   "part with the lowest number of the type; in a row of −∞ it is the largest of all."),
+                   "part with a finite number, however low; in a row of −∞ it is the largest of all."),
     ],
     praise="The identity of the operator, and of nothing else.",
 )  # fmt: skip

@@ -95,8 +95,8 @@ mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a millio
                    "elements of a row are equal, 0 would be divided by 0."),
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "
                    "belongs below it."),
-        Misconception("the mean is right, but the variance is not: each row is x - mean with a wrong factor, or "
-             "NaN. Where the mean of the squares is a million or more float32 has steps of 1/16 or more: a "
-             "difference of two such numbers has few right digits.", _scaled),
+        Misconception("the mean is right: each row is x - mean with a wrong factor, or NaN, so look at the variance "
+             "and its root. Near a million float32 has steps of 1/16: the mean of the squares less the square of "
+             "the mean has few right digits there.", _scaled),
     ],
 )  # fmt: skip

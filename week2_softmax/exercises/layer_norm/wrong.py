@@ -15,7 +15,7 @@ BARRIER = "    cute.arch.sync_threads()\n"
 
 WRONG = (
     Wrong("mean of squares less square of mean",
-          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few right digits"),
+          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few right digits there"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
           .replace("< mX.shape[1]", ">= 0")}, "each adds the square of 0 - mean"),
     Wrong("divided by N - 1", {VARIANCE: VARIANCE.replace("length", "(length - 1.0)")},

@@ -82,7 +82,7 @@ element, by ln 2; a loss reported in bits saves it.
         looks_like(_natural_sum, "the natural logarithm of the sum is subtracted from powers of two."),
         looks_like(lambda x, y: (x.double() * LN_2).log_softmax(1) / LN_2, "the exponents are x − m, so log₂ e is "
                    "missing: these are weights of powers of two."),
-        looks_like(_with_zeros, "missing elements take part as if they were 0."),
+        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, and not −∞."),
         looks_like(_own_sums, "each lane has the sum of its own elements, not that of the row."),
     ],
     more=lambda make: (arithmetic(make, (4, 1024), (ARITHMETIC, "float operations per element", 6.1),

@@ -54,7 +54,7 @@ kernels do that. It needs all pairs at the same time, and a loop over a row does
     inputs=_inputs,
     result=_merged,
     sizes=[(3,), (5,), (1,), (8,), (31,), (100,), (9,), (17,)],
-    count=[(20,), (500,)],
+    count=[(20,), (512,)],
     misconceptions=[
         looks_like(_column(lambda m, s: s.sum(1)), "the sums are added as they are: each is relative "
                    "to its own lane's maximum."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -38,7 +39,14 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
 def _quadratic(submission: Submission) -> str:
     """f(x) = 3x² with a large step: central differences are exact, others are off by the step."""
     x, dy, eps = torch.tensor([1.0, 2.0, -1.0], dtype=torch.float64), _draw(3, seed=1), 0.2
-    got, want = _call(submission, lambda x: 3 * x**2, x, dy, eps=eps), 6 * x * dy
+    steps = []
+
+    def quadratic(at: Tensor) -> Tensor:
+        steps.append(float((at.detach() - before).abs().max()))
+        return 3 * at**2
+
+    before = x.clone()
+    got, want = _call(submission, quadratic, x, dy, eps=eps), 6 * x * dy
     known = {
         "the differences are not multiplied by dy.": 6 * x,
         "it is twice that: the differences span 2·eps and are divided by eps.": 2 * want,
@@ -55,6 +63,8 @@ def _quadratic(submission: Submission) -> str:
             f"With f(x) = 3x², x = {x.tolist()} and eps = {eps} the gradient is 6x·dy = "
             f"{_shown(want)}; got {_shown(got)}.", likely,
         )  # fmt: skip
+    if not math.isclose(max(steps), eps):
+        raise GateError(f"With eps = {eps} the largest step is {max(steps):g}.")
     return "exact for a quadratic function"
 
 

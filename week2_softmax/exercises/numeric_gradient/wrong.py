@@ -24,5 +24,7 @@ WRONG = (
     Wrong("by autograd", {"    dx = torch.empty_like(x)\n": "    x = x.clone().requires_grad_()\n"
           "    return torch.autograd.grad(f(x), x, dy)[0]\n"}, "It raises RuntimeError"),
     Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls per element"),
+    Wrong("an eps of its own", {"    dx = torch.empty_like(x)\n": "    dx = torch.empty_like(x)\n    eps = 1e-6\n"},
+          "the largest step is 1e-06"),
     Wrong("no return", {"    return dx": "    pass"}, "tensor of shape (3,), got None"),
 )  # fmt: skip

@@ -28,4 +28,5 @@ WRONG = (
           "y is computed from the sum after it is"),
     Wrong("shuffle forgotten", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
           "those of the other lanes are missing"),
+    Wrong("registers never filled", {"        rS.fill(0.0)\n": ""}, "A register that nothing wrote holds noise"),
 )  # fmt: skip

@@ -86,7 +86,7 @@ only on the distance between two tokens: attention needs exactly that.
     result=_rotated,
     in_place=True,
     sizes=[(2, 1, 4), (1, 1, 2), (3, 2, 64), (5, 3, 128), (9, 1, 66), (6, 5, 32), (7, 2, 96)],
-    count=[(5, 2, 64), (21, 8, 128)],
+    count=[(5, 2, 64), (24, 8, 128)],
     dtypes=("float32", "float16"),
     legal=lambda tokens, heads, dim: (tokens, heads, max(2, dim // 2 * 2)),
     misconceptions=[

@@ -53,13 +53,13 @@ thread stores it. One division per row, and one multiplication per element.
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
     result=lambda x: x.softmax(1),
     sizes=[(16, 8), (3, 64), (1, 1), (17, 31), (37, 50), (5, 33)],
-    count=[(16, 64), (200, 60)],
+    count=[(16, 64), (192, 60)],
     legal=lambda m, n: (m, min(64, n)),
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(_of_eight, "only the first eight elements of a row are stored, with their own "
                    "softmax: each lane has one element.", unstored=True),
-        looks_like(_with_zeros, "registers without an element take part as if they held 0."),
+        looks_like(_with_zeros, "registers without an element take part as if they held a finite number, such as 0, and not −∞."),
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),
         looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "maximum and sum are those of four "

@@ -10,7 +10,7 @@ STORE = """        if row < mX.shape[0] and lane + 8 * k < mX.shape[1]:
 MAX = "m = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=8)"
 SUM = "s = cute.arch.warp_reduction(s, operator.add, threads_in_group=8)"
 WRONG = (
-    Wrong("filled with 0", {FILL: "rX.fill(0.0)"}, "as if they held 0"),
+    Wrong("filled with 0", {FILL: "rX.fill(0.0)"}, "as if they held a finite number"),
     Wrong("maximum of the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)"},
           "the largest of all four rows"),
     Wrong("sum of the whole warp", {SUM: "s = cute.arch.warp_reduction(s, operator.add)"},

@@ -109,7 +109,7 @@ and merges pairs only across lanes and warps, has the same traffic and the same 
         looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows.", rtol=1e-3),
         looks_like(_not_rescaled("lanes"), "sums of lanes are added although they are relative to different maxima.", rtol=1e-3),
         looks_like(_not_rescaled("warps"), "sums of warps are added although they are relative to different maxima.", rtol=1e-3),
-        looks_like(_with_zeros, "missing elements take part as if they were 0."),
+        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, and not −∞."),
         NAN_FROM_NOTHING,
     ],
     more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials per element", 2.0),

@@ -16,5 +16,5 @@ WRONG = (
           "Float operations per element: 6.4"),
     Wrong("a division an element", {"e * (1.0 / s)": "e / s"}, "Divisions per element: 1"),
     Wrong("no maximum", {POWER: "power = x * factor"}, "nothing is subtracted"),
-    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
+    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were a finite number"),
 )  # fmt: skip

@@ -57,7 +57,7 @@ sum over rows. That sum is left to a second launch, for instance one of week 1.
     inputs=_inputs,
     result=_gradients,
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (5, 129), (17, 32), (9, 33)],
-    count=[(3, 100), (60, 500)],
+    count=[(3, 100), (64, 500)],
     rtol=1e-4,
     atol=1e-5,
     waste={"loaded": 1.1},

@@ -81,7 +81,7 @@ instead.
     inputs=_inputs,
     result=_top,
     sizes=[(2, 6), (1, 4), (5, 31), (3, 33), (2, 500), (9, 65), (6, 100)],
-    count=[(5, 100), (60, 300)],
+    count=[(5, 100), (64, 300)],
     legal=lambda m, n: (m, max(4, n)),
     exact=True,
     misconceptions=[

@@ -1,0 +1,16 @@
+"""Other right solutions of week0/window."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("blocks of (32, 4)", {
+        "by * 8 + ty": "by * 4 + ty",
+        "ceil_div(mY.shape[0], 8)": "ceil_div(mY.shape[0], 4)",
+        "block=(32, 8, 1)": "block=(32, 4, 1)",
+    }),
+    Wrong("blocks of 256 in one line", {
+        "tx, ty, _ = cute.arch.thread_idx()":
+            "tidx, _, _ = cute.arch.thread_idx()\n    tx, ty = tidx % 32, tidx // 32",
+        "block=(32, 8, 1)": "block=(256, 1, 1)",
+    }),
+)  # fmt: skip

@@ -1,0 +1,16 @@
+"""Other right solutions of week1/compensated."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("blocks of 64", {
+        "bidx * 128 + tidx": "bidx * 64 + tidx",
+        "(128, 1, 1)": "(64, 1, 1)",
+        "ceil_div(mX.shape[0], 128)": "ceil_div(mX.shape[0], 64)",
+    }),
+    Wrong("the lost part of both summands", {
+        "            lost = value - (s - total)\n":
+            "            part = s - total\n"
+            "            lost = (total - (s - part)) + (value - part)\n",
+    }),
+)  # fmt: skip

@@ -1,0 +1,16 @@
+"""Other right solutions of week1/row_prefix."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("eight rows per block", {
+        "bidx * 4 + tidx // 32": "bidx * 8 + tidx // 32",
+        "shape[0], 4)": "shape[0], 8)",
+        "(128, 1, 1)": "(256, 1, 1)",
+    }),
+    Wrong("lane 0 adds the carry before the scan", {
+        "            value = mX[row, n]\n":
+            "            value = mX[row, n]\n        if lane == 0:\n            value += carry\n",
+        "        value += carry\n        if row": "        if row",
+    }),
+)  # fmt: skip

@@ -1,0 +1,26 @@
+"""Other right solutions of week2/cluster_logsumexp."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("shuffles by hand", {
+        "    m_warp = cute.arch.warp_reduction(m, cute.arch.fmax)\n":
+            "    m_warp = m\n    for offset in (16, 8, 4, 2, 1):\n"
+            "        m_warp = cute.arch.fmax(m_warp, cute.arch.shuffle_sync_bfly(m_warp, offset=offset))\n",
+        "    s = cute.arch.warp_reduction(s, operator.add)\n":
+            "    for offset in (16, 8, 4, 2, 1):\n"
+            "        s += cute.arch.shuffle_sync_bfly(s, offset=offset)\n",
+        "        m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=16)\n":
+            "        m_row = m\n        for offset in (8, 4, 2, 1):\n"
+            "            m_row = cute.arch.fmax(m_row, cute.arch.shuffle_sync_bfly(m_row, offset=offset))\n",
+        "        s = cute.arch.warp_reduction(s, operator.add, threads_in_group=16)\n":
+            "        for offset in (8, 4, 2, 1):\n"
+            "            s += cute.arch.shuffle_sync_bfly(s, offset=offset)\n",
+    }),
+    Wrong("block 3 merges", {
+        "    if rank == 0 and tidx == 0:\n        cute.arch.mbarrier_init":
+            "    if rank == 3 and tidx == 0:\n        cute.arch.mbarrier_init",
+        "pair, mbar, 0)": "pair, mbar, 3)",
+        "    if rank == 0 and tidx < 32:": "    if rank == 3 and tidx < 32:",
+    }),
+)  # fmt: skip

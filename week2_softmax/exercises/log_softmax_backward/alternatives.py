@@ -1,0 +1,16 @@
+"""Other right solutions of week2/log_softmax_backward."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("eight rows per block", {
+        "bidx * 4 + tidx // 32": "bidx * 8 + tidx // 32",
+        "shape[0], 4)": "shape[0], 8)",
+        "(128, 1, 1)": "(256, 1, 1)",
+    }),
+    Wrong("shuffles by hand", {
+        "        total = cute.arch.warp_reduction(total, operator.add)\n":
+            "        for offset in (16, 8, 4, 2, 1):\n"
+            "            total += cute.arch.shuffle_sync_bfly(total, offset=offset)\n",
+    }),
+)  # fmt: skip

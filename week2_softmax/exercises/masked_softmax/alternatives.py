@@ -1,0 +1,21 @@
+"""Other right solutions of week2/masked_softmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("eight rows per block", {
+        "bidx * 4 + tidx // 32": "bidx * 8 + tidx // 32",
+        "shape[0], 4)": "shape[0], 8)",
+        "(128, 1, 1)": "(256, 1, 1)",
+    }),
+    Wrong("rescales where the maximum grows", {
+        "                m_new = cute.arch.fmax(m, value)\n"
+        "                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n"
+        "                s += cute.math.exp2((value - m_new) * scale, fastmath=True)\n"
+        "                m = m_new\n":
+            "                if value > m:\n"
+            "                    s = s * cute.math.exp2((m - value) * scale, fastmath=True) + 1.0\n"
+            "                    m = value\n                else:\n"
+            "                    s += cute.math.exp2((value - m) * scale, fastmath=True)\n",
+    }),
+)  # fmt: skip
