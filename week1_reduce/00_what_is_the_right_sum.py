@@ -13,7 +13,7 @@
 #
 # **You will build** the simplest sum of each row of a matrix, the sum of each column, and a sum
 # that keeps what rounding would lose.
-# **You will learn** why the same numbers have several sums, how far apart honest sums may lie, and
+# **You will learn** why the same numbers have several sums, how far correct sums can differ, and
 # what one thread per row costs.
 # **You need** week 0. About 35 minutes, and 40 more for the exercises.
 #
@@ -40,15 +40,15 @@ from week1_helpers import (
 import forgekit as fk
 
 # %% [markdown]
-# `week1_helpers` is the file beside this notebook. It holds the code that draws, and small
-# functions that several notebooks of the week share. Each page says what it uses from there.
+# `week1_helpers` is the file beside this notebook. It holds the plotting code and small functions
+# shared by several of this week's notebooks. Each page names the helpers that it uses.
 #
 # ## 1. The same numbers, in another order
 #
 # `float32` has 24 binary digits. Each addition rounds its result to 24 digits, and the rounding
 # error depends on the numbers added before: `(a + b) + c` is not always `a + (b + c)`. A GPU does
-# not add in the order of the loop in your head. Thousands of threads add, and each kernel has its
-# own order.
+# not add in the order of a simple loop. Thousands of threads add, and each kernel has its own
+# order.
 #
 # The next cell adds 4,096 numbers one by one in `float32`, in 1,000 random orders.
 #
@@ -86,7 +86,7 @@ different.against(len(set(sums)) > 50)
 # $$|\text{error}| \le (n - 1) \cdot u \cdot \sum |x_i|$$
 #
 # But rounding errors do not all point the same way. They resemble the steps of a random walk, which
-# after n steps is about √n steps from its start. You also need not add one by one. In a
+# after n steps is about √n steps from its start. Nor do you have to add one by one. In a
 # **pairwise** sum, as in a tournament, each number goes through only log₂ n additions. `error_in_u`
 # compares each method with `math.fsum`; the helper `pairwise_sum` does what exercise 1 asks you to
 # write.
@@ -101,7 +101,8 @@ error_picture(lengths, errors)
 # %% [markdown]
 # All errors stay far below the bound. The error of adding one by one grows roughly like a random
 # walk; the error of the pairwise sum stays below one unit. This is good news. On a GPU many threads
-# add short pieces, and a tree adds their results. Such a sum is usually *more* exact than the loop.
+# add short pieces, and a tree adds their results. Such a sum is usually *more* accurate than the
+# loop's.
 
 # %% [markdown] exercise="week1/pairwise" part="task"
 # ### Exercise 1: add in a tree
@@ -151,8 +152,8 @@ fk.exercise("week1/pairwise").grade(pairwise)
 #     return values[0]
 # ```
 #
-# A recursive solution needs two lines. A block of threads will work in such rounds: in each, half
-# as many threads have something to add.
+# A recursive solution needs two lines. A block of threads will work in such rounds: each round
+# leaves work for half as many threads.
 #
 # </details>
 
@@ -222,13 +223,13 @@ growth_picture(np.cumsum(np.ones(5000, dtype=np.float16), dtype=np.float16))
 
 # %% [markdown]
 # Tensors may have 16 bits per element; sums may not. torch adds in `float32` and rounds once at the
-# end, and so does every kernel of this week except the wrong one in section 5.
+# end, and so do this week's kernels, except the wrong one in section 5.
 #
 # ## 4. Choose a tolerance
 #
-# A test therefore has to allow one rounding of the result to its own type, and the errors of
-# section 2. `fk.check` tests `|actual − expected| ≤ atol + rtol · |expected|`, and chooses `rtol`
-# by the type of the result:
+# A test therefore has to allow for one rounding of the result to its own type, and for the errors
+# of section 2. `fk.check` tests `|actual − expected| ≤ atol + rtol · |expected|`, and chooses
+# `rtol` according to the result's type:
 
 # %%
 from forgekit.dtypes import tolerance
@@ -266,7 +267,7 @@ print(model([[1, 2, 3], [4, 5, 6]]))
 
 # %% [markdown]
 # In the kernel, `total` is a `Float32` from the start, since a variable that changes in a loop must
-# keep its type. CuTe DSL never converts such a value by itself; `.to` does.
+# keep its type. CuTe DSL does not convert such a value automatically; `.to` converts it.
 
 
 # %%
@@ -291,9 +292,9 @@ def thread_a_row(mX: cute.Tensor, mY: cute.Tensor):
 check_sums(thread_a_row, [(1, 1), (3, 31), (33, 1000), (129, 1025)])
 
 # %% [markdown]
-# The helper `check_sums` compares the sums of all shapes and types. Its inputs lie between 0 and 1,
-# because with `fk.randn` the sum of one of the 129 rows is near 0, and the rounding errors of
-# adding one by one exceed the tolerance.
+# The helper `check_sums` checks the kernel's sums for several shapes and all three types. Its
+# inputs lie between 0 and 1, because with `fk.randn` the sum of one of the 129 rows is near 0, and
+# the rounding errors of adding one by one exceed the tolerance.
 #
 # **A good place for a break.**
 #
@@ -384,7 +385,7 @@ fk.coalescing(run_row, x, y, kind="load")
 #
 # <details><summary>Hint 1</summary>
 #
-# Exchange rows and columns in `thread_a_row`. Where do they appear in it?
+# Swap rows and columns in `thread_a_row`. Where does the kernel use them?
 #
 # </details>
 #
@@ -462,8 +463,8 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
     print(f"{p.global_load_sectors * 32 / x.nbytes:.1f} bytes moved per byte needed")
 
 # %% [markdown]
-# Both kernels perform the same number of additions; the second moves one eighth of the bytes.
-# Adding rows is not hard; the threads walk through them the wrong way.
+# Both kernels perform the same number of additions; the second moves one eighth of the bytes. The
+# arithmetic is not the problem; the threads read the rows in the wrong order.
 #
 # ## 7. Keep what rounding lost
 #
@@ -476,8 +477,8 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
 # ### Exercise 4: keep what rounding loses
 #
 # Compute compensated sums of the rows, in float32. The relative error of each result must be at
-# most 2⁻²³; adding one by one errs by far more. Keep the part that an addition loses in a second
-# variable and add it to the next number.
+# most 2⁻²³; adding one by one has a far larger error. Keep the part that an addition loses in a
+# second variable and add it to the next number.
 #
 # Signature: `compensated(x, y)`.
 #
@@ -562,7 +563,7 @@ fk.predictions()
 # | way to add n numbers | additions per number, at most | typical error |
 # |---|---|---|
 # | one by one | n − 1 | √n · u |
-# | in pieces, then a tree | piece + log₂ of the pieces | that of a piece |
+# | in pieces, then a tree | length of a piece + log₂(number of pieces) | that of one piece |
 # | pairwise | log₂ n | about u |
 # | compensated | n − 1, each with a correction | 1 or 2 u |
 #

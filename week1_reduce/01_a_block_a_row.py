@@ -100,10 +100,10 @@ run = fk.compile(a_block_a_row(one_by_one, threads=8), x, y)
 fk.footprint(run, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# The 8 threads of one block read each row side by side. A thread whose elements all lie after the
+# The 8 threads of one block read each row side by side. A thread whose elements all lie past the
 # end of the row adds nothing; its partial sum is 0.
 #
-# `measure` compiles each kernel of this notebook for 16 rows of 1,000 elements and passes it to the
+# `measure` compiles each kernel in this notebook for 16 rows of 1,000 elements and passes it to the
 # helper `cost`, which checks the result and returns the profile:
 
 # %%
@@ -123,15 +123,15 @@ profiles["one by one"]
 # %% [markdown]
 # Each load fetches 3.9 sectors, the minimum for 32 lanes: the bad number is gone. (The average is
 # not 4, because the last warp of a 1,000-element row reads only 8 elements, one sector.) The new
-# bad number is in the line of the loop in `one_by_one`, in the column *lanes*: **3 %** of the lanes
-# are active, one of 32. 255 threads wait for one.
+# bad number is in the *lanes* column, on the line of `one_by_one`'s loop: **3 %** of the lanes are
+# active, one in 32. 255 threads wait for one.
 #
-# ## 2. Neighbours add each other
+# ## 2. Add neighbouring words
 #
 # A tree gives half of the threads work in its first round, and needs log₂ 256 = 8 rounds. The
-# obvious tree comes first: every second word adds its neighbour, then every fourth adds the word
-# two places further on, and so on. As a model, a round is a list of additions `(thread, word, other
-# word)`:
+# obvious tree comes first: add its neighbour to every second word, then add the word two places
+# further on to every fourth word, and so on. In this model a round is a list of additions `(thread,
+# word, other word)`:
 
 
 # %%
@@ -145,7 +145,7 @@ def interleaved_rounds(threads):
 tree_picture(interleaved_rounds(16))
 
 # %% [markdown]
-# A round reads words that other threads stored in the round before, so each round begins with a
+# A round reads words that other threads stored in the previous round, so each round begins with a
 # barrier. With `const_expr` the compiler runs the `while`: `step` is a Python number, and the
 # compiler unrolls the eight rounds.
 
@@ -242,8 +242,8 @@ fk.banks(run_strided, fk.randn(1, 1000), fk.empty(1), line=line, kind="load", in
 # ## 4. Neighbouring threads, neighbouring words
 #
 # You can have both: the lower half of the threads adds the words of the upper half. This changes
-# the order of the additions, and with it the last bits of the sum. The result is as honest as the
-# others.
+# the order of the additions, and with it the last bits of the sum. The result is as good a sum as
+# the others.
 
 
 # %%
@@ -275,20 +275,21 @@ profiles["sequential"]
 # Each load takes one wavefront. Lanes idle only in the last five rounds, in which warp 0 has fewer
 # additions than lanes.
 #
-# A tree does not need `+`. Exercise 2 takes the larger of two numbers, `cutlass.max(a, b)`. The
+# A tree is not limited to `+`. Exercise 2 takes the larger of two numbers, `cutlass.max(a, b)`. The
 # value that changes nothing under max is −∞, written `-Float32.inf` in a kernel. Exercise 3 needs a
 # square root, `cute.math.sqrt(value)`.
 
 # %% [markdown] exercise="week1/tree_counts" part="task"
 # ### Exercise 1: predict what trees cost
 #
-# A block of **512** threads adds 512 words with the trees of this notebook: `interleaved` (threads
-# with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread `tidx`
-# works on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
+# A block of **512** threads adds 512 words with the trees from this notebook: `interleaved`
+# (threads with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread
+# `tidx` works on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the
+# counts.
 #
 # <details><summary>Hint 1</summary>
 #
-# Write down which threads add in that round, and which word each of them works on.
+# Write down which threads add in the given round, and which word each of them works on.
 #
 # </details>
 #
@@ -333,9 +334,9 @@ fk.exercise("week1/tree_counts").grade(counts)
 # }
 # ```
 #
-# Interleaved threads keep every warp busy with a few lanes each. A strided index gathers the lanes
-# in few warps, but the words in few banks. In the sequential tree neighbouring threads work on
-# neighbouring words, which avoids both costs.
+# Interleaved threads keep every warp busy with a few lanes each. A strided index packs the active
+# lanes into few warps, but also packs their words into few banks. In the sequential tree
+# neighbouring threads work on neighbouring words, which avoids both costs.
 #
 # </details>
 
@@ -351,7 +352,7 @@ fk.exercise("week1/tree_counts").grade(counts)
 #
 # <details><summary>Hint 1</summary>
 #
-# Take `tree_sequential` with another operator. What replaces `+`, and what replaces 0?
+# Start from `tree_sequential` and change the operator. What replaces `+`, and what replaces 0?
 #
 # </details>
 #
@@ -484,7 +485,7 @@ fk.check(y, x.double().sum(1))
 print(fk.sanitize(run_last_warp, x, y, schedule="adversarial", seeds=2))
 
 # %% [markdown]
-# ## 6. The first addition while loading
+# ## 6. Do the first addition while loading
 #
 # Half of the threads never add in the tree. They were launched only to load, and the other half can
 # do that too. So launch 128 threads and let each add two elements of the row per step: the first
@@ -554,8 +555,8 @@ fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 #
 # <details><summary>Hint 3</summary>
 #
-# 300 is a float16, but its square is too large for one: convert before the line that squares.
-# Compute the mean and the root in the line in which one thread stores.
+# 300 fits in float16, but its square does not: convert before the line that squares. Compute the
+# mean and the root on the line where one thread stores.
 #
 # </details>
 
@@ -703,15 +704,15 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
 # compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
-# powers of two; the part that is left of a row or a grid rarely is.
+# powers of two; the remainder at the end of a row or a grid rarely is.
 #
 # </details>
 
 # %% [markdown] exercise="week1/two_rows" part="task"
 # ### Exercise 5: add up two rows per block
 #
-# Add up rows, now two per block: the first 128 threads add one row, and the other 128 add the next.
-# M and N may be any numbers, including odd ones; types are float32 and float16.
+# Add up rows again, this time two per block: the first 128 threads add one row, and the other 128
+# add the next. M and N may be any numbers, including odd ones; types are float32 and float16.
 #
 # Signature: `two_rows(x, y)`.
 #
@@ -785,7 +786,7 @@ fk.exercise("week1/two_rows").grade(two_rows)
 # ```
 #
 # A barrier waits for all threads of a block, including those without a row. These add zeros, which
-# costs nothing, since their warps would wait otherwise. If rows are short or many, let one block
+# costs nothing, since their warps would otherwise wait. If rows are short or many, let one block
 # add several of them.
 #
 # </details>
@@ -800,9 +801,9 @@ tree_table(profiles)
 
 # %% [markdown]
 # Rearranging threads and words does not reduce the third column. A tree of n words has log₂ n
-# rounds. Each round reads sums that other threads stored in the round before, and in shared memory
-# that takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits
-# for its slowest warp. (`02_shuffle` measures how long.)
+# rounds. Each round reads sums that other threads stored in the previous round, and in shared
+# memory that takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block
+# waits for its slowest warp. (`02_shuffle` measures how long.)
 #
 # Your predictions in this notebook, beside the results:
 
@@ -832,7 +833,7 @@ recorded_part("01_a_block_a_row", shapes=[(32768, 4096), (1048576, 64), (64, 262
 #
 # ## Summary
 #
-# | step | bad number of the step before | what changed |
+# | step | bad number of the previous step | what changed |
 # |---|---|---|
 # | `tree_interleaved` | 32 sectors per load | one block per row: neighbours read neighbours |
 # | `tree_strided` | 17 % of the lanes active | the first threads add |
@@ -852,12 +853,12 @@ steps = {
 # %% [markdown]
 # **In practice** libraries no longer add this way; the next notebook shows why. But where threads
 # of different warps exchange data in rounds, as in sorting and scanning, the pattern remains: one
-# barrier per round, and neighbours that work on neighbours.
+# barrier per round, and neighbouring threads on neighbouring words.
 #
 # **Further reading:** [Optimizing parallel reduction in
 # CUDA](https://developer.download.nvidia.com/assets/cuda/files/reduction.pdf) (M. Harris), the
-# classic about these trees; its last versions omit the barrier inside the last warp, as section 5
-# does · [Using CUDA warp-level
+# classic introduction to these trees; its last versions omit the barrier inside the last warp, as
+# section 5 does · [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why that is
 # not allowed.
 #

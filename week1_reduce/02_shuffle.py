@@ -44,8 +44,8 @@ from forgekit.viz.ideas import shuffle_steps
 #   the lanes of a pair exchange their values.
 # - `shuffle_sync(value, k)`: every lane gets the value of lane k, a **broadcast**.
 #
-# A lane whose source does not exist gets its own value. As a model, `held[i]` is the value of lane
-# i, and all lanes exchange at the same time:
+# A lane whose source does not exist gets its own value. In this model `held[i]` is the value of
+# lane i, and all lanes exchange at the same time:
 
 # %%
 held = list(range(8))
@@ -56,7 +56,7 @@ print("broadcast lane 5", [held[5] for i in range(8)])
 
 # %% [markdown]
 # The next kernel launches one warp. In each of five steps every lane adds the value that it gets,
-# and a row of `mY` keeps the lanes' values after each step.
+# and `mY` keeps the lanes' values, one row per step.
 
 
 # %%
@@ -98,7 +98,7 @@ holdings_picture(butterfly, "Butterfly: each step doubles what every lane holds"
 holdings_picture(down, "Down: only lane 0 ends with every number once")
 
 # %% [markdown]
-# The pictures come from the runs. Row i of a square shows whose numbers lane i has added after the
+# The pictures show these two runs. Row i of a square shows whose numbers lane i has added after the
 # step named below the square. With down, a lane near the upper end has no source, gets its own
 # value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
 # butterfly gives every lane the sum, at the same cost.
@@ -116,9 +116,9 @@ shuffle_steps(from_lanes)
 # %% [markdown] exercise="week1/what_lanes_get" part="task"
 # ### Exercise 1: say what a lane gets
 #
-# Lane k holds the number k. Which number does the lane get from the shuffle? For the two sums,
-# every lane adds the value that it gets, five times: which number does the lane hold at the end? A
-# member mask names lanes: bit k stands for lane k.
+# Lane k holds the number k. Which number does the named lane get from the shuffle? For the two
+# sums, every lane adds the value that it gets, five times: which number does the named lane hold at
+# the end? A member mask names lanes: bit k stands for lane k.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -177,7 +177,7 @@ fk.exercise("week1/what_lanes_get").grade(gets)
 # %% [markdown]
 # ## 2. The sum of a warp
 #
-# This is the tree of the last notebook, in registers:
+# This is the tree from the previous notebook, in registers:
 
 
 # %%
@@ -318,9 +318,9 @@ report
 # sums begin at 0, and a block should consist of whole warps.
 #
 # If only some lanes enter a branch, and you know which, name them in the shuffle's **member mask**,
-# one bit per lane. Every named lane has to execute the shuffle, unless it has ended the kernel: a
+# one bit per lane. Every named lane has to execute the shuffle, unless it has exited the kernel: a
 # shuffle does not wait for such a lane. Every lane that executes the shuffle has to be named, and
-# no lane may read from a lane that is unnamed or has ended. Here the first half of a warp adds 16
+# no lane may read from a lane that is unnamed or has exited. Here the first half of a warp adds 16
 # numbers, with offsets that stay in that half:
 
 
@@ -351,8 +351,8 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 # ### Exercise 3: compute prefix sums of 32
 #
 # Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
-# through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, which leaves
-# the first lanes their own value.
+# through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, in which the
+# first lanes keep their own value.
 #
 # Signature: `warp_prefix(x, y)`.
 #
@@ -473,9 +473,9 @@ x, y = fk.randn(1, 1000), fk.empty(1)
 fk.timeline(fk.compile(shuffle, x, y), x, y)
 
 # %% [markdown]
-# The block meets at one barrier; `first_add` had seven. How long does a barrier take?
-# `tree_sequential` of the last notebook launches the same 256 threads per row and loads the same
-# way, but has eight barriers and the rounds between them. The next cell compares the times
+# Each block executes one barrier; `first_add` executed seven. How long does a barrier take?
+# `tree_sequential` from the previous notebook launches the same 256 threads per row and loads the
+# same way, but has eight barriers and the rounds between them. The next cell compares the times
 # that an H200 took for short rows and for long ones:
 
 # %%
@@ -687,8 +687,8 @@ print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "se
 #
 # <details><summary>Hint 1</summary>
 #
-# Take `warp_a_row` with another operator: what changes in the loop, in the shuffles, and in the
-# line before the loop?
+# Start from `warp_a_row` and change the operator: what changes in the loop, in the shuffles, and in
+# the line before the loop?
 #
 # </details>
 #
@@ -759,8 +759,9 @@ fk.exercise("week1/warp_max").grade(warp_max)
 # %% [markdown] exercise="week1/warp_argmax" part="task"
 # ### Exercise 6: find the column of the largest
 #
-# `y[m]` is the column of the largest element of row m, as int32. If several elements are the
-# largest, it is the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
+# `y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
+# largest, it is the column of the first of them. Any M and N ≥ 1; `x` is float32 or float16 and has
+# no NaN.
 #
 # Signature: `warp_argmax(x, y)`.
 #
@@ -781,9 +782,9 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without an element must not win against a row of −∞ either. Start with a column after every
-# other, and let the loop over the row follow the same rule as the merge. Both variables must keep
-# their types in the loop: `Float32` and `cutlass.Int32`.
+# A lane without an element must not win against a row of −∞ either. Start with a column number
+# larger than any in the row, and let the loop over the row follow the same rule as the merge. Both
+# variables must keep their types in the loop: `Float32` and `cutlass.Int32`.
 #
 # </details>
 
@@ -844,7 +845,7 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 # ### Exercise 7: divide rows by their sums
 #
 # `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row is 1, in float32,
-# float16 and bfloat16. Compute in float32. Every lane needs the sum; no row has the sum 0.
+# float16 and bfloat16. Compute in float32. Every lane needs the sum; no row sums to 0.
 #
 # Signature: `warp_normalise(x, y)`.
 #
@@ -927,7 +928,7 @@ fk.predictions()
 # %% [markdown]
 # ## What it is worth
 #
-# Before you unfold the recorded times: which kernel is faster for rows of 64, and which for 64 rows
+# Before you expand the recorded times: which kernel is faster for rows of 64, and which for 64 rows
 # of 262,144?
 
 # %% jupyter={"outputs_hidden": true}

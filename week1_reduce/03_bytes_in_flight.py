@@ -49,7 +49,7 @@ from forgekit.viz.ideas import bytes_in_flight
 # %% [markdown]
 # ## 1. Instructions per byte
 #
-# All kernels of this notebook have blocks of four warps, so `warp_a_row` gets four rows per block
+# All kernels in this notebook use blocks of four warps, so `warp_a_row` gets four rows per block
 # here, not eight. (For a million rows of 64 that matters: twice as many blocks have to start, and
 # the H200 took 0.162 ms instead of 0.117 ms.) `cost_line` prints what `cost` counted.
 #
@@ -144,8 +144,8 @@ fk.footprint(run_one, x, y, by="thread", tensor="mX")
 #
 # <details><summary>Hint 1</summary>
 #
-# Take `warp_a_row` with another operator and wider loads: cut the row `mX[row, None]` into vectors
-# with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …
+# Start from `warp_a_row`, with another operator and wider loads: cut the row `mX[row, None]` into
+# vectors with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …
 #
 # </details>
 #
@@ -207,16 +207,17 @@ fk.exercise("week1/row_max_vectors").grade(row_max_vectors)
 #     row_max_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# If the loop started at 0, a row of negative numbers would have the maximum 0, and numbers of both
-# signs would not show it. A maximum does not depend on the order and does not round, so every
-# kernel computes the same bits.
+# If the loop started at 0, a row of negative numbers would have the maximum 0, and a test with
+# numbers of both signs would not reveal the mistake. A maximum does not depend on the order and
+# does not round, so every kernel computes the same bits.
 #
 # </details>
 
 # %% [markdown]
-# A tiled copy of week 0 does the same with a predicate and two parameters. Its TV layout puts 32
-# lanes side by side, each with one vector. Four warps take four rows, so a block's tile is 4 rows
-# high and 32 vectors wide, and the block goes through its rows tile by tile. As Python loops:
+# A tiled copy, as in week 0, does the same with a predicate and two parameters. Its TV layout puts
+# 32 lanes side by side, each with one vector. Four warps take four rows, so a block's tile is 4
+# rows high and 32 vectors wide, and the block goes through its rows tile by tile. Here are the
+# tiles as Python loops:
 
 # %%
 lanes, vec, columns = 4, 2, 20  # small: 4 lanes of 2 elements, and rows of 20
@@ -227,9 +228,9 @@ for tile in range(-(-columns // (lanes * vec))):
         print(f"tile {tile}, lane {lane}: {there}")
 
 # %% [markdown]
-# The last tile overhangs the row. Lanes without a vector have to add 0, the **identity** of the
-# sum. So the kernel fills the registers with 0 before each copy, and the copy leaves registers
-# alone where its predicate is false.
+# The last tile extends past the end of the row. Lanes without a vector have to add 0, the
+# **identity** of the sum. So the kernel fills the registers with 0 before each copy, and the copy
+# leaves registers alone where its predicate is false.
 #
 # The parameters are `lanes`, the lanes per row, and `loads`, the vectors per lane and tile. With
 # `loads=4` a tile is four times as wide, and `partition_S` gives each lane four vectors, 32 vectors
@@ -446,7 +447,7 @@ fk.exercise("week1/fix_the_tail").grade(fix_the_tail)
 #
 # The `fill` before the loop made the first tile right, and in full tiles every lane loads. Only a
 # partial tile after a full tile shows the mistake: lanes without a vector add their last vector
-# again. The right answer costs four moves per vector.
+# again. The fix costs four moves per vector.
 #
 # </details>
 
@@ -479,7 +480,7 @@ of_132.against(132 + 31 * 4)  # as given
 #
 # <details><summary>Hint 1</summary>
 #
-# Cut both tensors alike: vector i of one belongs to vector i of the other.
+# Cut both tensors the same way: vector i of one pairs with vector i of the other.
 #
 # </details>
 #
@@ -492,8 +493,8 @@ of_132.against(132 + 31 * 4)  # as given
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line of the product, convert both vectors to `Float32` before you multiply: a product of
-# two float16 numbers rounds, and may overflow.
+# On the line with the product, convert both vectors to `Float32` before you multiply: a product of
+# two float16 numbers is rounded, and may overflow.
 #
 # </details>
 
@@ -549,7 +550,7 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 # </details>
 
 # %% [markdown] exercise="week1/abs_sums" part="task"
-# ### Exercise 4: add up absolute values, of any length
+# ### Exercise 4: add up absolute values, for any length
 #
 # Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
 # the sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n %
@@ -674,8 +675,8 @@ for dtype in (torch.float32, torch.float16):
 # %% [markdown]
 # A lane of `vectors` requests 16 bytes, waits for them, adds, and requests again. A lane of
 # `unrolled` requests 64 bytes and waits once. We can read the wait off a recorded time. With 64
-# rows of 262,144, only 64 warps run on a whole H200. No unit is busy then, and a warp's time is its
-# number of turns times one wait.
+# rows of 262,144, only 64 warps run on a whole H200. No unit is busy then, and a warp's time is the
+# number of turns of its loop times one wait.
 #
 # **Predict:** `vectors` takes 0.825 ms for these rows in `float32`. How long does `unrolled` take?
 
@@ -712,7 +713,7 @@ loads_picture(turns)
 # ### Exercise 5: count bytes in flight
 #
 # Suppose that a load takes 400 ns, and that memory delivers 4.8 TB/s to 132 multiprocessors. How
-# many bytes have to be in flight? Which rate does a warp reach if it loads, waits for the data, and
+# many bytes have to be in flight? What rate does a warp reach if it loads, waits for the data, and
 # loads again? (Round the last answer up to a whole number.)
 #
 # <details><summary>Hint 1</summary>
@@ -769,11 +770,12 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 # %% [markdown]
 # ## 5. Bytes in flight with many rows
 #
-# **Little's law** again: bytes in flight = rate × latency. A sum mostly reads, so its rate is the
-# whole 4.8 TB/s. Threads, blocks and registers limit how many warps a multiprocessor holds; the
-# share of its 64 warps that it does hold is its **occupancy**. Each warp has its loads in flight.
-# The helper `print_in_flight` prints occupancy and bytes in flight. The first picture adds recorded
-# rates in `float32` to Little's line; in the second you can change loads, warps and latency:
+# **Little's law** again: bytes in flight = rate × latency. A sum writes next to nothing, so its
+# reads can use the full 4.8 TB/s. Threads, blocks and registers limit how many warps a
+# multiprocessor holds; the share of its 64 warps that it does hold is its **occupancy**. Each of
+# these warps contributes its loads to the bytes in flight. The helper `print_in_flight` prints
+# occupancy and bytes in flight. The first picture plots recorded `float32` rates against the line
+# of Little's law; in the second you can change loads, warps and latency:
 
 # %% jupyter={"outputs_hidden": true}
 latency_ns = turns["vectors"][2]
@@ -807,9 +809,9 @@ recorded_part("03_bytes_in_flight", shapes=[(32768, 4096), (1048576, 64), (64, 2
 #
 # - **32,768 × 4,096, float32:** one element per load reaches a copy's rate within a few percent.
 #   The number that looked bad in section 1 does no harm here.
-# - **The same in float16:** `warp_a_row` takes 0.081 ms for half the bytes. Four elements in flight
-#   change little; vectors help. So the bytes in flight did not limit it: it executes as many
-#   instructions for half the bytes. Four vectors in flight gain the last 2 %.
+# - **The same in float16:** `warp_a_row` takes 0.081 ms for half the bytes. Four elements in
+#   flight change little; vectors help. So the bytes in flight did not limit it: it executes just as
+#   many instructions for half the bytes. Four vectors in flight gain the last 2 %.
 # - **1,048,576 × 64:** four kernels take nearly the same time, however they load; only `unrolled`
 #   takes 8 % longer in float16. Section 6 is about these rows.
 # - **64 × 262,144:** all kernels are far from the memory's rate, and the bytes in flight decide.
@@ -923,8 +925,8 @@ fk.exercise("week1/row_energy").grade(row_energy)
 #     energy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# 512 warps make four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB that
-# section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is
+# 512 warps are about four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB
+# that section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is
 # busy. With eight vectors per lane it waits 16 times. One block of eight warps per row works as
 # well: eight times as many warps, at the cost of a barrier. Another block size does not help, since
 # the number of warps stays the same. Two vectors halve the waiting, but not the launch, and the
@@ -937,7 +939,8 @@ fk.exercise("week1/row_energy").grade(row_energy)
 #
 # A row of 64 `float32` has 16 vectors. Half of a warp's 32 lanes have none, and the warp executes
 # five shuffles for one number. With `lanes=8` a warp adds four rows, and a block adds 16. The
-# picture shows 6 rows of 40, by thread; lanes 0 and 1 of each row take two vectors.
+# picture shows 6 rows of 40 elements, coloured by thread; lanes 0 and 1 of each row take two
+# vectors.
 
 
 # %%
@@ -969,9 +972,9 @@ for name in ("vectors", "eight_lanes"):
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
 #
-# Add up rows that are too short for a warp each: four rows share a warp. There may be any number of
-# rows. A row consists of whole 16-byte vectors, of fewer than eight or of more. Types are float32
-# and float16; add in float32.
+# Add up rows that are too short to fill a warp each: four rows share a warp. There may be any
+# number of rows. A row consists of one or more whole 16-byte vectors, perhaps fewer than eight.
+# Types are float32 and float16; add in float32.
 #
 # Signature: `short_rows(x, y)`.
 #
@@ -993,8 +996,8 @@ for name in ("vectors", "eight_lanes"):
 #
 # <details><summary>Hint 3</summary>
 #
-# A warp may have rows that exist and rows that do not. Put a predicate around the loads and around
-# the store; all 32 lanes execute the shuffles, in a line outside of every `if`.
+# Some of a warp's rows may not exist. Put a predicate around the loads and around the store; all 32
+# lanes execute the shuffles, in a line outside of every `if`.
 #
 # </details>
 
@@ -1117,7 +1120,7 @@ fk.exercise("week1/what_helps").grade(diagnosis)
 # ```
 #
 # **A** moves 268 MB in 53 µs and starts 262,144 blocks in 154 µs: give each block more rows, as
-# `eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 2,048 times 400 ns: put
+# `eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 400 ns 2,048 times: put
 # more bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only
 # fewer bytes help. **D** does almost no work and takes as long as a launch: move its work into
 # another launch. The same two kernels have a different bound for each shape: a kernel has no bound,

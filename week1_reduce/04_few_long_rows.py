@@ -50,7 +50,7 @@ from forgekit.benching.recorded import recorded
 pieces_picture()
 
 # %% [markdown]
-# All kernels of this notebook use two functions. `sum_of_piece` returns the sum of one thread's
+# All kernels in this notebook use two functions. `sum_of_piece` returns the sum of one thread's
 # elements of a piece. `sum_of_block` adds up the values of a block's threads, as in `02_shuffle`:
 # with shuffles, 8 words of shared memory and one barrier.
 
@@ -139,7 +139,7 @@ print(f"recorded: {times.row('one_block', 'float32', (1, 1048576)).gbps:.0f} GB/
 # adds, and requests nothing. The memory could deliver a hundred times as much.
 #
 # From here on, block `(piece, row)` of the grid takes one piece: 256 blocks for a million
-# `float32`. Then the parts have to meet, in one of four ways.
+# `float32`. Then the parts have to be combined, in one of four ways.
 
 # %%
 meeting_picture()
@@ -152,7 +152,8 @@ meeting_picture()
 # no block knows that it is the first. The other converts the number, since it is a `float32`
 # whatever the type of `x`.
 #
-# Memory that a kernel needs between `x` and `y`, such as `mSum`, is called a **workspace**.
+# Memory that a kernel needs besides its input and output, such as `mSum`, is called a
+# **workspace**.
 
 
 # %%
@@ -198,7 +199,7 @@ run_atomic(x, total, y)
 fk.check(y, x.double().sum(1))
 
 # %% [markdown]
-# The sum is right. Now repeat the call under 20 adversarial schedules, each of which takes the
+# The sum is right. Now repeat the call under 20 adversarial schedules, each of which runs the
 # blocks in a different order, as a GPU may. The helper `results(run, *args)` returns the set of
 # values that `y[0]` gets.
 #
@@ -215,11 +216,11 @@ many.against("1" if len(found) == 1 else "more")
 print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 
 # %% [markdown]
-# The sums differ in their last bits. Each of them is within any tolerance, so neither the check nor
-# the sanitizer objects. But a repeated run may give another result: the kernel is **not
-# deterministic**. Each atomic addition rounds, and every launch may perform the additions in a
-# different order. That may be fine for a loss that you print. It is not fine if a test compares
-# bits, or if you hunt a bug that appears in one run of ten.
+# The sums differ in their last bits. Each of them is within any reasonable tolerance, so neither
+# the check nor the sanitizer objects. But a repeated run may give another result: the kernel is
+# **not deterministic**. Each atomic addition rounds, and every launch may perform the additions in
+# a different order. That may be fine for a loss that you print. It is not fine if a test compares
+# bits, or if you are hunting a bug that appears in one run in ten.
 #
 # Additions that do not round, such as counting, stay deterministic with atomics.
 
@@ -492,8 +493,8 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 #
 # The end of a launch is the strongest ordering there is: the second kernel may read everything that
 # the first has written, without a counter or a fence. The cost is one more launch, and `part`,
-# memory that the caller has to provide. A maximum is the same in any order. A sum made this way is
-# deterministic as well, since the parts and their order are fixed.
+# memory that the caller has to provide. A maximum is the same in any order. A sum computed this way
+# is deterministic as well, since the parts and their order are fixed.
 #
 # </details>
 
@@ -503,8 +504,9 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 # ## 4. The last block
 #
 # One launch would be enough if the block that ends last added up the parts. No block knows in
-# advance that it will be the last. But after a block has stored its part, a counter shows how many
-# others have finished before. In Python, for a row of three pieces whose blocks end in some order:
+# advance that it will be the last. But once a block has stored its part, a counter can tell it how
+# many other blocks have already finished. Here is the idea in Python, for a row of three pieces
+# whose blocks finish in some order:
 
 # %%
 values, slot, count = [3.0, 4.0, 5.0], [None, None, None], 0
@@ -517,10 +519,10 @@ for block in (1, 2, 0):  # the order in which they happen to end
 # Each block stores its part, then takes a **ticket** from an atomic counter. The block with ticket
 # `pieces - 1` knows that all other blocks have stored theirs. Two things are easy to forget:
 #
-# - The part has to be visible to other blocks *before* the count is. A GPU may reorder two accesses
-#   to different addresses. A **fence** between them, `fence_acq_rel_gpu()`, keeps their order.
-#   Before the ticket it is a **release** of the part. The last block needs a second fence, an
-#   **acquire**, between its ticket and its loads.
+# - The part has to be visible to other blocks *before* the count is. A GPU may reorder two
+#   accesses to different addresses. A **fence** between them, `fence_acq_rel_gpu()`, keeps their
+#   order. The fence before the ticket is a **release** of the part. The last block needs a second
+#   fence, an **acquire**, between its ticket and its loads.
 # - The counter has to be 0 again before the next call. The last block resets it.
 
 
@@ -614,10 +616,10 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
     print(f"{name:>11}: {', '.join(w.strip(';') for w in kept)}")
 
 # %% [markdown]
-# The sanitizer does find a counter that is not atomic, parts that a block reads without having
-# counted, and a ticket that other threads read before it is written. The next exercise contains
-# such a silent mistake, so its grader reads the PTX. Its blocks are single warps, so `shuffle_sync`
-# broadcasts the ticket, and no shared memory is needed.
+# The sanitizer does find a counter that is not atomic, parts that a block reads before it has
+# incremented the counter, and a ticket that other threads read before it is written. The next
+# exercise contains such a silent mistake, so its grader reads the PTX. Its blocks are single warps,
+# so `shuffle_sync` broadcasts the ticket, and no shared memory is needed.
 
 # %% [markdown] exercise="week1/fix_the_counter" part="task"
 # ### Exercise 3: fix the last block
@@ -625,7 +627,7 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
 # Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
 # numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
 # first call, and the caller does not reset it between calls. Two things are missing from the given
-# lines: the second call stores nothing, and on a GPU even the first call may miss a part. The
+# lines, so the second call stores nothing, and on a GPU even the first call may miss a part. The
 # sanitizer finds neither mistake in a single call.
 #
 # <details><summary>Hint 1</summary>
@@ -752,8 +754,8 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 #
 # <details><summary>Hint 1</summary>
 #
-# Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the number that was
-# there before. Which number does the last block get?
+# Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the previous value.
+# Which number does the last block get?
 #
 # </details>
 #
@@ -846,9 +848,9 @@ fk.exercise("week1/last_block_mean").grade(last_block_mean)
 #     last_block_mean_kernel(mX, mCount, mPart, mY).launch(grid=grid, block=(256, 1, 1))
 # ```
 #
-# The order of the parts is fixed, so the result is deterministic although a different block is last
-# each time. No block ever waits for another, so the number of blocks that run at the same time does
-# not matter.
+# The order of the parts is fixed, so the result is deterministic even though a different block may
+# be last each time. No block ever waits for another, so the number of blocks that run at the same
+# time does not matter.
 #
 # </details>
 
@@ -1120,7 +1122,7 @@ fk.predictions()
 # | plain counter instead of an atomic one | sometimes | yes |
 # | store to a block that may not have started | no | yes |
 #
-# **The bad number** now depends on the shape: no kernel of this week is the best for all.
+# **The bad number** now depends on the shape: no kernel this week is the best for every shape.
 #
 # **In practice** `torch.sum` uses a last block as well. Libraries offer a switch that forbids
 # nondeterministic kernels, such as `torch.use_deterministic_algorithms`. The caller or the library

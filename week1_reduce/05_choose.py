@@ -47,10 +47,11 @@ from forgekit.ops.tile_choice import choose_rows
 # %% [markdown]
 # ## 1. One kernel, three constants
 #
-# Three numbers distinguish one warp per row, one block per row and a split row: how many
-# **threads** of a block share a row, in how many **parts** a row is split over blocks, and how wide
-# a **vector** a thread reads at a time. With these three as compile-time constants, the kernels of
-# this week become one kernel. A block has 256 threads, so it handles `256 // threads` rows.
+# Three numbers distinguish one warp per row, one block per row and a split row: the number of
+# **threads** in a block that share a row, the number of **parts** into which a row is split over
+# blocks, and the width of the **vector** that a thread reads at a time. With these three as
+# compile-time constants, this week's kernels become one kernel. A block has 256 threads, so it
+# handles `256 // threads` rows.
 #
 # (The kernel needs rows of whole vectors. `03_bytes_in_flight` handles tails.)
 
@@ -94,8 +95,8 @@ def sum_rows(threads, parts=1):  # with parts > 1, mY is (M * parts): the sums o
 
 
 # %% [markdown]
-# The picture shows 8 lanes per row, in four rows of 64 `float32`. A colour is a thread; each thread
-# reads four neighbours, twice.
+# The picture shows 8 lanes per row, in four rows of 64 `float32`. Each colour is one thread; each
+# thread reads four neighbouring elements, twice.
 
 # %%
 x, y = fk.randn(4, 64), fk.empty(4)
@@ -103,8 +104,8 @@ run_8 = fk.compile(sum_rows(8), *whole_vectors(x, y))
 fk.footprint(run_8, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# If rows have parts, a second launch of the same kernel adds up the sums of the parts, with one
-# warp per row. An H200 has 132 multiprocessors; 264 blocks are two for each of them.
+# If rows are split into parts, a second launch of the same kernel adds up the sums of the parts,
+# with one warp per row. An H200 has 132 multiprocessors; 264 blocks are two for each of them.
 
 
 # %%
@@ -149,8 +150,8 @@ for dtype in (torch.float32, torch.float16):
 # First the counts, then the times. All sizes below have the same number of elements, from many
 # short rows to few long ones.
 #
-# **Predict:** take one block per row, and rows of 32 `float32`, which are 8 vectors. Of 100 lanes
-# that execute an instruction of this kernel, how many are active?
+# **Predict:** take one block per row, and rows of 32 `float32`, which are 8 vectors. When a warp
+# executes an instruction of this kernel, what percentage of its lanes is active on average?
 
 # %%
 at_work = fk.predict("active lanes, of 100, one block per row of 32", None)
@@ -186,8 +187,8 @@ swept
 # %% [markdown]
 # For rows of 32, the PTX instructions per byte rise from 3.8 (8 lanes) to 315 (parts). But counts
 # show neither idle multiprocessors nor the time that a launch takes. So here are the times that an
-# H200 needed for nine shapes of 2²⁵ elements. `crossing_picture` and `percent_table` are helpers of
-# this week; both read the recorded run.
+# H200 needed for nine shapes of 2²⁵ elements. `crossing_picture` and `percent_table` are two of
+# this week's helpers; both read the recorded run.
 
 # %%
 crossing_picture()
@@ -202,8 +203,8 @@ percent_table("float16")
 #   and shuffles, a barrier and the start of a block serve only a few bytes.
 # - **Few rows**, on the right, make too few blocks. With one warp per row, 64 rows make 8 blocks
 #   for 132 multiprocessors.
-# - **Parts** stay fast for long rows. They cost a second launch, and sums that are written and read
-#   again.
+# - **Parts** stay fast for long rows. They cost a second launch, and a write and a read of each
+#   part's sum.
 # - For `float16` all peaks move to the right: a row of the same length has half the vectors.
 #
 # The choice need not be exact. From 512 to 8,192 columns of `float32`, one warp per row reaches at
@@ -212,11 +213,11 @@ percent_table("float16")
 # %% [markdown] exercise="week1/bad_choice" part="task"
 # ### Exercise 1: say what is wrong with the choice
 #
-# Here are eight kernels of this notebook, each with a shape. What is wrong with each choice on a
+# Here are eight kernels from this notebook, each with a shape. What is wrong with each choice on a
 # GPU with 132 multiprocessors? Answer with one of `"idle lanes"`, `"too few blocks"`, `"needless
-# parts"`, `"nothing"`. Nothing is wrong with a kernel that the table has within 5 % of the best for
-# its shape. A block of 256 threads handles `256 // threads` rows; a row in parts has at least four
-# of them; a thread reads 16 bytes at a time.
+# parts"`, `"nothing"`. Nothing is wrong with a kernel that the table shows within 5 % of the best
+# for its shape. A block of 256 threads handles `256 // threads` rows; a row in parts has at least
+# four parts; a thread reads 16 bytes at a time.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -233,8 +234,8 @@ percent_table("float16")
 #
 # <details><summary>Hint 3</summary>
 #
-# Parts are for rows that are too few to give every multiprocessor a block. In the line with parts,
-# count the blocks that there would be without them.
+# Parts are for matrices with too few rows to give every multiprocessor a block. For the line with
+# parts, count the blocks that there would be without them.
 #
 # </details>
 
@@ -279,15 +280,15 @@ fk.exercise("week1/bad_choice").grade(whats_bad)
 # %% [markdown]
 # ## 3. The rule
 #
-# The number of vectors per row decides the threads, and the number of rows decides the parts.
+# The number of vectors per row determines the threads, and the number of rows determines the parts.
 # Python performs these two divisions at each call, before anything runs. Such a rule is called a
 # **dispatcher**.
 
 # %% [markdown] exercise="week1/choose_reduction" part="task"
 # ### Exercise 2: write the rule
 #
-# Write `choose_reduction(m, n, dtype)`, which returns `(threads, parts)` for the kernel of this
-# notebook. The matrix has m rows of n elements; a row is whole vectors of 16 bytes.
+# Write `choose_reduction(m, n, dtype)`, which returns `(threads, parts)` for the kernel in this
+# notebook. The matrix has m rows of n elements; a row consists of whole 16-byte vectors.
 #
 # 1. threads: the smallest of 8, 32 and 256 that gives no thread more than 16 vectors of its row;
 #    256 if none of them does.
@@ -341,9 +342,9 @@ fk.exercise("week1/choose_reduction").grade(choose_reduction)
 # ```
 #
 # With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
-# behind the best of the four, while each single kernel is more than ten times slower somewhere. The
-# constants of such a rule are measured, and hold for one GPU. Forgekit's constants are in
-# `forgekit/ops/tile_choice.py`, each with its reason.
+# behind the best of the four, while each of the four alone is more than ten times slower for some
+# shape. The constants of such a rule are measured, and hold for one GPU. Forgekit's constants are
+# in `forgekit/ops/tile_choice.py`, each with its reason.
 #
 # </details>
 
@@ -370,7 +371,7 @@ print(f"alone: {alone.item():.6f}   among 67: {among.item():.6f}   equal: {bool(
 # Both sums are right, and each kernel returns the same bits whenever you call it. Yet the answer to
 # a request depends on which other requests arrive with it. In a training run that has to be
 # repeated exactly, or in a cache of answers, the rule must depend on the row alone.
-# **Batch-invariant** kernels give up the parts, or always split every row into pieces of the same
+# **Batch-invariant** kernels never split a row, or always split every row into pieces of the same
 # size.
 #
 # **A good place for a break.**
@@ -390,7 +391,7 @@ print(source[source.index("    @cute.kernel") :])
 # |---|---|---|
 # | `row_and_lane` | the thread's row, and its place among the threads of that row | section 1 |
 # | `whole_vectors` | the row from its first whole vector on | below |
-# | `tiled_copy`, `tXgX`, `tXcX` | the row's tiles by a TV layout, and their coordinates | `03` |
+# | `tiled_copy`, `tXgX`, `tXcX` | the row's tiles (by a TV layout), and their coordinates | `03` |
 # | `for k in …` | `loads` vectors per thread, all in flight, then the next tile | `03` |
 # | `inside`, `fill_tail` | zeros where the row has ended, and a predicated load | `03` |
 # | `rSum`, `reduce(ADD)` | a *vector* of sums; its elements are added once, after the loop | new |
@@ -399,14 +400,14 @@ print(source[source.index("    @cute.kernel") :])
 # | `if valid and …` | one thread stores, and rounds once | `00` |
 #
 # The methods of `tile` are short functions of the same kind as yours. Here are two that the kernel
-# calls, and `exchange`, the step of `sum` through shared memory:
+# calls, and `exchange`, the shared-memory step of `sum`:
 
 # %%
 for method in (RowTile.row_and_lane, RowTile.sum, RowTile.exchange):
     print(inspect.getsource(method))
 
 # %% [markdown]
-# The compiler decides each `const_expr`, and the branch not taken costs no instruction. In a
+# The compiler evaluates each `const_expr`, and the branch not taken costs no instructions. In a
 # cluster, each warp sends its sum to all blocks and waits at an **mbarrier**, a barrier in shared
 # memory that counts arriving bytes. It does the work of `cluster_arrive` and `cluster_wait` in
 # `04`. Week 2 builds one (`03_rows_that_do_not_fit`).
@@ -419,8 +420,8 @@ for method in (RowTile.row_and_lane, RowTile.sum, RowTile.exchange):
 unaligned_picture()
 
 # %% [markdown]
-# And this is forgekit's choice for the shapes of section 2. It is your idea with one more way: if a
-# few blocks per row are enough, they form a cluster and need no second launch.
+# And this is forgekit's choice for the shapes of section 2. It is your rule with one more option:
+# if a few blocks per row are enough, they form a cluster and need no second launch.
 
 # %%
 shapes = [(2**25 // n, n) for n in (32, 128, 512, 2048, 8192, 32768, 131072, 524288, 2097152)]
@@ -433,11 +434,11 @@ for m, n in shapes:
 # %% [markdown]
 # ## 5. The key of a compiled reduction
 #
-# `06_compile_once` left a choice: leave all sizes open, or compile in N, with one kernel per N. A
-# reduction allows a middle way.
+# `06_compile_once` left a choice: leave all sizes open, or make N a compile-time constant, with one
+# kernel per N. A reduction allows a compromise.
 #
 # **Predict:** the rule picks a way for each of the nine `float32` shapes. How many different
-# kernels does that compile with N open? And how many with N static? (Leave out the second launch of
+# kernels are compiled if N is open, and how many if N is static? (Leave out the second launch of
 # the parts.)
 
 # %%
@@ -465,7 +466,7 @@ print({name: len(keys) for name, keys in found.items()})
 percent_table("float32", ("a warp a row", "a warp a row, N static"))
 
 # %% [markdown]
-# If a row is one round of the loop or less, a known N removes the loop and its predicates. At 32
+# If a row fits in one iteration of the loop, a known N removes the loop and its predicates. At 32
 # columns that saves 15 % of the time, but another way is better there. From 512 to 2,048 columns a
 # known N costs a little. So forgekit leaves N open. Its kernel depends on the decision (threads,
 # rows, loads, vector, cluster, parts), and on two facts: whether rows are whole vectors, and
@@ -476,9 +477,10 @@ percent_table("float32", ("a warp a row", "a warp a row, N static"))
 #
 # Write `reduction_key(x, choose)`: the key of the kernel that adds up the rows of the matrix `x`,
 # whose rows are contiguous. Three facts are compiled in: the element type; the width of a load,
-# which is 16 bytes if *every* row starts at a multiple of 16 bytes and is whole vectors, and
-# otherwise one element; and the tuple of constants that `choose(m, n, dtype)` returns. Everything
-# else is passed at each call. Two matrices share a key if and only if these three facts agree.
+# which is 16 bytes if *every* row starts at a multiple of 16 bytes and consists of whole vectors,
+# and otherwise one element; and the tuple of constants that `choose(m, n, dtype)` returns.
+# Everything else is passed at each call. Two matrices share a key if and only if these three facts
+# agree.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -521,10 +523,10 @@ fk.exercise("week1/reduction_key").grade(reduction_key)
 #     return x.dtype, whole, choose(*x.shape, x.dtype)
 # ```
 #
-# Neither M nor N is in the key, yet the key depends on both through the rule. This is the middle
-# way of `06_compile_once`: neither one kernel per N nor one kernel for all N, but one per
-# *decision*. A library with five decisions of a few values each has a few dozen kernels, and
-# compiles only those that its callers need.
+# Neither M nor N is in the key, yet the key depends on both through the rule. This is a compromise
+# between the two keys of `06_compile_once`: neither one kernel per N nor one kernel for all N, but
+# one per *decision*. A library with five decisions of a few values each has a few dozen kernels,
+# and compiles only those that its callers need.
 #
 # </details>
 
@@ -539,9 +541,9 @@ print()
 percent_table("float16", ("torch", "best", "forgekit"))
 
 # %% [markdown]
-# One screen of kernel and a short rule beat `torch.sum` at each of these shapes, by far for short
-# rows. Forgekit gains more at both ends: with fewer than 8 lanes for rows of 32 `float16`, which
-# have 4 vectors, and with clusters in place of a second launch.
+# A kernel that fits on one screen and a short rule beat `torch.sum` at each of these shapes, by far
+# for short rows. Forgekit gains more at both ends: with fewer than 8 lanes for rows of 32
+# `float16`, which have 4 vectors, and with clusters in place of a second launch.
 #
 # A longer run with other shapes includes `torch.compile`. The helper `peers_table` reads its file,
 # which is in the repository; if it is missing, the cell says so.
@@ -558,7 +560,7 @@ peers_table()
 # numbers. For 16 million 16-bit numbers in 16 rows or in one, nothing here reaches 70 %: these
 # 34 MB take 8 µs at the copy's speed, so fixed costs weigh more.
 #
-# ## 7. The same in ncu's words
+# ## 7. The same in ncu's terms
 #
 # On a GPU you would ask `ncu` (`09_profile_on_a_gpu`). These are ncu's metrics for a reduction, and
 # our counts for 256 rows of 2,048 `float32`, with one warp per row:
@@ -596,7 +598,7 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | way, 2²⁵ float32 | good for | bad number elsewhere | % of a copy at 128, 8,192, 524,288 |
+# | way, 2²⁵ float32 | good for | bad number elsewhere | % of a copy at N = 128, 8,192, 524,288 |
 # |---|---|---|---|
 # | 8 lanes per row | up to 512 columns | too few blocks | 92, 68, – |
 # | one warp per row | 512 to 8,192 columns | idle lanes; too few blocks | 83, 91, 7 |
@@ -607,8 +609,8 @@ fk.predictions()
 # (Recorded on an H200 on 22 November 2026.)
 #
 # **In practice** measurements set such a rule: *autotuning* times a table of configurations on the
-# GPU at hand. Triton's `@triton.autotune` does it at the first call. It cannot write the kernel
-# that has the constants to tune.
+# GPU at hand. Triton's `@triton.autotune` does it at the first call. You still have to write the
+# kernel whose constants it tunes.
 #
 # **Further reading:** [ncu's metrics and sections][ncu] · [Defeating nondeterminism in LLM
 # inference][batch], on batch-invariant kernels · `forgekit/ops/tile_choice.py`, where each rule

@@ -11,16 +11,16 @@
 # %% [markdown]
 # # Practise: write twelve reductions from an empty body
 #
-# **You will build** twelve kernels in which threads bring results together, each with its launch.
+# **You will build** twelve kernels in which threads combine their results, each with its launch.
 # **You will learn** to recognise a reduction under another name: counts, variances, histograms,
 # column sums, prefix sums, the best piece of a row.
 # **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 240
 # more for the exercises.
 #
-# Each puzzle states the result, draws it small and gives the signature. Indices, predicates,
-# blocks, grid and the exchange between threads are up to you. The grade checks values (at awkward
-# sizes, and at sizes drawn from your own source text), every order of threads, and waste in
-# comparison with our solution. Three questions help with all of them:
+# Each puzzle states the result, shows a small example and gives the signature. Indices, predicates,
+# blocks, grid and the exchange between threads are up to you. The grader checks values (at awkward
+# sizes, and at sizes drawn from your own source text), every order of threads, and waste compared
+# with our solution. Three questions help with all of them:
 #
 # - Which values go through the tree, how do you merge two of them, and what is the **identity**,
 #   the value that changes nothing?
@@ -146,7 +146,7 @@ fk.exercise("week1/row_dots").grade(row_dots)
 # <details><summary>Hint 3</summary>
 #
 # All lanes of a warp share a row, so a warp without a row may skip its loads as a whole. The lanes
-# of one warp differ only at the end of a row, and even there each of them has to reach the line of
+# of one warp differ only at the end of a row, and even there every lane has to reach the line with
 # the reduction.
 #
 # </details>
@@ -216,7 +216,7 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #
 # <details><summary>Hint 1</summary>
 #
-# What does a lane have to remember of the elements that it has seen?
+# What does a lane have to remember about the elements that it has seen?
 #
 # </details>
 #
@@ -229,8 +229,8 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #
 # <details><summary>Hint 3</summary>
 #
-# The second is the larger of the smaller first and the larger second. In the line after the
-# shuffles you need both firsts, before either changes.
+# The second is the larger of the smaller first and the larger second. Compute it on the line after
+# the shuffles, while both firsts still have their old values.
 #
 # </details>
 
@@ -295,7 +295,7 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #
 # Compute the mean and the variance (divided by n) of each row, float32, and read the row once. The
 # numbers lie close together around 700 or more, so the mean of the squares minus the square of the
-# mean keeps hardly a correct digit. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
+# mean has hardly a correct digit left. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
 # two lanes like this (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
@@ -665,9 +665,9 @@ print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the 
 # ### Exercise 8: add up columns with a tile of threads
 #
 # Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices, any M and N, in float32, float16 and
-# bfloat16, accumulated in float32. A warp reads 32 neighbours of one row, and the eight warps of a
-# block share the rows. At the end the eight sums of each column meet in shared memory. Write the
-# whole kernel.
+# bfloat16, accumulated in float32. A warp reads 32 neighbouring elements of one row, and the eight
+# warps of a block share the rows. At the end the eight sums of each column meet in shared memory.
+# Write the whole kernel.
 #
 # Signature: `tile_columns(x, y)`.
 #
@@ -746,9 +746,10 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 # ```
 #
 # This kernel has eight times as many threads as one thread per column, and loads the same sectors.
-# It adds one barrier, and eight words that each thread of one warp reads. There are no bank
-# conflicts, since a warp stores one row of the tile and reads rows of it. If there are still fewer
-# blocks than multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
+# The price is one barrier, and eight reads of shared memory by each thread of one warp. There are
+# no bank conflicts, since a warp stores one row of the tile and reads rows of it. If there are
+# still fewer blocks than multiprocessors, split the rows over blocks as well, as in
+# `04_few_long_rows`.
 #
 # </details>
 
@@ -1021,11 +1022,11 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 # </details>
 
 # %% [markdown] exercise="week1/max_subarray" part="task"
-# ### Exercise 12: find the largest sum of neighbours
+# ### Exercise 12: find the largest sum of consecutive elements
 #
-# Find the largest sum of neighbours in each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows
-# have any length; float32. Describe a piece of a row by four numbers: its sum, and the largest sum
-# of a beginning, of an end, and of any piece of it.
+# Find the largest sum of consecutive elements in each row: of all `x[m, i] + … + x[m, j]` with `i ≤
+# j`. Rows have any length; float32. Describe a piece of a row by four numbers: its sum, and the
+# largest sum of any beginning, of any end, and of any run of elements in it.
 #
 # Signature: `max_subarray(x, y)`.
 #
@@ -1122,8 +1123,8 @@ fk.exercise("week1/max_subarray").grade(max_subarray)
 # ```
 #
 # Every operation with an associative merge and an identity fits the same tree. If the merge is not
-# commutative, the tree has to keep neighbours together. Regular expressions, parentheses and
-# polynomials can be merged like this.
+# commutative, the tree has to keep neighbours together. Matching a regular expression, balancing
+# parentheses and evaluating a polynomial work this way.
 #
 # </details>
 
@@ -1141,10 +1142,10 @@ fk.progress("week1")
 # | count, mean, m2 | (0, 0, 0) | mean and variance |
 # | 256 counters | 256 zeros | histogram |
 # | a sum, kept for every element | 0 | prefix sums |
-# | sum, beginning, end, best | (0, −∞, −∞, −∞) | largest sum of neighbours |
+# | sum, beginning, end, best | (0, −∞, −∞, −∞) | largest sum of consecutive elements |
 #
 # **In practice** libraries have all of these; CUB's block and warp primitives are the best known.
-# What you need is often one of them fused into a larger kernel, which no library has.
+# You often need one of them fused into a larger kernel, and no library has that kernel.
 #
 # **Further reading:** [Prefix sums and their
 # applications](https://www.cs.cmu.edu/~guyb/papers/Ble93.pdf) (G. Blelloch) · [Single-pass parallel

@@ -21,7 +21,7 @@ def _whole_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 EXERCISE = puzzle(
-    title="add up absolute values, of any length",
+    title="add up absolute values, for any length",
     task="""
 Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
 the sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n %

@@ -31,7 +31,7 @@ conflicts, and it is right for some rows. Fix the tree.
     analysis="""
 With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
 compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
-powers of two; the part that is left of a row or a grid rarely is.
+powers of two; the remainder at the end of a row or a grid rarely is.
 """,
     asked={"block": 96, "barriers": 7},
     entry="any_block",

@@ -27,18 +27,18 @@ FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH = RIGHT
 EXERCISE = Exercise(
     title="say what is wrong with the choice",
     task=f"""
-Here are eight kernels of this notebook, each with a shape. What is wrong with each choice on a
+Here are eight kernels from this notebook, each with a shape. What is wrong with each choice on a
 GPU with 132 multiprocessors? Answer with one of {", ".join(f'`"{word}"`' for word in WORDS)}. Nothing is
-wrong with a kernel that the table has within 5 % of the best for its shape. A block of 256
-threads handles `256 // threads` rows; a row in parts has at least four of them; a thread reads 16
+wrong with a kernel that the table shows within 5 % of the best for its shape. A block of 256
+threads handles `256 // threads` rows; a row in parts has at least four parts; a thread reads 16
 bytes at a time.
 """,
     hints=(
         "Two divisions decide: vectors per row by threads per row, and rows by rows per block.",
         "Lanes are idle if a row has fewer vectors than threads. 132 multiprocessors need at "
         "least 264 blocks, two for each.",
-        "Parts are for rows that are too few to give every multiprocessor a block. In the line "
-        "with parts, count the blocks that there would be without them.",
+        "Parts are for matrices with too few rows to give every multiprocessor a block. For the "
+        "line with parts, count the blocks that there would be without them.",
     ),
     analysis="""
 A few lines of Python can do both divisions at each call, before anything runs: that is the next

@@ -94,8 +94,8 @@ def _as_recorded(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="write the rule",
     task="""
-Write `choose_reduction(m, n, dtype)`, which returns `(threads, parts)` for the kernel of this
-notebook. The matrix has m rows of n elements; a row is whole vectors of 16 bytes.
+Write `choose_reduction(m, n, dtype)`, which returns `(threads, parts)` for the kernel in this
+notebook. The matrix has m rows of n elements; a row consists of whole 16-byte vectors.
 
 1. threads: the smallest of 8, 32 and 256 that gives no thread more than 16 vectors of its row;
    256 if none of them does.
@@ -112,10 +112,10 @@ notebook. The matrix has m rows of n elements; a row is whole vectors of 16 byte
         "smaller and round it down to a multiple of 4; then replace 0 by 1.",
     ),
     analysis="""
-With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 % behind
-the best of the four, while each single kernel is more than ten times slower somewhere. The
-constants of such a rule are measured, and hold for one GPU. Forgekit's constants are in
-`forgekit/ops/tile_choice.py`, each with its reason.
+With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
+behind the best of the four, while each of the four alone is more than ten times slower for some
+shape. The constants of such a rule are measured, and hold for one GPU. Forgekit's constants are
+in `forgekit/ops/tile_choice.py`, each with its reason.
 """,
     entry="choose_reduction",
     groups=(

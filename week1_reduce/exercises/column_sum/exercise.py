@@ -16,7 +16,7 @@ float32. Write the whole kernel and its launch.
 Signature: `column_sum(x, y)`.
 """,
     hints=(
-        "Exchange rows and columns in `thread_a_row`. Where do they appear in it?",
+        "Swap rows and columns in `thread_a_row`. Where does the kernel use them?",
         "In three places: the predicate, the loop, and the number of blocks.",
         "A variable that changes in a loop keeps its type: make `total` a `Float32` before the loop, "
         "and convert every element in the line that adds it.",

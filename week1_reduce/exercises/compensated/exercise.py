@@ -22,9 +22,9 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="keep what rounding loses",
     task="""
-Compute compensated sums of the rows, in float32. The relative error of each result must be at most
-2⁻²³; adding one by one errs by far more. Keep the part that an addition loses in a second variable
-and add it to the next number.
+Compute compensated sums of the rows, in float32. The relative error of each result must be at
+most 2⁻²³; adding one by one has a far larger error. Keep the part that an addition loses in a
+second variable and add it to the next number.
 
 Signature: `compensated(x, y)`.
 """,

@@ -27,8 +27,8 @@ Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutl
         "With four rows per block, the last block may have warps without a row. Which lanes must "
         "not read, and which must not store?",
         "All lanes of a warp share a row, so a warp without a row may skip its loads as a whole. "
-        "The lanes of one warp differ only at the end of a row, and even there each of them has "
-        "to reach the line of the reduction.",
+        "The lanes of one warp differ only at the end of a row, and even there every lane has to "
+        "reach the line with the reduction.",
     ),
     analysis="""
 Integer sums are the same in every order, so a count is always deterministic. A warp could also

@@ -16,11 +16,11 @@ def _largest(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.
 EXERCISE = puzzle(
     title="fix the last block",
     task="""
-Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256 numbers
-into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the first call,
-and the caller does not reset it between calls. Two things are missing from the given lines: the
-second call stores nothing, and on a GPU even the first call may miss a part. The sanitizer finds
-neither mistake in a single call.
+Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
+numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
+first call, and the caller does not reset it between calls. Two things are missing from the given
+lines, so the second call stores nothing, and on a GPU even the first call may miss a part. The
+sanitizer finds neither mistake in a single call.
 """,
     hints=(
         "What does the counter hold when the launch ends, and with what does the next launch "

@@ -31,7 +31,7 @@ float32.
     analysis="""
 The `fill` before the loop made the first tile right, and in full tiles every lane loads. Only a
 partial tile after a full tile shows the mistake: lanes without a vector add their last vector
-again. The right answer costs four moves per vector.
+again. The fix costs four moves per vector.
 """,
     asked={"load_bytes": 16},
     entry="fix_the_tail",

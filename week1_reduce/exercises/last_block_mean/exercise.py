@@ -25,8 +25,8 @@ which block is last. `part` has one column per piece.
 Signature: `last_block_mean(x, count, part, y)`.
 """,
     hints=(
-        "Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the number "
-        "that was there before. Which number does the last block get?",
+        "Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the "
+        "previous value. Which number does the last block get?",
         "One thread counts, and all 256 threads need the result: the thread writes its ticket to "
         "shared memory, before a barrier.",
         "`cute.arch.fence_acq_rel_gpu()` belongs in two places: between the store of the part and "
@@ -34,9 +34,9 @@ Signature: `last_block_mean(x, count, part, y)`.
         "the counter in the line after its store.",
     ),
     analysis="""
-The order of the parts is fixed, so the result is deterministic although a different block is last
-each time. No block ever waits for another, so the number of blocks that run at the same time does
-not matter.
+The order of the parts is fixed, so the result is deterministic even though a different block may
+be last each time. No block ever waits for another, so the number of blocks that run at the same
+time does not matter.
 """,
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),

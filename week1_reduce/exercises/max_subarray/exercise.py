@@ -25,11 +25,11 @@ def _in_order(key):
 
 
 EXERCISE = puzzle(
-    title="find the largest sum of neighbours",
+    title="find the largest sum of consecutive elements",
     task="""
-Find the largest sum of neighbours in each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. Rows
-have any length; float32. Describe a piece of a row by four numbers: its sum, and the largest sum
-of a beginning, of an end, and of any piece of it.
+Find the largest sum of consecutive elements in each row: of all `x[m, i] + … + x[m, j]` with `i ≤
+j`. Rows have any length; float32. Describe a piece of a row by four numbers: its sum, and the
+largest sum of any beginning, of any end, and of any run of elements in it.
 
 Signature: `max_subarray(x, y)`.
 """,
@@ -44,8 +44,8 @@ Signature: `max_subarray(x, y)`.
     ),
     analysis="""
 Every operation with an associative merge and an identity fits the same tree. If the merge is not
-commutative, the tree has to keep neighbours together. Regular expressions, parentheses and
-polynomials can be merged like this.
+commutative, the tree has to keep neighbours together. Matching a regular expression, balancing
+parentheses and evaluating a polynomial work this way.
 """,
     asked={"work": "one warp per row"},
     entry="max_subarray",

@@ -24,8 +24,8 @@ EXERCISE = puzzle(
     task="""
 Compute the mean and the variance (divided by n) of each row, float32, and read the row once. The
 numbers lie close together around 700 or more, so the mean of the squares minus the square of the
-mean keeps hardly a correct digit. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge two
-lanes like this (Chan, 1979):
+mean has hardly a correct digit left. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
+two lanes like this (Chan, 1979):
 
     d = mean_b − mean_a,   n = n_a + n_b
     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n

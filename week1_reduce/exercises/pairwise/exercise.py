@@ -104,8 +104,8 @@ Signature: `pairwise(values)`.
         "the line that builds the new list.",
     ),
     analysis="""
-A recursive solution needs two lines. A block of threads will work in such rounds: in each, half as
-many threads have something to add.
+A recursive solution needs two lines. A block of threads will work in such rounds: each round
+leaves work for half as many threads.
 """,
     entry="pairwise",
     groups=(

@@ -134,9 +134,10 @@ EXERCISE = Exercise(
     task="""
 Write `reduction_key(x, choose)`: the key of the kernel that adds up the rows of the matrix `x`,
 whose rows are contiguous. Three facts are compiled in: the element type; the width of a load,
-which is 16 bytes if *every* row starts at a multiple of 16 bytes and is whole vectors, and
-otherwise one element; and the tuple of constants that `choose(m, n, dtype)` returns. Everything
-else is passed at each call. Two matrices share a key if and only if these three facts agree.
+which is 16 bytes if *every* row starts at a multiple of 16 bytes and consists of whole vectors,
+and otherwise one element; and the tuple of constants that `choose(m, n, dtype)` returns.
+Everything else is passed at each call. Two matrices share a key if and only if these three facts
+agree.
 """,
     hints=(
         "Return three facts in a tuple. Which of them is a single True or False?",
@@ -146,10 +147,10 @@ else is passed at each call. Two matrices share a key if and only if these three
         "line that tests for whole vectors, divide 16 by the size of an element.",
     ),
     analysis="""
-Neither M nor N is in the key, yet the key depends on both through the rule. This is the middle way
-of `06_compile_once`: neither one kernel per N nor one kernel for all N, but one per *decision*. A
-library with five decisions of a few values each has a few dozen kernels, and compiles only those
-that its callers need.
+Neither M nor N is in the key, yet the key depends on both through the rule. This is a compromise
+between the two keys of `06_compile_once`: neither one kernel per N nor one kernel for all N, but
+one per *decision*. A library with five decisions of a few values each has a few dozen kernels,
+and compiles only those that its callers need.
 """,
     entry="reduction_key",
     groups=(

@@ -26,11 +26,11 @@ float32. Rows consist of whole vectors.
 Signature: `row_dots_vectors(a, b, y)`.
 """,
     hints=(
-        "Cut both tensors alike: vector i of one belongs to vector i of the other.",
+        "Cut both tensors the same way: vector i of one pairs with vector i of the other.",
         "You can multiply two loaded vectors with `*`; `.reduce(cute.ReductionOp.ADD, 0.0, 0)` adds the "
         "products.",
-        "In the line of the product, convert both vectors to `Float32` before you multiply: a "
-        "product of two float16 numbers rounds, and may overflow.",
+        "On the line with the product, convert both vectors to `Float32` before you multiply: a "
+        "product of two float16 numbers is rounded, and may overflow.",
     ),
     analysis="""
 The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come

@@ -47,12 +47,12 @@ change:
         "loads), Float32)` holds `loads` vectors, and `rX[None, k]` is one of them.",
     ),
     analysis="""
-512 warps make four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB that
-section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is busy.
-With eight vectors per lane it waits 16 times. One block of eight warps per row works as well: eight
-times as many warps, at the cost of a barrier. Another block size does not help, since the number of
-warps stays the same. Two vectors halve the waiting, but not the launch, and the interval still
-exceeds the limit. (These times are predicted for an H200, not measured.)
+512 warps are about four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB
+that section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is
+busy. With eight vectors per lane it waits 16 times. One block of eight warps per row works as
+well: eight times as many warps, at the cost of a barrier. Another block size does not help, since
+the number of warps stays the same. Two vectors halve the waiting, but not the launch, and the
+interval still exceeds the limit. (These times are predicted for an H200, not measured.)
 """,
     entry="row_energy",
     groups=(

@@ -12,17 +12,17 @@ sometimes of fewer vectors than a warp has lanes. All elements may be negative.
 Signature: `row_max_vectors(x, y)`.
 """,
     hints=(
-        "Take `warp_a_row` with another operator and wider loads: cut the row `mX[row, None]` into "
-        "vectors with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …",
+        "Start from `warp_a_row`, with another operator and wider loads: cut the row `mX[row, "
+        "None]` into vectors with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …",
         "`.reduce(cute.ReductionOp.MAX, …, 0)` turns a loaded vector into one number. "
         "`cute.arch.fmax` returns the larger of two numbers.",
         "A lane without a vector takes part in the shuffles with its start value. In the line before "
         "the loop, make that the identity of max: `-Float32.inf`.",
     ),
     analysis="""
-If the loop started at 0, a row of negative numbers would have the maximum 0, and numbers of both
-signs would not show it. A maximum does not depend on the order and does not round, so every kernel
-computes the same bits.
+If the loop started at 0, a row of negative numbers would have the maximum 0, and a test with
+numbers of both signs would not reveal the mistake. A maximum does not depend on the order and
+does not round, so every kernel computes the same bits.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_max_vectors",

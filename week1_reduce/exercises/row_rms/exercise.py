@@ -24,8 +24,8 @@ Signature: `row_rms(x, y)`.
     hints=(
         "A sum of squares is a sum. Which line of a block's row sum changes, and what happens at the end?",
         "`Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` takes the root.",
-        "300 is a float16, but its square is too large for one: convert before the line that squares. "
-        "Compute the mean and the root in the line in which one thread stores.",
+        "300 fits in float16, but its square does not: convert before the line that squares. "
+        "Compute the mean and the root on the line where one thread stores.",
     ),
     analysis="""
 The tree does not know what it adds, so a reduction can change each element as it arrives and the

@@ -8,9 +8,9 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-Add up rows that are too short for a warp each: four rows share a warp. There may be any number of
-rows. A row consists of whole 16-byte vectors, of fewer than eight or of more. Types are float32 and
-float16; add in float32.
+Add up rows that are too short to fill a warp each: four rows share a warp. There may be any
+number of rows. A row consists of one or more whole 16-byte vectors, perhaps fewer than eight.
+Types are float32 and float16; add in float32.
 
 Signature: `short_rows(x, y)`.
 """,
@@ -19,8 +19,8 @@ Signature: `short_rows(x, y)`.
         "the remainder.",
         "Combine the sums of a row's eight lanes only: `cute.arch.warp_reduction` takes "
         "`threads_in_group=8`.",
-        "A warp may have rows that exist and rows that do not. Put a predicate around the loads and "
-        "around the store; all 32 lanes execute the shuffles, in a line outside of every `if`.",
+        "Some of a warp's rows may not exist. Put a predicate around the loads and around the "
+        "store; all 32 lanes execute the shuffles, in a line outside of every `if`.",
     ),
     analysis="""
 With one warp per row, rows of 64 float32 keep 16 lanes busy, and each warp executes five shuffles

@@ -8,9 +8,9 @@ EXERCISE = puzzle(
     title="add up columns with a tile of threads",
     task="""
 Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices, any M and N, in float32, float16 and
-bfloat16, accumulated in float32. A warp reads 32 neighbours of one row, and the eight warps of a
-block share the rows. At the end the eight sums of each column meet in shared memory. Write the
-whole kernel.
+bfloat16, accumulated in float32. A warp reads 32 neighbouring elements of one row, and the eight
+warps of a block share the rows. At the end the eight sums of each column meet in shared memory.
+Write the whole kernel.
 
 Signature: `tile_columns(x, y)`.
 """,
@@ -24,10 +24,11 @@ Signature: `tile_columns(x, y)`.
         "there and the `if` that reads. Threads without a column have to reach it as well.",
     ),
     analysis="""
-This kernel has eight times as many threads as one thread per column, and loads the same sectors. It
-adds one barrier, and eight words that each thread of one warp reads. There are no bank conflicts,
-since a warp stores one row of the tile and reads rows of it. If there are still fewer blocks than
-multiprocessors, split the rows over blocks as well, as in `04_few_long_rows`.
+This kernel has eight times as many threads as one thread per column, and loads the same sectors.
+The price is one barrier, and eight reads of shared memory by each thread of one warp. There are
+no bank conflicts, since a warp stores one row of the tile and reads rows of it. If there are
+still fewer blocks than multiprocessors, split the rows over blocks as well, as in
+`04_few_long_rows`.
 """,
     asked={"work": "one block per 32 columns", "block": 256},
     entry="tile_columns",

@@ -33,20 +33,21 @@ MISCONCEPTIONS = {
 EXERCISE = Exercise(
     title="predict what trees cost",
     task="""
-A block of **512** threads adds 512 words with the trees of this notebook: `interleaved` (threads
-with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread `tidx` works
-on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the counts.
+A block of **512** threads adds 512 words with the trees from this notebook: `interleaved`
+(threads with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread
+`tidx` works on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the
+counts.
 """,
     hints=(
-        "Write down which threads add in that round, and which word each of them works on.",
+        "Write down which threads add in the given round, and which word each of them works on.",
         "A warp is 32 neighbouring threads; a word's bank is its number modulo 32.",
         "Count the active lanes first. Then count how many different words they read from each "
         "bank: the largest count is the number of wavefronts.",
     ),
     analysis="""
-Interleaved threads keep every warp busy with a few lanes each. A strided index gathers the lanes in
-few warps, but the words in few banks. In the sequential tree neighbouring threads work on
-neighbouring words, which avoids both costs.
+Interleaved threads keep every warp busy with a few lanes each. A strided index packs the active
+lanes into few warps, but also packs their words into few banks. In the sequential tree
+neighbouring threads work on neighbouring words, which avoids both costs.
 """,
     entry="counts",
     groups=(

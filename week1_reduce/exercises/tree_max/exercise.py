@@ -12,7 +12,8 @@ shared memory. All elements of a row may be negative.
 Signature: `tree_max(x, y)`.
 """,
     hints=(
-        "Take `tree_sequential` with another operator. What replaces `+`, and what replaces 0?",
+        "Start from `tree_sequential` and change the operator. What replaces `+`, and what "
+        "replaces 0?",
         "`cutlass.max(a, b)` replaces `+`. The value that changes nothing under max is −∞: "
         "`-Float32.inf`.",
         "Begin each round with its barrier, outside of any `if`. Then each thread of the lower "

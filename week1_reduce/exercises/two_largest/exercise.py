@@ -22,11 +22,11 @@ elements; float32.
 Signature: `two_largest(x, y)`.
 """,
     hints=(
-        "What does a lane have to remember of the elements that it has seen?",
+        "What does a lane have to remember about the elements that it has seen?",
         "To merge two pairs, the larger of the two firsts becomes the first. Which two numbers "
         "can be the second?",
-        "The second is the larger of the smaller first and the larger second. In the line after "
-        "the shuffles you need both firsts, before either changes.",
+        "The second is the larger of the smaller first and the larger second. Compute it on "
+        "the line after the shuffles, while both firsts still have their old values.",
     ),
     analysis="""
 This merge of pairs is associative and commutative, and its identity is (−∞, −∞): a tree needs

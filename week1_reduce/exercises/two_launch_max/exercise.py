@@ -32,9 +32,9 @@ Signature: `two_launch_max(x, part, y)`.
     ),
     analysis="""
 The end of a launch is the strongest ordering there is: the second kernel may read everything that
-the first has written, without a counter or a fence. The cost is one more launch, and `part`, memory
-that the caller has to provide. A maximum is the same in any order. A sum made this way is
-deterministic as well, since the parts and their order are fixed.
+the first has written, without a counter or a fence. The cost is one more launch, and `part`,
+memory that the caller has to provide. A maximum is the same in any order. A sum computed this way
+is deterministic as well, since the parts and their order are fixed.
 """,
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),

@@ -6,8 +6,8 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up two rows per block",
     task="""
-Add up rows, now two per block: the first 128 threads add one row, and the other 128 add the next.
-M and N may be any numbers, including odd ones; types are float32 and float16.
+Add up rows again, this time two per block: the first 128 threads add one row, and the other 128
+add the next. M and N may be any numbers, including odd ones; types are float32 and float16.
 
 Signature: `two_rows(x, y)`.
 """,
@@ -20,8 +20,8 @@ Signature: `two_rows(x, y)`.
     ),
     analysis="""
 A barrier waits for all threads of a block, including those without a row. These add zeros, which
-costs nothing, since their warps would wait otherwise. If rows are short or many, let one block add
-several of them.
+costs nothing, since their warps would otherwise wait. If rows are short or many, let one block
+add several of them.
 """,
     asked={"work": "one block per two rows", "block": 256, "barriers": 7},
     entry="two_rows",

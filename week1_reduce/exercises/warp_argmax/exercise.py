@@ -32,8 +32,9 @@ def _of_no_element(e):
 EXERCISE = puzzle(
     title="find the column of the largest",
     task="""
-`y[m]` is the column of the largest element of row m, as int32. If several elements are the largest,
-it is the column of the first. Any M and N ≥ 1; `x` is float32 or float16 and has no NaN.
+`y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
+largest, it is the column of the first of them. Any M and N ≥ 1; `x` is float32 or float16 and has
+no NaN.
 
 Signature: `warp_argmax(x, y)`.
 """,
@@ -42,8 +43,9 @@ Signature: `warp_argmax(x, y)`.
         "The other pair wins if its value is larger, or if the values are equal and its column is "
         "smaller. A lane without an element holds −∞.",
         "A lane without an element must not win against a row of −∞ either. Start with a column "
-        "after every other, and let the loop over the row follow the same rule as the merge. "
-        "Both variables must keep their types in the loop: `Float32` and `cutlass.Int32`.",
+        "number larger than any in the row, and let the loop over the row follow the same rule "
+        "as the merge. Both variables must keep their types in the loop: `Float32` and "
+        "`cutlass.Int32`.",
     ),
     analysis="""
 This operator on pairs is associative and has an identity, so everything in this notebook works.

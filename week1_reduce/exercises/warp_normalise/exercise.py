@@ -19,7 +19,7 @@ EXERCISE = puzzle(
     title="divide rows by their sums",
     task="""
 `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row is 1, in float32,
-float16 and bfloat16. Compute in float32. Every lane needs the sum; no row has the sum 0.
+float16 and bfloat16. Compute in float32. Every lane needs the sum; no row sums to 0.
 
 Signature: `warp_normalise(x, y)`.
 """,

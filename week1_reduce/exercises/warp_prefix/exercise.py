@@ -26,8 +26,8 @@ EXERCISE = puzzle(
     title="compute prefix sums of 32",
     task="""
 Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
-through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, which leaves
-the first lanes their own value.
+through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, in which the
+first lanes keep their own value.
 
 Signature: `warp_prefix(x, y)`.
 """,

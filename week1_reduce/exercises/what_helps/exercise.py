@@ -86,11 +86,11 @@ itself"`? Which change would help most: `"more rows per block"`, `"more bytes in
     ),
     analysis="""
 **A** moves 268 MB in 53 µs and starts 262,144 blocks in 154 µs: give each block more rows, as
-`eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 2,048 times 400 ns: put more
-bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only fewer
-bytes help. **D** does almost no work and takes as long as a launch: move its work into another
-launch. The same two kernels have a different bound for each shape: a kernel has no bound, a call
-has one.
+`eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 400 ns 2,048 times: put
+more bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only
+fewer bytes help. **D** does almost no work and takes as long as a launch: move its work into
+another launch. The same two kernels have a different bound for each shape: a kernel has no bound,
+a call has one.
 """,
     entry="diagnosis",
     groups=(

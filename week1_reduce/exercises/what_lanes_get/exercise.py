@@ -33,9 +33,9 @@ MISCONCEPTIONS = {
 EXERCISE = Exercise(
     title="say what a lane gets",
     task="""
-Lane k holds the number k. Which number does the lane get from the shuffle? For the two sums, every
-lane adds the value that it gets, five times: which number does the lane hold at the end? A member
-mask names lanes: bit k stands for lane k.
+Lane k holds the number k. Which number does the named lane get from the shuffle? For the two
+sums, every lane adds the value that it gets, five times: which number does the named lane hold at
+the end? A member mask names lanes: bit k stands for lane k.
 """,
     hints=(
         "Lane i reads from lane i + offset (down), i - offset (up) or i ^ offset (butterfly).",
