@@ -17,7 +17,7 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import stuck
 from forgekit.vgpu.machine.groups import Groups
 
-_LOOK_AFTER = 4_000  # instructions, which few kernels that poll execute
+_LOOK_AFTER = 8_000  # instructions, which few kernels that poll execute
 _PAUSE = 1_000  # instructions until the next picture, where something has changed
 
 
