@@ -49,15 +49,15 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
 
 
 # -- the page -------------------------------------------------------------------------------------
-def page(headline: str, notes: Sequence[str], body: float) -> Figure:
+def page(headline: str, notes: Sequence[str], body: float, width: float = WIDTH) -> Figure:
     """A figure with its title, notes in small text, and `body` inches between for axes."""
-    title = wrap(headline, CSS_PIXELS * (WIDTH - 0.4), 16.8)
-    caption = [line for note in notes for line in wrapped(note, WIDTH - 0.3)]
+    title = wrap(headline, CSS_PIXELS * (width - 0.4), 16.8)
+    caption = [line for note in notes for line in wrapped(note, width - 0.3)]
     foot = SMALL_LINE * len(caption) + 0.12
     height = 0.2 + 0.23 * len(title) + body + foot
     rect = (0, foot / height, 1, body / height)
     layout = ConstrainedLayoutEngine(rect=rect, w_pad=0.08, h_pad=0.06)
-    figure = Figure(figsize=(WIDTH, height), layout=layout)
+    figure = Figure(figsize=(width, height), layout=layout)
     figure.patch.set_alpha(0.0)
     for k, line in enumerate(title):
         text_at(figure, 0.2, height - 0.12 - 0.23 * k, line, size=10.9, weight="bold",

@@ -12,13 +12,16 @@ from matplotlib.axes import Axes
 from forgekit.arguments import checked
 from forgekit.errors import brief, usage_error
 from forgekit.viz.timing.chart import page, tidy
-from forgekit.viz.timing.style import STYLE, TimingPicture
+from forgekit.viz.timing.style import STYLE, WIDTH, TimingPicture
 
 __all__ = ["figure"]
 
 
-@checked(height=(0.5, 12), panels=(1, 4))
-def figure(title: str, alt: str, *, height: float = 2.6, panels: int = 1, note: str = "") -> Any:
+@checked(height=(0.5, 12), panels=(1, 4), width=(2, WIDTH))
+def figure(
+    title: str, alt: str, *, height: float = 2.6, panels: int = 1, note: str = "",
+    width: float = WIDTH,
+) -> Any:  # fmt: skip
     """Give matplotlib axes to draw on, and show the picture in the page's colours afterwards.
 
         with fk.figure("Errors grow with n", "A line from 1 at n = 2 to 30 at 1,024.") as axes:
@@ -26,21 +29,24 @@ def figure(title: str, alt: str, *, height: float = 2.6, panels: int = 1, note: 
 
     title, note: text above and below the axes; alt: what the picture shows, for readers who cannot
     see it; height: of the axes, in inches; panels: how many axes lie side by side, given as a list
-    if more than one. A block that raises shows nothing.
+    if more than one; width: of the picture, in inches (a phone shows 4.1 without scrolling).
+    A block that raises shows nothing.
 
     Raises UsageError if `alt` is empty or a number is beyond its limits.
     """
     if not alt.strip():
         raise usage_error("alt", brief(alt), "text", "describe what the picture shows")
-    return _figure(title, alt, height, panels, note)
+    return _figure(title, alt, height, panels, note, width)
 
 
 @contextmanager
-def _figure(title: str, alt: str, height: float, panels: int, note: str) -> Iterator[Any]:
+def _figure(
+    title: str, alt: str, height: float, panels: int, note: str, width: float
+) -> Iterator[Any]:
     from IPython.display import display
 
     with matplotlib.rc_context(STYLE):
-        drawn = page(title, [note] if note else [], height)
+        drawn = page(title, [note] if note else [], height, width)
         axes: list[Axes] = list(drawn.subplots(1, panels, squeeze=False)[0])
         for each in axes:
             tidy(each)

@@ -75,7 +75,8 @@ class TimingPicture(Picture):
 
 def timing_html(shown: TimingPicture) -> str:
     drawn = f'<div class="fk-scroll" style="overflow-x:auto">{shown.svg}</div>'
-    return living(shown.png, drawn, shown.alt, WIDTH * CSS_PIXELS)
+    width, _ = shown.figure.get_size_inches()
+    return living(shown.png, drawn, shown.alt, width * CSS_PIXELS)
 
 
 def figure_svg(figure: Figure, key: str) -> str:

@@ -27,7 +27,7 @@ EXERCISE = puzzle(
     title="compute log-sum-exp in one pass, one block per row",
     task="""
 `y[m]` is again the logarithm of the sum of the exponentials of row m, in float32, float16 and
-bfloat16, computed in float32. Now each element is read **once**. The rows are hard ones; a row of −∞
+bfloat16, computed in float32. Read each element **once**. The tests use hard rows; a row of −∞
 gives −∞. Signature: `block_logsumexp(x, y)`.
 """,
     hints=(

@@ -23,7 +23,7 @@ EXERCISE = puzzle(
     title="compute log-sum-exp of rows",
     task="""
 `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-float16 and bfloat16, computed in float32; each row is read twice. The rows are hard ones; where a
+float16 and bfloat16, computed in float32. Read each row twice. The tests use hard rows; where a
 whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)` is the
 logarithm. Signature: `logsumexp(x, y)`.
 """,

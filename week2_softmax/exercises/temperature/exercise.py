@@ -38,7 +38,7 @@ EXERCISE = puzzle(
 weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes,
 float32 and bfloat16, computed in float32; some elements are −∞. The row stays in registers, read once
 and written once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
-multiplication, and no division: t costs nothing. You may use `exp2` and `fma` of this notebook.
+multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
 Signature: `temperature(x, t, y)`.
 """,
     hints=(
