@@ -542,9 +542,9 @@ print("the same by log-sum-exp:             ", (far - far.logsumexp(0)).tolist()
 # ### Exercise 4: compute log-sum-exp of rows
 #
 # `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-# float16 and bfloat16, computed in float32; reading each row twice. The tests use hard rows; where
-# a whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)`
-# is the logarithm. Signature: `logsumexp(x, y)`.
+# float16 and bfloat16, computed in float32. Read each row twice. The tests use hard rows; where a
+# whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)` is
+# the logarithm. Signature: `logsumexp(x, y)`.
 #
 # **Asked**: one warp per row.
 #
@@ -647,8 +647,8 @@ passes_picture(found)
 # ### Exercise 5: average with the weights of a softmax
 #
 # `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for
-# any M and N ≥ 1, in float32 and float16, computed in float32. Each row of `x` is read **twice**,
-# and the weights are never stored. Signature: `soft_mean(x, v, y)`.
+# any M and N ≥ 1, in float32 and float16, computed in float32. Read each row of `x` **twice**, and
+# store no weights. Signature: `soft_mean(x, v, y)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #

@@ -186,9 +186,9 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
 # %% [markdown] exercise="week2/short_softmax" part="task"
 # ### Exercise 1: share a warp among four rows
 #
-# The softmax of any number of rows of at most 64 elements, in float32, float16 and bfloat16,
-# computed in float32. A lane holds at most eight elements in registers: each element is read once
-# and written once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
+# Compute the softmax of any number of rows of at most 64 elements, in float32, float16 and
+# bfloat16, computed in float32. A lane holds at most eight elements in registers; read and write
+# each element once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
 # `short_softmax(x, y)`.
 #
 # **Asked**: eight lanes per row, no shared memory.
@@ -757,9 +757,9 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # `y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
 # computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but
-# −1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; each
-# is read once and written once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one
-# `ex2` and two additions. Signature: `log2_softmax(x, y)`.
+# −1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; read
+# and write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and
+# two additions. Signature: `log2_softmax(x, y)`.
 #
 # **Asked**: one warp per row.
 #
@@ -985,8 +985,8 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # %% [markdown] exercise="week2/single_pass" part="task"
 # ### Exercise 6: write a single-pass online softmax
 #
-# The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16,
-# computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
+# Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and
+# bfloat16, computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
 #
 # - Read the row once, keep it in registers, and write it once.
 # - Each thread computes one pair from its vectors: a maximum and the sum relative to it.

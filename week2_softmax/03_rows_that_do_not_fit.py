@@ -76,7 +76,7 @@ ALL = (torch.float16, torch.bfloat16, torch.float32)
 #
 # A multiprocessor (SM) has 65,536 registers, room for 2,048 threads, and 228 kB of shared memory,
 # of which one block may have 227. The system takes 1 kB more per block. (Here 1 kB is 1,024 bytes,
-# so the registers are 256 kB.) The scarcest of the three limits how many blocks fit.
+# so the registers hold 256 kB.) The scarcest of the three limits how many blocks fit.
 # `blocks_per_sm` returns that number:
 
 # %%
@@ -328,8 +328,8 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 # </details>
 
 # %% [markdown]
-# If a row does not consist of whole tiles, some lanes have one vector fewer to copy. In the next
-# exercise this matters to a count of groups.
+# If a row does not consist of whole tiles, some lanes have one vector fewer to copy. The next
+# exercise shows how that affects a count of groups.
 
 # %% [markdown] exercise="week2/fix_the_wait" part="task"
 # ### Exercise 2: fix the waiting

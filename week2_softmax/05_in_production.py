@@ -96,15 +96,15 @@ rule_picture()
 # Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
 # such as `"sm_90a"`: the first of these ways that is possible.
 #
-# 1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of an SM's
+# 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
 #    registers.
 # 2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, which `cp.async` needs, and takes
-#    at most 96 KB in its own type.
+#    at most 96 kB in its own type.
 # 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
-#    is whole vectors, and each block's part takes at most 96 KB.
+#    is whole vectors, and each block's part takes at most 96 kB.
 # 4. `"streaming"`, 1 block.
 #
-# 1 KB is 1,024 bytes.
+# 1 kB is 1,024 bytes.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -157,7 +157,7 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 # ```
 #
 # There is one limit for each place where a row can wait, from the fastest place to the slowest. The
-# last kernel keeps nothing and has no limit. The limits are measured: 64 KB and not 256, because a
+# last kernel keeps nothing and has no limit. The limits are measured: 64 kB and not 256, because a
 # row that takes all registers leaves no room for a second row, and then no loads overlap its
 # arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
 # size and also chooses the threads; the order is the same.
@@ -360,7 +360,7 @@ source = inspect.getsource(Softmax)
 print(source[source.index("    @cute.kernel") :])
 
 # %% [markdown]
-# | lines | purpose | where you wrote it |
+# | lines | purpose | where you met it |
 # |---|---|---|
 # | `tile.reduction_buffer(2)` | shared memory for (m, s) of a row's warps | `01_online` |
 # | `row_and_lane`, `valid` | which row; threads past the last row store nothing | week 1, `05` |
@@ -576,7 +576,7 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # %% exercise="week2/fuse_three" part="skeleton"
 @cute.jit
 def read(mT: cute.Tensor, row: cutlass.Int32):
-    """The 16 elements of a row of 512 that this lane has, in vectors of 4."""
+    """Return this lane's 16 elements of a row of 512, in vectors of 4."""
     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
     rT = cute.make_rmem_tensor((4, 4), Float32)
     for k in cutlass.range_constexpr(4):
@@ -586,7 +586,7 @@ def read(mT: cute.Tensor, row: cutlass.Int32):
 
 @cute.jit
 def write(rT: cute.Tensor, mT: cute.Tensor, row: cutlass.Int32):
-    """Store what `read` has read."""
+    """Store the elements that `read` returns."""
     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
     for k in cutlass.range_constexpr(4):
         gT[0, None, cute.arch.lane_idx() + 32 * k].store(rT[None, k].load())
@@ -638,7 +638,7 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 # ```python
 # @cute.jit
 # def read(mT: cute.Tensor, row: cutlass.Int32):
-#     """The 16 elements of a row of 512 that this lane has, in vectors of 4."""
+#     """Return this lane's 16 elements of a row of 512, in vectors of 4."""
 #     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
 #     rT = cute.make_rmem_tensor((4, 4), Float32)
 #     for k in cutlass.range_constexpr(4):
@@ -648,7 +648,7 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 #
 # @cute.jit
 # def write(rT: cute.Tensor, mT: cute.Tensor, row: cutlass.Int32):
-#     """Store what `read` has read."""
+#     """Store the elements that `read` returns."""
 #     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
 #     for k in cutlass.range_constexpr(4):
 #         gT[0, None, cute.arch.lane_idx() + 32 * k].store(rT[None, k].load())
@@ -933,10 +933,10 @@ fk.exercise("week2/router_softmax").grade(router_softmax)
 #     router_softmax_kernel(mX, mBias, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# With one warp per row, a router of 8 experts has 24 of 32 lanes idle and needs five shuffles where
-# three suffice. The instructions read the bias once per row, but its N numbers stay in the cache. A
-# separate operator for the bias would read and write all of x once more. Softmax is the last step
-# of such a chain: put the elementwise steps before it into its load.
+# With one warp per row, a router of 8 experts leaves 24 of 32 lanes idle and needs five shuffles
+# where three suffice. The instructions read the bias once per row, but its N numbers stay in the
+# cache. A separate operator for the bias would read and write all of x once more. Softmax is the
+# last step of such a chain: put the elementwise steps before it into its load.
 #
 # </details>
 

@@ -560,7 +560,7 @@ fk.exercise("week2/top_k").given
 # %% exercise="week2/top_k" part="skeleton"
 @cute.jit
 def insert(rV: cute.Tensor, rI: cute.Tensor, value: Float32, index: Int32):
-    """The four best, rV and rI, and a pair: it takes its place, the last of five drops out."""
+    """Insert a pair into the four best, rV and rI, in order; drop the last of the five."""
     # FILL ME IN (roughly 5 lines)
 
 
@@ -585,7 +585,7 @@ fk.exercise("week2/top_k").grade(top_k)
 # ```python
 # @cute.jit
 # def insert(rV: cute.Tensor, rI: cute.Tensor, value: Float32, index: Int32):
-#     """The four best, rV and rI, and a pair: it takes its place, the last of five drops out."""
+#     """Insert a pair into the four best, rV and rI, in order; drop the last of the five."""
 #     for k in cutlass.range_constexpr(4):
 #         v, i = rV[k], rI[k]
 #         if value > v or (value == v and index < i):
@@ -732,7 +732,7 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
 # in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
 # equal; there, the mean of the squares less the square of the mean loses most of its digits. You
-# may use `block_sum` twice, but need not. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+# may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 2 barriers.
 #

@@ -783,7 +783,10 @@ def streamed_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Const
         if ahead < tiles:
             cute.copy(atom, gX[None, ahead * 32 + lane], tXsX[None, ahead % buffers])
         cute.arch.cp_async_commit_group()
-        cute.arch.cp_async_wait_group(buffers - 1)
+        if cutlass.const_expr(buffers == 1):  # `pipeline` reads the number from the line
+            cute.arch.cp_async_wait_group(0)
+        else:
+            cute.arch.cp_async_wait_group(1)
         sum_of_lane += total(tXsX[None, k % buffers].load())
     sum_of_row = cute.arch.warp_reduction(sum_of_lane, operator.add)
     if lane == 0:
@@ -792,7 +795,7 @@ def streamed_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Const
 
 @cute.jit
 def streamed_sum(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
-    """Sum of one row, N a multiple of 128, by one warp that streams it through `buffers` tiles."""
+    """Sum of one row, N a multiple of 128, by one warp that streams it through one or two tiles."""
     streamed_sum_kernel(mX, mY, buffers).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
@@ -1121,7 +1124,8 @@ def peers_picture(rates):
             axes.set_xticks([2**k for k in range(10, 19, 4)], ["1,024", "16,384", "262,144"])
             axes.minorticks_off()
             axes.set(xlabel="elements per row", ylabel="% of a copy's GB/s", ylim=(0, 110))
-            axes.legend(ncols=4, loc="upper left", bbox_to_anchor=(-0.1, -0.25))
+            axes.legend(ncols=4, loc="upper left", bbox_to_anchor=(-0.15, -0.25), columnspacing=1,
+                        handletextpad=0.2)  # fmt: skip
 
 
 def fusion_picture(parts, totals):

@@ -307,6 +307,20 @@ def test_a_figure_is_shown_once_in_the_pages_colours(monkeypatch: pytest.MonkeyP
     assert len(names) == len(set(names))
 
 
+def test_a_narrow_figure_fits_a_phone(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    title = "A title that is much too long for one line of a picture as narrow as a phone"
+    with fk.figure(title, "A line.", note=title, width=4.1) as axes:
+        axes.plot([1, 2])
+    least = re.search(r"min-width:([\d.]+)px", shown[0].svg)
+    assert least is not None and float(least[1]) < 350
+    assert 'width="393.6"' in shown[0].svg
+    for part in ("title", "caption"):
+        assert len(texts(shown[0].figure, part)) == 2
+    assert_legible(shown[0].figure)
+
+
 def test_a_figure_whose_block_raises_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
     monkeypatch.setattr("IPython.display.display", shown.append)
