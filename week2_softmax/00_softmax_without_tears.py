@@ -613,7 +613,7 @@ fk.exercise("week2/logsumexp").grade(logsumexp)
 #     logsumexp_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# With 0 subtracted from a row of −∞, all its exponentials are 0, and the logarithm of their sum is
+# If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is
 # −∞ without special code: one decision per row, none per element. Softmax did not need it, because
 # there the required result is NaN.
 #

@@ -283,9 +283,10 @@ fk.exercise("week2/merge_lanes").grade(merge_lanes)
 #     merge_lanes_kernel(mM, mS, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# Ten shuffles and ten exponentials. There is a cheaper way: first the maximum of all lanes by five
-# shuffles, then each lane rescales its own sum *once*, then five shuffles add the sums. Production
-# kernels do that. It needs all pairs at the same time, and a loop over a row does not have them.
+# The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: first the
+# maximum of all lanes by five shuffles, then each lane rescales its own sum *once*, then five
+# shuffles add the sums. Production kernels do that. It needs all pairs at the same time, and a loop
+# over a row does not have them.
 #
 # </details>
 
@@ -718,7 +719,7 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 #     block_logsumexp_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# One read, and one number written per row: this is all that a softmax costs when only the loss is
+# Reading each row once and writing one number is all that a softmax costs when only the loss is
 # needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s),
 # only the merge needs a special case.
 #

@@ -655,9 +655,9 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # ### Exercise 3: divide by a temperature for free
 #
 # `y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-# weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes,
-# float32 and bfloat16, computed in float32; some elements are −∞. The row stays in registers, read
-# once and written once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
+# weights, a large one makes them equal. Rows have up to 1,024 elements in whole vectors of 16
+# bytes, float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers;
+# read and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
 # multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
 # Signature: `temperature(x, t, y)`.
 #
@@ -839,9 +839,9 @@ fk.exercise("week2/log2_softmax").grade(log2_softmax)
 #     log2_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Five operations per element, as many as the softmax itself. The rounding of m · log₂ e is the same
-# in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need one more
-# multiplication per element, by ln 2; a loss reported in bits saves it.
+# The kernel takes five operations per element, as many as the softmax itself. The rounding of m ·
+# log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need
+# one more multiplication per element, by ln 2; a loss reported in bits saves it.
 #
 # </details>
 

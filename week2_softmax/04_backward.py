@@ -389,9 +389,9 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 # ```
 #
 # dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
-# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the famous *p minus
-# one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
-# write; softmax's gradient makes four and a write.
+# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the *p minus one-hot*
+# of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a write;
+# softmax's gradient makes four and a write.
 #
 # </details>
 

@@ -307,6 +307,8 @@ fk.exercise("week2/row_distances").grade(row_distances)
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## 4. Week 2: softmax with the row in registers
 #
 # In the last pair one warp reads a row. Each lane holds `loads` vectors, and missing vectors are

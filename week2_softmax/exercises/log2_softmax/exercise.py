@@ -59,9 +59,9 @@ additions. Signature: `log2_softmax(x, y)`.
         "The last line subtracts, `t - …`, one logarithm per row: `cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
     ),
     analysis="""
-Five operations per element, as many as the softmax itself. The rounding of m · log₂ e is the same in
-every t *and* in log₂ s, so it cancels here as well. Natural logarithms need one more multiplication per
-element, by ln 2; a loss reported in bits saves it.
+The kernel takes five operations per element, as many as the softmax itself. The rounding of m ·
+log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need
+one more multiplication per element, by ln 2; a loss reported in bits saves it.
 """,
     asked={"work": "one warp per row"},
     entry="log2_softmax",

@@ -33,7 +33,7 @@ logarithm. Signature: `logsumexp(x, y)`.
         "A line between the two loops chooses what is subtracted, the maximum or 0; the line that stores adds the same number again.",
     ),
     analysis="""
-With 0 subtracted from a row of −∞, all its exponentials are 0, and the logarithm of their sum is −∞
+If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is −∞
 without special code: one decision per row, none per element. Softmax did not need it, because there
 the required result is NaN.
 """,
