@@ -22,8 +22,8 @@
 # $$y_n = \frac{e^{x_n}}{\sum_k e^{x_k}}$$
 #
 # Every classifier ends with it, and every attention layer contains it. You have built half of it:
-# `y = x / sum(x)` was the last exercise of `02_shuffle`. The exponential is new, and it is a
-# dangerous function.
+# `y = x / sum(x)` was the last exercise of `02_shuffle`. The exponential is new, and it overflows
+# easily.
 
 # %%
 import operator
@@ -34,12 +34,12 @@ from cutlass import Float32
 from week2_helpers import (
     HARD,
     checked,
-    draw_errors,
-    draw_passes,
-    draw_ranges,
+    errors_picture,
     exp,
     hard_rows,
     passes,
+    passes_picture,
+    ranges_picture,
     survivors,
     time_ratios,
 )
@@ -48,8 +48,8 @@ import forgekit as fk
 from forgekit.benching.recorded import recorded
 
 # %% [markdown]
-# `week2_helpers.py`, in this folder, holds the plots of this week and small functions that several
-# pages need. Each page introduces those that it uses.
+# `week2_helpers.py`, in this folder, holds this week's plots and small functions that several pages
+# need. Each page introduces the ones that it uses.
 #
 # ## 1. Where exponentials end
 #
@@ -72,14 +72,12 @@ for dtype in ends_at:
     normal = whole[e >= torch.finfo(dtype).tiny]
     ranges[str(dtype)[6:]] = (positive[0].item(), normal[0].item(), finite[-1].item())
     ends_at[dtype].against(finite[-1].item())
-
-alt = ", ".join(f"{name} from {first} to {last}" for name, (first, _, last) in ranges.items())
-with fk.figure("float16 ends at exp(11), the other two at exp(88)", alt, height=1.7) as axes:
-    draw_ranges(axes, ranges)
+ranges_picture(ranges)
 
 # %% [markdown]
-# Right of its bar each type has only infinity, left of it only 0. In the pale part the result loses
-# its digits one by one. `bfloat16` reaches as far as `float32` because it has the same exponent.
+# To the right of its bar, each type yields only infinity; to the left, only 0. In the pale part the
+# result loses its digits one by one. `bfloat16` reaches as far as `float32` because it has the same
+# exponent.
 #
 # A sum overflows even before its terms do:
 
@@ -91,12 +89,12 @@ for value in (100.0, -110.0):
     print(f"two of {value:4.0f} in float32: exp {e.tolist()}, weights {(e / e.sum()).tolist()}")
 
 # %% [markdown]
-# Two equal numbers have the weights ½ and ½, whatever they are. Here they get ∞/∞ and 0/0, and both
-# are **NaN**, *not a number*. 100 is not unusual: a score is a dot product of long vectors, and a
-# few elements near 10 suffice.
+# Two equal numbers have the weights ½ and ½, whatever their value. Here they get ∞/∞ and 0/0, and
+# both are **NaN**, *not a number*. 100 is not unusual: a score is a dot product of long vectors,
+# and a few elements near 10 suffice.
 #
 # As in week 1, kernels compute in `float32`, whatever the type of the tensor. That moves the limit
-# from 11 to 88, and no further.
+# from 11 to 88.
 
 # %% [markdown] exercise="week2/overflows" part="task"
 # ### Exercise 1: predict where softmax overflows
@@ -168,8 +166,8 @@ fk.exercise("week2/overflows").grade(ends)
 # $$\frac{e^{x_n}}{\sum e^{x_k}} = \frac{e^{-c}\,e^{x_n}}{e^{-c}\sum e^{x_k}}
 # = \frac{e^{x_n - c}}{\sum e^{x_k - c}}$$
 #
-# So you may subtract any number from the whole row. In real numbers nothing changes. In `float32`
-# everything depends on the choice:
+# So you may subtract any number from the whole row. In real numbers the result stays the same. In
+# `float32` it depends on your choice:
 
 
 # %%
@@ -197,7 +195,7 @@ for name, c in ways.items():
     print(f"{name:12s}", *(f"{'NaN' if error.isnan() else 'right':>10s}" for error in off))
 
 # %% [markdown]
-# With the largest element subtracted, every exponent is 0 or below: each exponential lies between 0
+# If you subtract the largest element, every exponent is 0 or below. Each exponential lies between 0
 # and 1, and at least one of them is exactly 1. So no term overflows, and the sum is never 0.
 #
 # **Predict:** between which two numbers does that sum lie, for a row of 1,000 elements?
@@ -213,33 +211,31 @@ least.against((alone - alone.max()).exp().sum().item())
 most.against((equal - equal.max()).exp().sum().item())
 
 # %% [markdown]
-# Only the rounding has changed, and a picture shows how. The difference x − m is rounded to 24
-# binary digits, so its error grows with |x − m|. The exponential turns that absolute error into a
-# relative one.
+# Only the rounding has changed; the picture shows how. The difference x − m is rounded to 24 binary
+# digits, so its error grows with |x − m|. The exponential turns that absolute error into a relative
+# one.
 
 # %% jupyter={"outputs_hidden": true}
 right = row.double().softmax(0)
 errors = {
-    f"minus {name}": (softmax_minus(ways[name], row) - right).abs() / right * 2**24
+    name: (softmax_minus(ways[name], row) - right).abs() / right * 2**24
     for name in ("the largest", "nothing")
 }
-worst = errors["minus the largest"].argmax()
-words = f"The largest error is {errors['minus the largest'][worst]:.0f} · 2⁻²⁴"
-alt = f"{words}, at x - m = {row[worst] - row.max():.0f}."
-with fk.figure("Subtracting the maximum costs digits of tiny weights", alt) as axes:
-    draw_errors(axes, row - row.max(), errors)
-print(f"{words}; the weight there is {right[worst]:.0e}")
+errors_picture(row - row.max(), errors)
+worst = errors["the largest"].argmax()
+print(f"the weight with the largest error is {right[worst]:.0e}")
 
 # %% [markdown]
-# The weights that lose digits are those that hardly count. The price is a few units in the last
-# place of a number near 0, and no row can overflow.
+# Only tiny weights lose digits. You pay a few units in the last place of a number near 0, and no
+# row can overflow.
 
 # %% [markdown] exercise="week2/which_survive" part="task"
 # ### Exercise 2: say what may be subtracted
 #
-# A number is subtracted from every element of a row; then follows `exp(x) / sum(exp(x))`, all in
-# float32. Is every weight right (up to rounding), or is there a NaN? Answer `"right"` or `"NaN"`.
-# In the last line, one number is subtracted from all rows of a matrix; answer for the first row.
+# A kernel subtracts a number from every element of a row, then computes `exp(x) / sum(exp(x))`, all
+# in float32. Is every weight right (up to rounding), or is there a NaN? Answer `"right"` or
+# `"NaN"`. In the last line, it subtracts one number from all rows of a matrix; answer for the first
+# row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -306,11 +302,11 @@ fk.exercise("week2/which_survive").grade(survives)
 # %% [markdown]
 # ## 3. Rows of −∞
 #
-# Attention uses **−∞** on purpose, as a **mask**: an element that a token may not see gets the
-# score −∞ and so the weight 0, since $e^{-\infty}$ is exactly 0.
+# Attention uses **−∞** on purpose, as a **mask**: an element that a token must not see gets the
+# score −∞ and therefore the weight 0, since $e^{-\infty}$ is exactly 0.
 #
-# **Predict:** what does torch give for the first element of `[-inf, 0, 0]`? And for the first
-# element of `[-inf, -inf, -inf]`, a row that is masked completely?
+# **Predict:** which weight does torch return for the first element of `[-inf, 0, 0]`? And for the
+# first element of `[-inf, -inf, -inf]`, a row that is masked completely?
 
 # %%
 one_masked = fk.predict("first weight of [-inf, 0, 0]", None)
@@ -326,9 +322,9 @@ print("minus itself:", (nothing_left - nothing_left.max()).tolist())
 
 # %% [markdown]
 # Where every element is masked there are no weights, and torch returns NaN. Every formula that
-# subtracts the maximum does, because −∞ − (−∞) is NaN. This week's kernels are compared with torch,
-# so they must return NaN as well. But the same NaN can appear where it is wrong, when only *part*
-# of a row is masked. The next notebook shows it.
+# subtracts the maximum does the same, because −∞ − (−∞) is NaN. This week's kernels are compared
+# with torch, so they must return NaN as well. But the same NaN can appear by mistake, when only
+# *part* of a row is masked. The next notebook shows it.
 #
 # A good place for a break.
 #
@@ -336,8 +332,8 @@ print("minus itself:", (nothing_left - nothing_left.max()).tolist())
 #
 # Now write the kernel, first with the plain formula: one warp per row, eight rows per block, as in
 # `warp_normalise`. `exp` is a helper for `cute.math.exp(x, fastmath=True)`, which uses the
-# **special function unit**: e^x is 2^(x · log₂ e), so it costs a product and one instruction for
-# the power of two, `ex2.approx`.
+# **special function unit**: e^x is 2^(x · log₂ e), so it costs one multiplication and one
+# instruction for the power of two, `ex2.approx`.
 
 
 # %%
@@ -368,8 +364,8 @@ def no_maximum(mX: cute.Tensor, mY: cute.Tensor):
 # %%
 run_plain = checked(no_maximum, 1, 31, 1025, rows=lambda n, dtype: fk.randn(3, n, dtype=dtype))
 # %% [markdown]
-# The sizes are awkward but the *values* are not: `randn` hardly ever gives a number beyond 5. A
-# test of a softmax needs hard rows. `hard_rows(n)` has eight of them, with the names in `HARD`:
+# The sizes are awkward but the *values* are not: `randn` rarely returns a number beyond 5. A
+# softmax has to be tested on hard rows. `hard_rows(n)` has eight of them, with the names in `HARD`:
 
 # %%
 for name, values in zip(HARD, hard_rows(6).tolist(), strict=True):
@@ -389,17 +385,17 @@ print("wrong:", ", ".join(name for name in HARD if name not in good))
 
 # %% [markdown]
 # Masked elements do no harm, and the completely masked row is NaN because it is 0/0 here. Three
-# other rows are lost. **Test with hard values, in awkward sizes.**
+# other rows come out wrong. **Test with hard values, in awkward sizes.**
 #
-# Now write the right one yourself, first in a form without shuffles. One name is new:
-# `cute.arch.fmax` is the maximum of two numbers in one instruction. `cutlass.max`, which also
-# returns NaN if one of the two is NaN, takes four.
+# Now write a safe kernel yourself, first without shuffles. For the maximum take `cute.arch.fmax`
+# (`02_shuffle`), one instruction where `cutlass.max` needs four; a NaN needs no care here, because
+# the exponentials bring it back.
 
 # %% [markdown] exercise="week2/column_softmax" part="task"
 # ### Exercise 3: take the softmax of columns
 #
 # `y[:, n]` is the softmax of column n of `x`, for any M and N ≥ 1, in float32, float16 and
-# bfloat16, computed in float32, by three loops over the rows. The columns are hard ones; where a
+# bfloat16, computed in float32, by three loops over the rows. The tests use hard columns; where a
 # whole column is −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
 #
 # **Asked**: one thread per column.
@@ -477,8 +473,8 @@ fk.exercise("week2/column_softmax").grade(column_softmax)
 # %% [markdown]
 # ## 5. Three passes
 #
-# The safe softmax of the textbooks has one loop for the maximum, one for the sum and one for the
-# result. The maximum begins with its identity, `-Float32.inf`.
+# The textbooks' safe softmax has one loop for the maximum, one for the sum and one for the result.
+# The maximum starts from its identity, `-Float32.inf`.
 
 
 # %%
@@ -516,13 +512,13 @@ run_three = checked(three_passes, 1, 33, 1025)  # hard rows
 #
 # ## 6. The logarithm of the sum
 #
-# Training needs the logarithm of one weight, not the weights: the **loss** of a classifier is
-# −log y of the right class, where
+# Training needs only the logarithm of one weight: a classifier's **loss** is −log y of the right
+# class, where
 #
 # $$\log y_n = x_n - \log \sum e^{x_k}$$
 #
-# The last term, **log-sum-exp**, also overflows, and the cure is the same. The number subtracted
-# inside is added again outside:
+# The last term, **log-sum-exp**, also overflows, and the cure is the same. Add the number that you
+# subtract inside again outside:
 #
 # $$\log \sum e^{x_k} = m + \log \sum e^{x_k - m}$$
 #
@@ -539,14 +535,14 @@ print("logarithm of the softmax of [0, 200]:", far.softmax(0).log().tolist())
 print("the same by log-sum-exp:             ", (far - far.logsumexp(0)).tolist())
 
 # %% [markdown]
-# The last two lines show why losses are computed this way: a weight that has become 0 has lost its
-# logarithm.
+# The last two lines show why losses are computed this way: from a weight that has underflowed to 0,
+# no logarithm can be recovered.
 
 # %% [markdown] exercise="week2/logsumexp" part="task"
 # ### Exercise 4: compute log-sum-exp of rows
 #
 # `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-# float16 and bfloat16, computed in float32; each row is read twice. The rows are hard ones; where a
+# float16 and bfloat16, computed in float32. Read each row twice. The tests use hard rows; where a
 # whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)` is
 # the logarithm. Signature: `logsumexp(x, y)`.
 #
@@ -617,7 +613,7 @@ fk.exercise("week2/logsumexp").grade(logsumexp)
 #     logsumexp_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# With 0 subtracted from a row of −∞, all its exponentials are 0, and the logarithm of their sum is
+# If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is
 # −∞ without special code: one decision per row, none per element. Softmax did not need it, because
 # there the required result is NaN.
 #
@@ -640,22 +636,19 @@ found = {"no_maximum": passes(no_maximum), "three_passes": passes(three_passes)}
 times_moved = [sum(r + w for _, r, w in lines) for lines in found.values()]
 of_plain.against(times_moved[0])
 of_three.against(times_moved[1])
-
-alt = "Bars to the left and right: no_maximum {:g} times, three_passes {:g} times."
-with fk.figure("Each loop moves the whole matrix", alt.format(*times_moved), height=3) as axes:
-    draw_passes(axes, found)
+passes_picture(found)
 
 # %% [markdown]
-# Three reads and a write: four times the matrix where two would do. Safety costs one more pass than
-# the plain formula, because the maximum is known only *after* the whole row has been read, and
-# everything else needs it.
+# Three reads and a write move the matrix four times, where twice would do. Safety costs one more
+# pass than the plain formula: the kernel knows the maximum only *after* it has read the whole row,
+# and every later step needs it.
 
 # %% [markdown] exercise="week2/soft_mean" part="task"
 # ### Exercise 5: average with the weights of a softmax
 #
 # `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for
-# any M and N ≥ 1, in float32 and float16, computed in float32. Each row of `x` is read **twice**,
-# and the weights are never stored. Signature: `soft_mean(x, v, y)`.
+# any M and N ≥ 1, in float32 and float16, computed in float32. Read each row of `x` **twice**, and
+# store no weights. Signature: `soft_mean(x, v, y)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
@@ -756,13 +749,13 @@ print(f"all sizes and types: from {min(ratios.values()):.2f} to {max(ratios.valu
 times
 
 # %% [markdown]
-# The third pass never costs more than its bytes, a third. In most columns it costs less, because a
-# cache still holds part of the row or because something other than bytes takes the time; this table
-# does not tell which. It does show that bytes are not everything here. For rows of 256,
-# `three_passes` takes as long in `bfloat16` as in `float32`, with half the bytes: a lane loads one
-# element at a time, whether it has four bytes or two. And 2,048 rows are only 2,048 warps, few for
-# this GPU. You know both problems and their cures from week 1. The next notebook first removes a
-# pass.
+# The third pass never adds more than a third of the time, its share of the bytes. In most columns
+# it adds less, because a cache still holds part of the row or because something other than bytes
+# takes the time; this table cannot say which. It does show that bytes are not everything here. For
+# rows of 256, `three_passes` takes as long in `bfloat16` as in `float32`, with half the bytes: a
+# lane loads one element at a time, whether it has four bytes or two. And 2,048 rows make only 2,048
+# warps, too few for this GPU. You know both problems and their remedies from week 1. The next
+# notebook first removes a pass.
 #
 # Your predictions in this notebook, beside the results:
 
@@ -774,7 +767,7 @@ fk.predictions()
 #
 # | kernel | reads of the row | writes | rows that it survives |
 # |---|---|---|---|
-# | `no_maximum` | 2 | 1 | all below 88, and not all far below 0 |
+# | `no_maximum` | 2 | 1 | elements all below 88, and not all far below 0 |
 # | `three_passes` | 3 | 1 | all; a row of −∞ gives NaN, as in torch |
 # | `logsumexp`, `soft_mean` (exercises) | 2 | one number per row | all |
 #
@@ -782,13 +775,14 @@ fk.predictions()
 # |---|---|
 # | `exp(x)` is inf above | 88 in `float32` and `bfloat16`, 11 in `float16` |
 # | subtract | the largest element of the same row |
-# | the price | a pass over the row, and digits of weights that hardly count |
+# | the price | a pass over the row, and digits of tiny weights |
 #
 # **The bad number: three reads and a write**, where one of each would do.
 #
 # **In practice** a loss is never the logarithm of a softmax: `torch.nn.functional.cross_entropy`
-# takes the scores themselves and uses log-sum-exp. Masks add −∞, or a large negative number, which
-# behaves differently: it turns a completely masked row into equal weights instead of NaN.
+# takes the scores themselves and uses log-sum-exp. Masks add −∞, or a large negative number such as
+# −10⁹, which behaves differently: it turns a completely masked row into equal weights instead of
+# NaN.
 #
 # **Further reading:** [Accurately computing the log-sum-exp and softmax
 # functions](https://doi.org/10.1093/imanum/draa038) (P. Blanchard, D. J. Higham, N. J. Higham), on

@@ -15,10 +15,10 @@
 # and with one block per row.
 # **You will learn** how to correct a sum after the fact, why (maximum, sum) is an operator like any
 # other, and which rows hide a missing correction.
-# **You need** `00_softmax_without_tears`. About 40 minutes, and 80 more for the exercises.
+# **You need** `00_softmax_without_tears`. About 35 minutes, and 85 more for the exercises.
 #
-# **The bad number: three reads and a write.** The sum has to wait for the maximum, and the maximum
-# is known only at the end of the row. This notebook removes the wait.
+# **The bad number: three reads and a write.** The sum has to wait for the maximum, which the kernel
+# knows only at the end of the row. This notebook removes the wait.
 
 # %%
 import math
@@ -30,20 +30,21 @@ import cutlass.cute as cute
 import torch
 from cutlass import Float32, Int32
 from week2_helpers import (
+    blocks_per_sm,
     butterfly_merged,
     checked,
     cost,
-    draw_moved,
-    draw_staircase,
-    draw_tree,
     executed,
     exp,
     finite,
     merged,
     merged_pair,
+    moved_picture,
+    staircase_picture,
     survivors,
     three_passes,
     time_ratios,
+    tree_picture,
 )
 
 import forgekit as fk
@@ -56,11 +57,12 @@ from forgekit.viz.ideas import online_softmax
 #
 # Go through a row once. At each element keep the maximum *so far*, m, and the sum of exponentials
 # relative to it, s: its terms are $e^{x - m}$. When a larger element arrives, the maximum becomes
-# m′, and every term in s is relative to the wrong number. But all terms are wrong by one factor:
+# m′, and every term in s is relative to the wrong number. But all terms are wrong by the same
+# factor:
 #
 # $$e^{x - m'} = e^{x - m} \cdot e^{m - m'}$$
 #
-# The factor does not depend on x, so it can be taken out of the sum. Multiply s by $e^{m - m'}$:
+# The factor does not depend on x, so you can take it out of the sum. Multiply s by $e^{m - m'}$:
 # that **rescales** the sum, without the old elements. This is the whole idea of the **online
 # softmax** (Milakov and Gimelshein, 2018). Step by step:
 
@@ -75,17 +77,14 @@ for n, x in enumerate(row):
     m = m_new
     again = sum(math.exp(k - m) for k in row[: n + 1])
     print(f"{x:5.0f} {m:5.0f} {factor:8.4f} {s:8.4f}   {again:8.4f}")
-
-alt = "Left: m rises from 1 to 3 and 5. Right: s, rescaled by 0.135 before elements 1 and 3."
-with fk.figure("Where m rises, s is rescaled", alt, panels=2, height=2.4) as (left, right):
-    draw_staircase(left, right, row)
+staircase_picture(row)
 
 # %% [markdown]
 # The loop begins with m = −∞ and s = 0, the maximum and the sum of no elements. The first factor is
 # $e^{-\infty} = 0$, and 0 · 0 does no harm.
 #
-# **Predict:** of 1,000 random numbers, how many are larger than all before them? The factor differs
-# from 1 only there.
+# **Predict:** of 1,000 random numbers, how many are larger than every number before them? Only at
+# those elements does the factor differ from 1.
 
 # %%
 new_maxima = fk.predict("new maxima among 1,000, on average", None)
@@ -98,13 +97,13 @@ online_softmax(many[3, :24])
 
 # %% [markdown]
 # The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5;
-# the average of these 200 rows is close to it. The sum is hardly ever rescaled. Remember that when
-# you test it. The picture shows the first 24 elements of one row: drag a point and watch the
+# the average of these 200 rows is close to it. So the loop rarely rescales the sum. Remember that
+# when you test it. The picture shows the first 24 elements of one row. Drag a point and watch the
 # factors.
 #
 # ## 2. Two numbers for a part of a row
 #
-# Week 1 had a rule: an operator that is associative and has an identity works in every tree, over
+# Week 1 had a rule: an operator that is associative and has an identity works in every tree of
 # lanes, warps and blocks. A single element is the pair (x, 1), because $e^{x - x} = 1$. The pair of
 # no elements is (−∞, 0). To merge two parts of a row, rescale *both* sums to the larger maximum:
 #
@@ -115,8 +114,8 @@ online_softmax(many[3, :24])
 #
 # Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
 # maximum, and the sum of all `exp(x - m)`. Return the pair of both parts together. `(-math.inf,
-# 0.0)` is the pair of no elements: merging it changes nothing, and merging two of them gives it
-# again.
+# 0.0)` is the pair of no elements: merging it changes nothing, and merging it with itself returns
+# it.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -165,9 +164,10 @@ fk.exercise("week2/merge").grade(merge)
 # </details>
 
 # %% [markdown]
-# The helper `merged_pair(a, b)` does the same. Is it associative, and is (−∞, 0) its identity? This
-# is no proof, but a test: 500 rows with masked elements and empty parts, each merged in its own
-# random tree and compared with the formula in two passes.
+# The helper `merged_pair(a, b)` does the same. Is it associative, and is (−∞, 0) its identity? The
+# next cell tests it; that proves nothing, but a mistake would show. It merges 500 rows with masked
+# elements and empty parts, each in its own random tree, and compares them with the formula in two
+# passes.
 
 
 # %%
@@ -195,19 +195,17 @@ print("identity, left and right:", merged_pair((-math.inf, 0.0), (3.0, 1.5)), en
 print(merged_pair((3.0, 1.5), (-math.inf, 0.0)))
 
 # %% [markdown]
-# The merge, like a sum, rounds slightly differently in each tree. Here is the tree of a butterfly
-# for eight elements:
+# Like a sum, the merge rounds slightly differently in each tree. This is the tree of a butterfly
+# over eight elements:
 
 # %% jupyter={"outputs_hidden": true}
-title = "Each merge rescales the sum with the smaller maximum"
-alt = "Eight pairs become four, two and one: m = 7, s = 1.581. Dashed edges show factors below 1."
-with fk.figure(title, alt, height=3.4) as axes:
-    draw_tree(axes, (2, 4, 1, 7, 3, 0, 5, 6))
+tree_picture((2, 4, 1, 7, 3, 0, 5, 6))
 
 # %% [markdown]
 # ## 3. Across the lanes of a warp
 #
-# On a GPU that tree is a butterfly with two shuffles per step. Write it first without a row:
+# On a GPU that tree is a butterfly with two shuffles per step. First write only the merge, for
+# pairs that are already in memory:
 
 # %% [markdown] exercise="week2/merge_lanes" part="task"
 # ### Exercise 2: merge the pairs of 32 lanes
@@ -285,16 +283,17 @@ fk.exercise("week2/merge_lanes").grade(merge_lanes)
 #     merge_lanes_kernel(mM, mS, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# Ten shuffles and ten exponentials. There is a cheaper way: first the maximum of all lanes by five
-# shuffles, then each lane rescales its own sum *once*, then five shuffles add the sums. Production
-# kernels do that. It needs all pairs at the same time, and a loop over a row does not have them.
+# The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: first the
+# maximum of all lanes by five shuffles, then each lane rescales its own sum *once*, then five
+# shuffles add the sums. Production kernels do that. It needs all pairs at the same time, and a loop
+# over a row does not have them.
 #
 # </details>
 
 # %% [markdown]
-# The kernel merges twice: each lane goes through its part of the row, beginning with (−∞, 0), and
-# then the lanes merge their pairs. Two helpers do it: `merged(a, b)`, the formula of section 2 in
-# CuTe DSL, and `butterfly_merged(m, s, lanes)`, your exercise for 8 or 32 lanes.
+# The kernel merges twice. Each lane goes through its part of the row, starting from (−∞, 0); then
+# the lanes merge their pairs. Two helpers do the merging: `merged(a, b)`, the formula of section 2
+# in CuTe DSL, and `butterfly_merged(m, s, lanes)`, your exercise for 8 or 32 lanes.
 #
 # <details><summary>The code of both</summary>
 #
@@ -346,12 +345,12 @@ def online(mX: cute.Tensor, mY: cute.Tensor):
 run_online = checked(online, 1, 5, 33, 1025)
 
 # %% [markdown]
-# `online` is right for all hard rows of all lengths. It depends on the *order* of the elements,
-# and the hard rows include ascending, descending and masked ones, and rows too short to give each
-# lane an element. Two parts of the loop are easily forgotten.
+# `online` is right for all hard rows of these four lengths. What its loop does depends on the
+# *order* of the elements, so the hard rows include ascending, descending and masked ones, and some
+# rows are too short to give each lane an element. Two parts of the loop are easy to forget.
 #
-# > **Looks right and is wrong.** Two kernels lack one part of the loop each. `no_rescaling` adds
-# > $e^{x - m}$ with the maximum so far and leaves the rest of the sum as it is; `no_guard`
+# > **Looks right and is wrong.** Each of the next two kernels lacks one part of the loop.
+# > `no_rescaling` adds $e^{x - m}$ with the maximum so far and never rescales the sum; `no_guard`
 # > subtracts m even when it is −∞. Both merge their lanes correctly.
 
 
@@ -413,13 +412,13 @@ for guess, fn, n in (
     print("   right:", ", ".join(good))
 
 # %% [markdown]
-# In a descending row each lane meets its maximum first and never has to rescale, so a kernel that
-# cannot rescale is right. In a row of up to 32 elements each lane has at most one, so the kernel is
-# right for *every* such row. Small examples, drawn by hand, would all pass.
+# In a descending row each lane meets its maximum first and never has to rescale, so even a kernel
+# that cannot rescale is right. In a row of up to 32 elements each lane has at most one, so the
+# kernel is right for *every* such row. Every small example that you draw by hand would pass.
 #
 # Without the guard, a lane whose first elements are masked has m = −∞ and subtracts −∞ from −∞. The
-# NaN never leaves its sum, and the butterfly spreads it to the whole row. The completely masked row
-# is NaN in any case, as in torch: the guard makes its sum 0, and the last subtraction turns its
+# NaN stays in its sum, and the butterfly spreads it to the whole row. The completely masked row is
+# NaN in any case, as in torch: the guard makes its sum 0, and the last subtraction turns its
 # maximum −∞ into NaN.
 
 # %% [markdown] exercise="week2/what_hides" part="task"
@@ -495,7 +494,7 @@ fk.exercise("week2/what_hides").grade(shows)
 # </details>
 
 # %% [markdown]
-# Any other value that merges can travel with (m, s). And a kernel that does not write the row needs
+# Any other value that merges can travel with (m, s). A kernel that does not write the row needs
 # only one pass:
 
 # %% [markdown] exercise="week2/confidence" part="task"
@@ -503,7 +502,7 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
 # weights are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
-# computed in float32; each row is read **once**. Signature: `confidence(x, p, at)`.
+# computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
@@ -596,9 +595,9 @@ fk.exercise("week2/confidence").grade(confidence)
 #
 # ## 4. Across the warps of a block
 #
-# Long rows, or few of them, need one block each. The pairs of eight warps go through shared memory:
-# two words per warp and one barrier. Then *every* warp merges all eight pairs, because every thread
-# needs the result. Lane i reads pair i % 8, so a butterfly of three steps merges them.
+# If rows are long or few, each needs a whole block. The pairs of its eight warps go through shared
+# memory: two words per warp and one barrier. Then *every* warp merges all eight pairs, because
+# every thread needs the result. Lane i reads pair i % 8, so a butterfly of three steps merges them.
 
 
 # %%
@@ -634,8 +633,8 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 # ### Exercise 5: compute log-sum-exp in one pass, one block per row
 #
 # `y[m]` is again the logarithm of the sum of the exponentials of row m, in float32, float16 and
-# bfloat16, computed in float32. Now each element is read **once**. The rows are hard ones; a row of
-# −∞ gives −∞. Signature: `block_logsumexp(x, y)`.
+# bfloat16, computed in float32. Read each element **once**. The tests use hard rows; a row of −∞
+# gives −∞. Signature: `block_logsumexp(x, y)`.
 #
 # **Asked**: one block per row, 256 threads per block, at most 1 barrier, at most 256 bytes of
 # shared memory per block.
@@ -720,7 +719,7 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 #     block_logsumexp_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# One read, and one number written per row: this is all that a softmax costs when only the loss is
+# Reading each row once and writing one number is all that a softmax costs when only the loss is
 # needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s),
 # only the merge needs a special case.
 #
@@ -732,7 +731,7 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16,
 # computed in float32, in **two** passes. A warp reads 32 neighbouring elements of one row, and the
 # eight warps share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column
-# meet in shared memory: choose the stride of their layout with care. The columns are hard ones; a
+# meet in shared memory: choose the stride of their layout with care. The tests use hard columns; a
 # column of −∞ gives NaN. Signature: `online_columns(x, y)`.
 #
 # **Asked**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank conflicts.
@@ -830,8 +829,8 @@ fk.exercise("week2/online_columns").grade(online_columns)
 # ## 5. Count again
 #
 # `cost` profiles a call and returns its reads and writes in matrices, and its instructions per
-# element. `executed(profile, opcode)` counts one opcode. `three_passes` of the last notebook comes
-# from the helpers.
+# element. `executed(profile, opcode)` counts one opcode. The helpers also hold `three_passes` from
+# the last notebook.
 #
 # **Predict:** how many matrices does `online` move? And how many exponentials per element does it
 # compute, where `three_passes` computes two?
@@ -851,22 +850,19 @@ for name, fn in steps.items():
     print(f"{name:>12}: {costs[name]}, {powers[name]:.2f} of them exponentials")
 moved.against(costs["online"].reads + costs["online"].writes)
 exponentials.against(round(powers["online"]))
-
-alt = "; ".join(f"{name} {c.reads:.0f} reads, {c.writes:.0f} write" for name, c in costs.items())
-with fk.figure("One read less", alt, height=1.7) as axes:
-    draw_moved(axes, costs, least=2)
+moved_picture("One read less", costs)
 
 # %% [markdown]
-# One pass less, one exponential more: the kernel pays for bytes with arithmetic. (One of the two
-# exponentials in the loop is always $e^0$, because the larger of m and x is the new m. A `merged`
-# that chooses needs one exponential and a comparison.) In `online_block` each thread has only eight
-# of the 2,048 elements, so its eight merging steps of two exponentials weigh more.
+# The kernel saves a pass and pays with an exponential per element. (One of the two exponentials in
+# the loop is always $e^0$, because the larger of m and x is the new m. A `merged` that tests which
+# one is larger needs one exponential and a comparison.) In `online_block` each thread has only
+# eight of the 2,048 elements, so its eight merging steps of two exponentials weigh more.
 #
 # ## 6. What it is worth
 #
-# **Predict:** by bytes alone `online` takes ¾ of the time of `three_passes`. What was the ratio on
-# an H200, for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, how many times
-# as fast is one block per row as one warp per row?
+# **Predict:** judged by bytes alone, `online` takes ¾ of the time of `three_passes`. What was the
+# ratio on an H200, for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, how
+# many times as fast is one block per row as one warp per row?
 
 # %%
 ratio = fk.predict("time of online / time of three_passes", None)
@@ -885,25 +881,27 @@ print(f"rows of 256: online / online_block {blocks[(131072, 256), 'float32']:.2f
 times
 
 # %% [markdown]
-# One pass less saves 4 to 19 % of the time, and never more than a quarter, its share of the bytes.
-# As in week 1, warps suit short rows, and blocks suit few long ones.
+# Dropping a pass saves 4 to 19 % of the time, and never a quarter, the pass's share of the bytes.
+# As in week 1, one warp per row suits short rows, and one block per row suits long rows, above all
+# a few of them.
 #
 # One result is a surprise: at 4,096 elements, `online_block` is much faster than one warp per row.
-# How much of x is in use at a time? The GPU has 132 multiprocessors (**SMs**) with room for eight
-# such blocks each.
+# How much of x is in use at a time on the GPU's 132 multiprocessors (**SMs**)? The helper
+# `blocks_per_sm` says how many blocks of 256 threads fit on one.
 
 # %%
 h200 = gpu_named("H200")
-for name, rows_per_block in (("one warp per row", 8), ("one block per row", 1)):
-    in_use = h200.multiprocessors * 8 * rows_per_block * 4096 * 4
-    print(f"{name:17s} {in_use / 1e6:6.1f} MB of x at a time")
-print(f"the L2 cache      {h200.l2_bytes / 1e6:6.1f} MB")
+for name, fn, rows_per_block in (("warp", online, 8), ("block", online_block, 1)):
+    blocks = blocks_per_sm(fk.compile(fn, x, y), 256)
+    in_use = h200.multiprocessors * blocks * rows_per_block * 4096 * 4
+    print(f"one {name} per row: {blocks} blocks per SM, {in_use / 1e6:.1f} MB of x at a time")
+print(f"the L2 cache: {h200.l2_bytes / 1e6:.1f} MB")
 
 # %% [markdown]
-# The rows of all blocks fit into the cache, the rows of all warps do not. So the second pass of a
-# block can find its row in the cache, and the profile, which counts requests, cannot show that.
-# (This is arithmetic that agrees with the times; only a profiler on a GPU can tell what the caches
-# did.) Rows four times as long do not fit with blocks either.
+# With one block per row, all rows in use fit into the cache; with one warp per row they do not. So
+# a block's second pass can find its row in the cache, which the profile, a count of requests,
+# cannot show. (This is arithmetic that agrees with the times; only a profiler on a GPU can measure
+# what the caches did.) Rows four times as long would not fit with one block per row either.
 #
 # Your predictions in this notebook, beside the results:
 
@@ -925,16 +923,17 @@ fk.predictions()
 # | an element x | the pair (x, 1) | |
 #
 # **The bad number: the row is read twice**, once for (m, s) and once for the result. Each thread
-# had all its elements in registers and dropped them.
+# had all its elements in registers and discarded them.
 #
 # **In practice** kernels mix two kinds of reduction: a thread that holds all its elements takes
-# their maximum first and rescales once, not at each element. Pairs are merged only where data
-# arrive in sequence: parts of a row too long to hold, warps, blocks of a cluster. With a vector
-# beside s, the sum of values weighted so far, the pair becomes flash attention.
+# their maximum first and rescales once, not at each element. They merge pairs only where data
+# arrive in sequence (parts of a row too long to hold) or in different places (warps, the blocks of
+# a cluster). Add a third component, the weighted sum of the values so far, and the pair becomes the
+# core of flash attention.
 #
-# **Further reading:** [Online normalizer calculation for
-# softmax](https://arxiv.org/abs/1805.02867) (M. Milakov and N. Gimelshein), four pages ·
-# [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others), which is built on it.
+# **Further reading:** [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867)
+# (M. Milakov and N. Gimelshein), four pages · [FlashAttention](https://arxiv.org/abs/2205.14135)
+# (T. Dao and others), which is built on it.
 #
 # **Next:** keep the row, and read it once
 # ([`02_the_row_in_registers`](02_the_row_in_registers.ipynb)).

@@ -12,14 +12,14 @@
 # # Keep the row in registers
 #
 # **You will build** softmaxes that read a row once and write it once: by single elements, by
-# vectors, with fewer instructions, and at last your own single-pass online softmax.
+# vectors, with fewer instructions, and finally your own single-pass online softmax.
 # **You will learn** what a register cannot do, what a tail must hold, how to save one instruction
 # per exponential without losing digits, and how long a row may be.
-# **You need** `01_online`, and tiled copies (`03_bytes_in_flight` of week 1).
-# About 60 minutes, and 100 more for the exercises.
+# **You need** `01_online`, and tiled copies (`03_bytes_in_flight` of week 1). About 50 minutes, and
+# 115 more for the exercises.
 #
 # **The bad number: two reads and a write.** `online` finds maximum and sum in one read. Then it
-# reads the row again, because it has not kept the elements.
+# reads the row again, because it did not keep the elements.
 
 # %%
 import math
@@ -35,38 +35,40 @@ from cutlass.cute.nvgpu import CopyUniversalOp
 from week2_helpers import (
     LOG2_E,
     Step,
-    blocks_per_sm,
+    block_on_sm,
     checked,
     cost,
-    draw_held,
-    draw_moved,
-    draw_per_thread,
-    draw_sm,
     executed,
     exp,
     exp2,
     fma,
     hard_rows,
     held_by,
+    held_picture,
     largest,
     loads_of,
     machine_per_element,
+    moved_picture,
     online,
+    opcodes_per_element,
+    per_thread_picture,
     recorded_part,
     row_tiles,
     single_pass_step,
+    sm_picture,
     total,
     whole,
 )
 
 import forgekit as fk
+from forgekit.profiling.gpus import gpu_named
 from forgekit.viz.ideas import fill_multiprocessor
 
 # %% [markdown]
 # ## 1. Read twice
 #
-# The helpers contain `online`, the kernel of the last notebook with four rows per block instead of
-# eight. You know `checked` and `cost`.
+# The helpers contain `online` from the last notebook, with four rows per block instead of eight.
+# You know `checked` and `cost`.
 
 # %%
 x, y = fk.randn(8, 1024), fk.empty(8, 1024)
@@ -76,7 +78,7 @@ print("online:", costs["online"])
 # %% [markdown]
 # ## 2. A lane keeps its part
 #
-# Of a row of 1,024, each lane has 32 elements. A thread can have up to 255 **registers** of 4
+# In a row of 1,024 elements, each lane has 32. A thread can have up to 255 **registers** of 4
 # bytes, so it can simply keep them. Then maximum and sum need no trick: going through the row again
 # costs no bytes.
 #
@@ -96,10 +98,10 @@ for lane, part in enumerate(held):
     print(f"lane {lane} holds {part}, writes", [round(math.exp(x - m) / s, 4) for x in part])
 
 # %% [markdown]
-# In the kernel, `cute.make_rmem_tensor(per_lane, Float32)` is the lane's part. A register has no
+# In the kernel, `cute.make_rmem_tensor(per_lane, Float32)` holds the lane's part. A register has no
 # address: its number is part of the instruction. So the compiler must know each index, and with it
-# the number of elements per lane, `per_lane`. Loops over them are `range_constexpr`, which the
-# compiler unrolls. `largest` and `total` are helpers for the maximum and the sum of a thread's
+# the number of elements per lane, `per_lane`. Loops over them use `range_constexpr`, which the
+# compiler unrolls. The helpers `largest` and `total` return the maximum and the sum of a thread's
 # values.
 
 
@@ -140,14 +142,11 @@ run_registers = checked(registers, 1, 31, 33, 200, 256, compile=compile_register
 x, y = fk.randn(8, 1024), fk.empty(8, 1024)
 costs["registers"] = cost(compile_registers(registers, x, y), x, y)
 print("registers:", costs["registers"])
-
-alt = "online reads 2 and writes 1 matrix, registers reads 1 and writes 1."
-with fk.figure("The row is read once", alt, height=1.4) as axes:
-    draw_moved(axes, costs, least=2)
+moved_picture("The row is read once", costs)
 
 # %% [markdown]
-# One read and one write are the minimum. All kernels from here on move these bytes. One compiled
-# kernel serves all rows of up to 32 · `per_lane` elements; it would cut off longer ones.
+# One read and one write are the minimum. Every kernel from here on moves exactly these bytes. One
+# compiled kernel serves all rows of up to 32 · `per_lane` elements; it would cut off longer ones.
 #
 # What does an index cost if the compiler does *not* know it? In the next kernel, the loop that
 # stores is an ordinary `range`. The values are right.
@@ -177,18 +176,19 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
     print(f"{name:>9}: {run.ptx.count('st.local')} st.local, {run.ptx.count('ld.local')} ld.local")
 
 # %% [markdown]
-# `st.local` and `ld.local`: indexed data need addresses, so the compiler moved them to **local
-# memory**, which belongs to one thread but lies in the GPU's memory. A row there is not in
-# registers, and no check of the values shows it. Search the PTX for `.local`.
+# `by_index` has `st.local` and `ld.local`. Indexed data need addresses, so the compiler moved the
+# row to **local memory**, which belongs to one thread but lies in the GPU's device memory. The row
+# is no longer in registers, and no check of the values shows it. Search the PTX for `.local`.
 #
-# Rows of at most 64 elements leave most of a warp idle, as in week 1. Write the kernel for them:
+# A row of 8 elements leaves three quarters of a warp idle, as in week 1. Write a kernel in which
+# four short rows share a warp:
 
 # %% [markdown] exercise="week2/short_softmax" part="task"
 # ### Exercise 1: share a warp among four rows
 #
-# The softmax of any number of rows of at most 64 elements, in float32, float16 and bfloat16,
-# computed in float32. A lane holds at most eight elements in registers: each element is read once
-# and written once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
+# Compute the softmax of any number of rows of at most 64 elements, in float32, float16 and
+# bfloat16, computed in float32. A lane holds at most eight elements in registers; read and write
+# each element once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
 # `short_softmax(x, y)`.
 #
 # **Asked**: eight lanes per row, no shared memory.
@@ -264,9 +264,10 @@ fk.exercise("week2/short_softmax").grade(short_softmax)
 #     short_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Three shuffles per reduction instead of five, and they serve four rows: six shuffles for four
+# A reduction takes three shuffles instead of five, and they serve four rows: six shuffles for four
 # rows, where one warp per row needs forty. Rows that do not exist compute −∞ − (−∞) = NaN in their
-# registers, but no thread stores it. One division per row, and one multiplication per element.
+# registers, but no thread stores it. The solution divides once per row and multiplies once per
+# element.
 #
 # </details>
 
@@ -274,12 +275,12 @@ fk.exercise("week2/short_softmax").grade(short_softmax)
 # ## 3. Sixteen bytes per lane
 #
 # **The bad number: 25 instructions per element.** Each element has its own load, store, two
-# predicates and two jumps. The cure is that of `03_bytes_in_flight`: a TV layout with one vector
+# predicates and two jumps. The remedy comes from `03_bytes_in_flight`: a TV layout with one vector
 # per lane, a tiled copy, one predicate per vector. Only the tile is new: it is as wide as the row,
 # so one `cute.copy` loads all `loads` vectors of a lane, and they stay in registers.
 #
-# The kernel gets its arithmetic as a function `step(x, warps)`: x is the thread's part of a row,
-# `warps` the number of warps that share a row, 1 for now.
+# The kernel receives its arithmetic as a function `step(x, warps)`: x is the thread's part of a
+# row, and `warps` is the number of warps that share a row, 1 for now.
 
 
 # %%
@@ -314,7 +315,7 @@ def vectors_kernel(
 # %% [markdown]
 # The host function divides the matrices into tiles. The helper `row_tiles` makes the tiled copy and
 # its tile: four rows per block, or one row if several warps share it. With a step that returns x
-# unchanged, the kernel is a copy. So before any softmax: which lane holds which element?
+# unchanged, the kernel is a copy. It shows which lane holds which element:
 
 
 # %%
@@ -348,15 +349,11 @@ def unchanged(x, warps):
 x, y = fk.randn(1, 100), fk.empty(1, 100)
 by_element = held_by(compile_registers(registers, x, y), 100, 32)
 by_vector = held_by(compile_step(unchanged, x, y), 100, 32)
-alt = "Left: lane 20 holds columns 20, 52, 84. Right: it holds 80 to 83. The rest is −∞."
-title = "A lane holds every 32nd column, or four neighbours"
-with fk.figure(title, alt, panels=2, height=1.9) as (left, right):
-    draw_held(left, "registers", by_element, 100, 20, 27)
-    draw_held(right, "vectors", by_vector, 100, 20, 27)
+held_picture(100, 20, 25, registers=by_element, vectors=by_vector)
 
 # %% [markdown]
-# The first real step has the lines of `registers`. **Predict:** `registers` took 25 instructions
-# per element for rows of 1,024 `float32`. How many does `vectors` take?
+# The first real step contains the arithmetic of `registers`. **Predict:** `registers` took 25
+# instructions per element for rows of 1,024 `float32`. How many does `vectors` take?
 
 
 # %%
@@ -382,18 +379,18 @@ fk.profile(run, x, y).sort().filter(at_least={"warp_instructions": 200})
 
 # %% [markdown]
 # A load brings 16 bytes instead of 4, and four elements share a predicate. The most expensive line
-# does no arithmetic at all: it computes addresses. Section 4 returns to it.
+# computes no softmax at all, only addresses. Section 4 returns to it.
 #
 # > **Looks right and is wrong.** The next exercise is this kernel with one line changed. It is
-# > right for rows of whole tiles, and for rows around +1,000 of any length. Which line is it?
+# > right for rows of whole tiles, and for rows around +1,000 of any length. Find the line.
 
 # %% [markdown] exercise="week2/fix_the_fill" part="task"
 # ### Exercise 2: fix the fill
 #
-# This softmax, for rows of up to 512 `float32` in whole vectors, has its tail from a kernel that
-# adds up rows. It is right for rows of 512, and for scores around +1000. Make it right for all rows
-# of whole vectors, including rows far below 0 and rows that are all −∞ (NaN, as in torch).
-# Signature: `fix_the_fill(x, y)`.
+# This softmax handles rows of up to 512 `float32` in whole vectors. Its treatment of the tail was
+# copied from a kernel that adds up rows. It is right for rows of 512, and for scores around +1000.
+# Make it right for all rows of whole vectors, including rows far below 0 and rows that are all −∞
+# (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
 #
 # **Asked**: 16 bytes per load.
 #
@@ -519,19 +516,20 @@ fk.exercise("week2/fix_the_fill").grade(fix_the_fill)
 # </details>
 
 # %% [markdown]
-# How many instructions can an H200 afford? Each of its 132 SMs has four schedulers, and each of
-# them issues one instruction for 32 lanes per clock. At 1.8 GHz, and 4.8 TB/s for an element and
-# its result, that is a **budget of 51 instructions per element** for `float32` and 25 for
-# `bfloat16`: above it, memory waits for the kernel. It counts *machine* instructions, and some PTX
-# instructions become many of these. `run.code_bytes` is the length of the machine code, 16 bytes
-# per instruction; the compiler knows it without a GPU.
+# How many instructions can an H200 afford? Each of its 132 SMs has four schedulers, and each
+# scheduler issues one instruction for 32 lanes per clock. At the boost clock, and at 4.8 TB/s for
+# an element and its result, that is a **budget of 56 instructions per element** for `float32` and
+# 28 for `bfloat16` (a cell below computes both). Above the budget, memory waits for the kernel. The
+# budget counts *machine* instructions, and some PTX instructions become many of them.
+# `run.code_bytes` is the length of the machine code, 16 bytes per instruction; the compiler reports
+# it without a GPU.
 #
 # A good place for a break.
 #
 # ## 4. What an element costs
 #
 # **The bad number: machine instructions.** Two lines of `vectors` are to blame. The first is `e /
-# s`: a division per element, where one division per row would do.
+# s`, one division per element where one per row would do.
 #
 # **Predict:** in PTX a division is one instruction. Per element, how many more machine instructions
 # does `vectors` have than `reciprocal`?
@@ -550,20 +548,21 @@ run_reciprocal = checked(reciprocal, *lengths, compile=compile_step)
 of_a_division = fk.predict("machine instructions more, per division", None)
 
 # %% jupyter={"outputs_hidden": true}
-x = fk.randn(8, 1024)
-machine = {}
+x, machine = fk.randn(8, 1024), {}
 for step in (vectors, reciprocal):
     run = compile_step(step, x, x)
     machine[step] = machine_per_element(run, 32)
-    print(f"{step.__name__:>10}: {run.ptx.count('div.rn.f32')} divisions,", end=" ")
-    print(f"{run.ptx.count('rcp.rn.f32')} reciprocals in the PTX, {machine[step]:.1f}", end=" ")
-    print("machine instructions per element")
+    print(f"{step.__name__:>10}: {run.ptx.count('div.rn.f32')} divisions in the PTX,", end=" ")
+    print(f"{machine[step]:.1f} machine instructions per element")
 of_a_division.against(round(machine[vectors] - machine[reciprocal]))
+h200 = gpu_named("H200")
+for name, size in (("float32", 4), ("bfloat16", 2)):
+    print(f"budget, {name}: {h200.instruction_peak * 2 * size / h200.bandwidth:.0f}")
 
 # %% [markdown]
-# The hardware has no division. It has an approximate reciprocal, and a division that is exact to
-# the last bit takes a dozen instructions around it, with a separate path for extreme numbers. The
-# price of `e * (1.0 / s)` is one more rounding, of 2⁻²⁴.
+# The hardware has no division. It has an approximate reciprocal, and a correctly rounded division
+# adds a dozen instructions to it, with a separate path for extreme numbers. `e * (1.0 / s)` costs
+# one more rounding, of 2⁻²⁴.
 #
 # The second line is the exponential, three instructions per element: subtract, multiply by log₂ e,
 # take the power of two. The hardware has only this exponential, `exp2`. A little algebra turns
@@ -575,7 +574,7 @@ of_a_division.against(round(machine[vectors] - machine[reciprocal]))
 # instruction, with *one* rounding at the end. The second term is the same for the whole row. The
 # helper is `fma(x, a, b)`, x · a + b.
 #
-# > **Looks right and is wrong.** Of the next two steps, `mul_sub` has the same formula as
+# > **Looks right and is wrong.** Of the next two steps, `mul_sub` computes the same formula as
 # > `folded`, and is easier to read.
 #
 # **Predict:** which of the two is right for the hard rows? And for how many of the eight rows is
@@ -621,9 +620,9 @@ wrong_rows.against((errors["mul_sub"] >= 1e-5).sum().item())
 # difference. The rounding of m · log₂ e remains, but *all elements share it*, so the sum divides
 # this factor out.
 #
-# A GPU may hide the mistake: the step from PTX to machine code fuses a product and a difference
-# where it may, and then `mul_sub` is right as well. With `--fmad=false` it may not. If you rely on
-# fusion, ask for it.
+# A GPU may hide the mistake: the assembler that turns PTX into machine code may fuse a product and
+# a difference, and then `mul_sub` is right as well. The option `--fmad=false` forbids that. If you
+# rely on fusion, ask for it.
 #
 # Now count the opcodes of all four steps:
 
@@ -631,21 +630,17 @@ wrong_rows.against((errors["mul_sub"] >= 1e-5).sum().item())
 x, y = fk.randn(8, 1024), fk.empty(8, 1024)
 for step in (vectors, reciprocal, mul_sub, folded):
     run = compile_step(step, x, y)
-    p, name = fk.profile(run, x, y), step.__name__
-    costs[name] = cost(run, x, y)
-    print(f"{name:>10}: {costs[name]}, {machine_per_element(run, 32):.1f} of the machine")
-    counted = {op: 32 * executed(p, op) / x.numel() for op in ("sub.", "mul.f32", "fma.", "ex2.")}
-    counted |= {op: 32 * executed(p, op) / x.numel() for op in ("div.", "cvt.", "mad.", "shl.")}
-    print(" " * 11, ", ".join(f"{op.rstrip('.')} {n:.1f}" for op, n in counted.items() if n > 0.2))
+    print(f"{step.__name__:>10}: {cost(run, x, y)}, machine {machine_per_element(run, 32):.1f}")
+    print(" " * 11, opcodes_per_element(run, x, y))
 
 # %% [markdown]
 # `sub`, `mul` and `ex2` have become `fma` and `ex2`; the remaining `mul` belongs to the last line.
-# But more than one instruction has gone: `mad`, `cvt` and `shl` compute addresses. Before, the
-# compiler computed each vector's address from scratch after its predicate; with the FMA it does
-# not. You find such changes by counting, not by reading.
+# More instructions are gone as well: `mad`, `cvt` and `shl` compute addresses. Before, the compiler
+# computed each vector's address from scratch after its predicate; with the FMA it does not. You
+# find such changes by counting, not by reading the source.
 #
-# Exercises 3 and 6 handle one row at a time, and a shorter way to vectors suffices, which the next
-# notebook uses as well. `cute.zipped_divide` divides one row, and `cute.autovec_copy` moves one
+# In exercises 3 and 6 a warp or a block handles one row, so a shorter form suffices; the next
+# notebook uses it as well. `cute.zipped_divide` divides one row, and `cute.autovec_copy` moves one
 # vector:
 #
 # ```python
@@ -660,10 +655,10 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # ### Exercise 3: divide by a temperature for free
 #
 # `y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-# weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes,
-# float32 and bfloat16, computed in float32; some elements are −∞. The row stays in registers, read
-# once and written once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
-# multiplication, and no division: t costs nothing. You may use `exp2` and `fma` of this notebook.
+# weights, a large one makes them equal. Rows have up to 1,024 elements in whole vectors of 16
+# bytes, float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers;
+# read and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
+# multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
 # Signature: `temperature(x, t, y)`.
 #
 # **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
@@ -762,9 +757,9 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # `y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
 # computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but
-# −1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; each
-# is read once and written once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one
-# `ex2` and two additions. Signature: `log2_softmax(x, y)`.
+# −1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; read
+# and write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and
+# two additions. Signature: `log2_softmax(x, y)`.
 #
 # **Asked**: one warp per row.
 #
@@ -844,47 +839,37 @@ fk.exercise("week2/log2_softmax").grade(log2_softmax)
 #     log2_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Five operations per element, as many as the softmax itself. The rounding of m · log₂ e is the same
-# in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need one more
-# multiplication per element, by ln 2; a loss reported in bits saves it.
+# The kernel takes five operations per element, as many as the softmax itself. The rounding of m ·
+# log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need
+# one more multiplication per element, by ln 2; a loss reported in bits saves it.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. How long may a row be?
 #
-# **The bad number: registers.** Each element of a lane takes one, and the rest of the kernel needs
-# some as well. The compiler reports how many a thread has, at most 255, and how many bytes it had
-# to **spill**: values without a register go to local memory and come back later. An SM has 65,536
-# registers for all its threads, so the more each thread takes, the fewer blocks fit, and the fewer
-# warps can load while others compute:
+# **The bad number: registers.** Each element of a lane takes one register, and the rest of the
+# kernel needs some too. The compiler reports how many a thread has, at most 255, and how many bytes
+# it had to **spill**: values without a register go to local memory and come back later. An SM has
+# 65,536 registers for all its threads, so the more each thread takes, the fewer blocks fit, and the
+# fewer warps can load while others compute:
 
 # %%
 room = {}
 for n in (512, 1024, 2048, 4096, 8192):
     x = fk.randn(1, n)
     run = compile_step(folded, x, x)
-    blocks = blocks_per_sm(run, 128)
-    label = f"{n:,}: {4 * blocks} warps" + ", spills" * bool(run.spill_bytes)
-    of_a_thread = -(-run.registers // 8) * 8  # an SM assigns them in eights
-    room[label] = (blocks, 128 * of_a_thread, 4 * n)
+    room[f"{n:,}"] = blocks, *_ = block_on_sm(run, 128, 4 * n)  # four rows per block
     print(f"rows of {n:5,}: {n // 32:3} elements per lane, {run.registers:3} registers", end=", ")
-    print(f"{run.spill_bytes:,} bytes spilled")
-
-title, note = (
-    "Longer rows leave room for fewer warps",
-    "Dark: elements; light: the rest of a block.",
-)
-alt = "; ".join(f"rows of {label}, {blocks} blocks" for label, (blocks, _, _) in room.items())
-with fk.figure(title, alt, height=2.2, note=f"{note} Hatched: free registers.") as axes:
-    draw_sm(axes, room, 65536, "registers; blocks of four rows")
+    print(f"{run.spill_bytes:,} bytes spilled, {4 * blocks} warps")
+sm_picture("Longer rows leave room for fewer warps", ("registers", 65536, room))
 fill_multiprocessor(threads=128, registers=154)  # rows of 4,096
 
 # %% [markdown]
-# Rows of 8,192 spill, and long before that few warps are left. In the second picture, change the
-# registers or the threads per block, and see which resource is full first.
+# Rows of 8,192 spill, and rows of 4,096 already leave room for only 12 warps. In the second
+# picture, change the registers or the threads per block, and see which resource is full first.
 #
-# One warp per row suits rows of up to some thousand elements. A longer row needs more threads with
+# One warp per row suits rows of up to a few thousand elements. A longer row needs more threads with
 # fewer elements each. How many?
 
 # %% [markdown] exercise="week2/threads_for" part="task"
@@ -948,8 +933,8 @@ fk.exercise("week2/threads_for").grade(threads_for)
 # ## 6. One block per row
 #
 # Several warps meet in shared memory. For the maximum, each warp stores one word; after a barrier,
-# every warp combines all words, because every thread needs the result. The sum does the same. The
-# exponentials lie between the two.
+# every warp combines all words, because every thread needs the result. The sum takes the same path.
+# The exponentials lie between the two.
 
 
 # %%
@@ -980,10 +965,10 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 
 # %% [markdown]
 # **The bad number: two barriers.** At each barrier all warps of a row wait for the slowest, and at
-# the first one they wait *before* they may begin the exponentials. No count of this notebook shows
-# that wait: the bytes are already minimal, and the cure even adds instructions. So in this section
-# and the next the numbers do not improve, and only the times of section 8 can tell whether the
-# barrier mattered.
+# the first barrier they wait *before* they can begin the exponentials. No count in this notebook
+# shows that wait: the bytes are already minimal, and the remedy even adds instructions. So the
+# counts of this section and the next do not improve; only the times in section 8 can show whether
+# the barrier mattered.
 #
 # The pair (m, s) of `01_online` does not need the row's maximum to begin. So:
 #
@@ -991,23 +976,24 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #    sum relative to it, rescaled once per *vector*.
 # 2. It keeps the exponentials in registers, and for each vector the maximum they are relative to.
 # 3. Shuffles merge the lanes; shared memory merges the warps, with **one** barrier.
-# 4. Each vector is multiplied by $e^{m_k - m} / s$, where $m_k$ is its own maximum, and written.
+# 4. It multiplies each vector by $e^{m_k - m} / s$, where $m_k$ is the vector's own maximum, and
+#    writes it.
 #
-# One read, one write, one barrier, and one exponential per element. This kernel is the goal of the
-# week, and it is yours to write:
+# That makes one read, one write, one barrier, and one exponential per element. This kernel is the
+# goal of the week, and you write it:
 
 # %% [markdown] exercise="week2/single_pass" part="task"
 # ### Exercise 6: write a single-pass online softmax
 #
-# The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16,
-# computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
+# Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and
+# bfloat16, computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
 #
-# - The row is read once and written once, and stays in registers.
+# - Read the row once, keep it in registers, and write it once.
 # - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
-# - Pairs (m, s) are merged by shuffles, then across the four warps.
-# - Each element has one exponential and no division; a vector, a lane or a row may have more.
+# - Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
+# - Compute one exponential and no division per element; a vector, a lane or a row may have more.
 #
-# You may use `exp2` and `fma` of this notebook. Signature: `single_pass_softmax(x, y)`.
+# You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 1 barrier, at most 1,024 bytes of
 # shared memory per block, 16 bytes per load, 16 bytes per store.
@@ -1132,8 +1118,9 @@ fk.exercise("week2/single_pass").grade(single_pass_softmax)
 # %% [markdown]
 # ## 7. Beside yours
 #
-# The helpers contain another one, `single_pass_step`, for the kernel of section 3 and any number of
-# warps. All its maxima are multiplied by log₂ e, so that exponents of two can subtract them.
+# The helpers contain another version, `single_pass_step`, for the kernel of section 3 and any
+# number of warps. It keeps each maximum multiplied by log₂ e, ready to be subtracted in the
+# exponent of `exp2`.
 
 # %%
 run_single = checked(single_pass_step, 8, 504, 1024, compile=four_warps)
@@ -1150,12 +1137,8 @@ for step in (two_exchanges, single_pass_step):
 
 # The steps that were timed, each for the rows for which it has room.
 def timed(step, warps=1):
-    """Take part with 4 to 128 elements per thread, or 4 to 64 if several warps share a row."""
-    most = 128 if warps == 1 else 64
-    return Step(
-        lambda x, y: compile_step(step, x, y, warps),
-        lambda x: 4 <= x.shape[1] / (32 * warps) <= most,
-    )
+    few, most = 4 * 32 * warps, (128 if warps == 1 else 64) * 32 * warps  # elements per row
+    return Step(partial(compile_step, step, warps=warps), lambda x: few <= x.shape[1] <= most)
 
 
 steps = {
@@ -1170,7 +1153,7 @@ steps = {
 }
 
 # %% [markdown]
-# As announced: one barrier less, some instructions more.
+# As announced, one barrier is gone and a few instructions are added.
 #
 # ## 8. Times on an H200
 #
@@ -1197,27 +1180,25 @@ times
 
 # %% [markdown]
 # - **One read less is a third of the bytes.** For 131,072 rows of 1,024 `float32`, `online` takes
-#   0.384 ms and `registers` 0.285. With vectors, one warp per row takes 0.26, 97 to 99 % of a
-#   copy's speed.
-# - **In `bfloat16`, `registers` gains nothing there**, 0.279 ms after 0.259: half the bytes but the
-#   same number of instructions, above the budget. For rows of 4,096 it spills and takes 1.35 ms.
+#   0.384 ms and `registers` 0.285. `vectors` and the later steps with one warp per row take 0.26
+#   ms, 97 to 99 % of a copy's speed.
+# - **In `bfloat16`, `registers` gains nothing there**, 0.279 ms after 0.259: it moves half the
+#   bytes but executes as many instructions, more than the budget. For rows of 4,096 it spills and
+#   takes 1.35 ms.
 # - **The division** costs at most 2 % for rows of 1,024, but 16 % (`float32`) and 44 % (`bfloat16`)
 #   for rows of 4,096, where an SM has room for few warps.
 # - **The FMA gains nothing in any column.** `reciprocal` already reaches 97 to 99 % of a copy's
 #   speed, so fewer instructions save no time. Keep the FMA for its rounding.
 # - **The second barrier costs no time in any column.** With rows in registers, `two_exchanges` is
-#   as fast as `single_pass`, and once faster; it has fewer instructions and fewer registers. You
-#   will need (m, s) for rows too long to keep.
+#   as fast as `single_pass`, and once faster; it needs fewer instructions and registers. You will
+#   need (m, s) for rows too long to keep.
 #
 # How many elements should a thread have?
 
 # %% jupyter={"outputs_hidden": true}
 shapes = [(131072, 1024), (32768, 4096), (8192, 16384), (2048, 65536)]
 all_times = recorded_part("02_the_row_in_registers", shapes)
-alt = "16 and 32 elements reach 94 to 99 %, 4 reach 50 to 94 %, rows of 65,536 reach 55 and 57 %."
-with fk.figure("16 to 32 elements per thread suffice", alt) as axes:
-    draw_per_thread(axes, all_times)
-
+per_thread_picture(all_times)
 x = fk.randn(1, 65536)
 run = compile_step(single_pass_step, x, x, 32)
 print(f"1,024 threads: {run.registers} registers each, {run.spill_bytes} bytes spilled each")
@@ -1227,9 +1208,9 @@ for dtype in ("float32", "bfloat16"):
 
 # %% [markdown]
 # With 16 to 32 elements per thread every kernel reaches 94 % or more; `threads_for` chooses such
-# numbers. With 4 there are more threads and shuffles than work (in `bfloat16` half of the threads
-# have no vector), and with 64 some kernels fall behind. Rows of 65,536 have 64 elements for each of
-# 1,024 threads, and each of those has only 64 registers.
+# numbers. With 4, kernels reach 50 to 94 % (in `bfloat16` half of their threads have no vector),
+# and with 64 some kernels fall behind. In rows of 65,536, each of 1,024 threads has 64 elements,
+# and only 64 registers for them.
 #
 # Your predictions in this notebook, beside the results:
 
@@ -1253,17 +1234,17 @@ fk.predictions()
 #
 # | mistake | shows in the values | how you find it |
 # |---|---|---|
-# | 0 in the tail | for some lengths and values | hard rows, lengths that are no whole tiles |
+# | 0 in the tail | for some lengths and values | hard rows, lengths that are not whole tiles |
 # | an index known only at run time | never | `.local` in the PTX |
 # | product and difference not fused | where x is large | hard rows, on the virtual GPU |
 # | too many elements per thread | never | `run.registers`, `run.spill_bytes` |
 #
 # **The bad number: 55 %** of a copy's speed, for rows of 65,536. An SM's registers hold 65,536
-# numbers, and a row is not all that they have to hold.
+# numbers, and they must hold more than the row.
 #
 # **In practice** production kernels have a table of threads and elements for each type and length,
-# such as `threads_for`; `1 / s` may be an approximate reciprocal, `cute.arch.rcp_approx`; and the
-# exponent of attention contains its scale, as in your `temperature`.
+# such as `threads_for`; `1 / s` may be an approximate reciprocal, `cute.arch.rcp_approx`; and
+# attention folds its scale into the exponent, as your `temperature` does.
 #
 # **Further reading:** [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867)
 # (M. Milakov and N. Gimelshein, 2018) · [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao

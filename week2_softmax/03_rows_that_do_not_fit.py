@@ -17,7 +17,7 @@
 # **You will learn** how much a multiprocessor holds, how a barrier can count bytes, and which
 # kernel is fastest at which length: first as a prediction, then as recorded on an H200.
 # **You need** `02_the_row_in_registers`, clusters (`04_few_long_rows` of week 1) and `cp.async`
-# (`05_tiled_copies` of week 0). About 50 minutes, and 120 more for the exercises.
+# (`05_tiled_copies` of week 0). About 50 minutes, and 140 more for the exercises.
 
 # %%
 import math
@@ -33,7 +33,6 @@ from week2_helpers import (
     absorb,
     blocks_per_sm,
     compiled_for,
-    draw_sm,
     exchange_picture,
     exp,
     loads_of,
@@ -41,20 +40,21 @@ from week2_helpers import (
     merged_lanes,
     merged_parts,
     percent_table,
-    pipeline,
-    pipeline_picture,
     recorded_ways,
     shared_bytes_of,
     single_pass,
+    sm_picture,
     streamed_sum,
     tried,
     vectors_of,
+    way,
     ways_picture,
     whole,
 )
 
 import forgekit as fk
 from forgekit.benching.recorded import recorded
+from forgekit.viz.ideas import fill_multiprocessor, pipeline
 
 ALL = (torch.float16, torch.bfloat16, torch.float32)
 
@@ -62,8 +62,8 @@ ALL = (torch.float16, torch.bfloat16, torch.float32)
 # ## 1. The bad number: registers
 #
 # `single_pass` keeps its row in registers: one block of 256 threads per row, `loads` vectors of 16
-# bytes per thread. It comes from `week2_helpers.py`, and so do the parts that the kernels of this
-# notebook share:
+# bytes per thread. It comes from `week2_helpers.py`, as do the parts that this notebook's kernels
+# share:
 #
 # | function | returns |
 # |---|---|
@@ -76,7 +76,7 @@ ALL = (torch.float16, torch.bfloat16, torch.float32)
 #
 # A multiprocessor (SM) has 65,536 registers, room for 2,048 threads, and 228 kB of shared memory,
 # of which one block may have 227. The system takes 1 kB more per block. (Here 1 kB is 1,024 bytes,
-# so the registers are 256 kB.) The scarcest of the three limits how many blocks fit.
+# so the registers hold 256 kB.) The scarcest of the three limits how many blocks fit.
 # `blocks_per_sm` returns that number:
 
 # %%
@@ -110,15 +110,15 @@ for n in (32768, 65536):
 #
 # ## 2. A row in shared memory
 #
-# An SM also has 228 kB of shared memory, and `cp.async` fills it without a register. The plan, for
-# one block per row:
+# An SM also has 228 kB of shared memory, and `cp.async` fills it without using registers. The plan,
+# for one block per row:
 #
 # 1. Each thread starts the copies of all its vectors, one group per vector.
 # 2. It waits for one group at a time, and absorbs each vector as it arrives.
 # 3. The block merges the pairs (m, s).
 # 4. Each thread reads its vectors from shared memory again, and stores the result.
 #
-# Each thread reads only what it has copied itself. So its own wait is enough, and no barrier has to
+# Each thread reads only what it has copied itself, so its own wait is enough: no barrier has to
 # separate a copy from its use.
 
 
@@ -159,8 +159,8 @@ def second_look(tXsX, gY, m, s, first, step):
 
 # %% [markdown]
 # The waits count down: while a thread absorbs vector k, the `loads - 1 - k` newer groups may still
-# be in flight. The compiler needs these numbers, so the loop is a `range_constexpr`. (`late` stays
-# 0 for now.) The kernel calls the three functions:
+# be in flight. The compiler has to know these numbers, so the loop is a `range_constexpr`. (`late`
+# stays 0 for now.) The kernel calls the three functions:
 
 
 # %%
@@ -204,20 +204,20 @@ for n in (4096, 8192, 16384, 32768):
     run, size = compiled_for(staged, n, n // 1024), shared_bytes_of(n)
     shared[f"{n:,}"] = (blocks_per_sm(run, THREADS, size), size / 1024 + 1, n / 256)
 staged_blocks.against(shared["16,384"][0])
-ALT = "; ".join(f"{n}: {registers[n][0]} and {shared[n][0]} blocks" for n in registers)
-with fk.figure("Blocks on one SM, by row length", ALT, panels=2, height=1.8) as (left, right):
-    draw_sm(left, registers, 256, "registers, kB")
-    draw_sm(right, shared, 228, "shared memory, kB")
+panels = ("registers, kB", 256, registers), ("shared memory, kB", 228, shared)
+sm_picture("Blocks on one SM, by row length", *panels)
+fill_multiprocessor(threads=THREADS, registers=run.registers, shared_bytes=size)  # 32,768
 
 # %% [markdown]
-# Dark blue is the row, light blue the rest of a block; the hatched part stays free. Rows fill half
-# of the registers, and shared memory up to the point where the next block does not fit. (At 4,096,
-# the 2,048 threads run out first.) A row may now have 57,344 `float32`: 56 vectors per thread, or
-# 224 kB.
+# Dark blue is the row, light blue the rest of a block; the hatched part stays free. Rows fill at
+# most half of the registers; they fill shared memory until the next block no longer fits. (At 4,096
+# elements, the limit of 2,048 threads comes first.) A row may now have 57,344 `float32`: 56 vectors
+# per thread, or 224 kB. In the second picture, change a block's threads, registers or shared
+# memory, and see which resource is full first.
 #
 # Suppose each wait leaves one group too many in flight (`late=1`). On a GPU the values are right
-# whenever the data happen to arrive in time; the virtual GPU keeps track of each copy. **Predict:**
-# what does the sanitizer report?
+# whenever the data happen to arrive in time. The virtual GPU tracks each copy. **Predict:** what
+# does the sanitizer report?
 
 # %%
 too_late = fk.predict("kind of finding", None)  # such as "shared-race", "async-copy", "deadlock"
@@ -329,15 +329,15 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 
 # %% [markdown]
 # If a row does not consist of whole tiles, some lanes have one vector fewer to copy. The next
-# exercise asks what this does to a count of groups.
+# exercise shows how that affects a count of groups.
 
 # %% [markdown] exercise="week2/fix_the_wait" part="task"
 # ### Exercise 2: fix the waiting
 #
 # The kernel copies each row of up to 512 float32 to shared memory in four groups. Then it subtracts
 # the row's maximum and stores the row backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a
-# GPU the lines below are nearly always right, because the data come from a nearby cache. They
-# contain three mistakes. Fix them, and keep copies in flight during the search for the maximum.
+# GPU the lines below may return the right values, because the data arrive in time. They contain
+# three mistakes. Fix them, and keep copies in flight during the search for the maximum.
 #
 # **Asked**: at most 1 barrier.
 #
@@ -443,17 +443,17 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 # </details>
 
 # %% [markdown]
-# *A good place for a break.*
+# A good place for a break.
 #
 # ## 3. A row in the shared memory of several blocks
 #
-# **The bad number: 227 kB.** A row of 65,536 `float32` has 256 kB and does not fit into one block.
-# But the blocks of a cluster can write into each other's shared memory. So each block copies a part
-# of the row and finds that part's (m, s), and then the blocks exchange pairs. Week 1's
+# **The bad number: 227 kB.** A row of 65,536 `float32` takes 256 kB and does not fit into one
+# block. But the blocks of a cluster can write into each other's shared memory. So each block copies
+# a part of the row and finds that part's (m, s), and then the blocks exchange pairs. Week 1's
 # `cluster_sum` gave one block the total. Here **every** block needs the result, because every block
 # goes on to write its part of the row.
 #
-# Here is the exchange in Python. Each block has a mailbox with one place per pair, and sends its
+# Here is the exchange in Python. Each block has a mailbox with one slot per pair, and sends its
 # pair to every mailbox.
 
 # %%
@@ -472,11 +472,12 @@ for block, mailbox in enumerate(mailboxes):
 print(f"torch:                          {row.logsumexp(0):.6f}")
 
 # %% [markdown]
-# On a GPU the `assert` is the hard line: how does a block know that all pairs have arrived?
+# On a GPU the `assert` is the hard part: how does a block know that all pairs have arrived?
 #
 # **An mbarrier counts bytes.** Week 1 used a second `cluster_arrive` and `cluster_wait`, at which
-# all threads of all blocks meet. An mbarrier waits for the *data* instead. It is 8 bytes of shared
-# memory that count: its phase 0 ends when all expected arrivals and all expected bytes have come.
+# all threads of all blocks meet. An mbarrier waits for the *data* instead. It is a counter in 8
+# bytes of shared memory. Its phase 0 ends when all expected arrivals and all expected bytes have
+# arrived.
 #
 # | call | effect |
 # |---|---|
@@ -485,7 +486,7 @@ print(f"torch:                          {row.logsumexp(0):.6f}")
 # | `store_async_dsmem(pointer, values, mbar, rank)` | sends words to block `rank` |
 # | `mbarrier_wait(mbar, 0)` | waits until phase 0 has ended; then the words may be read |
 #
-# `store_async_dsmem` writes 32-bit words to the same place in the other block, and that block's
+# `store_async_dsmem` writes 32-bit words to the same offset in the other block, and that block's
 # mbarrier counts their bytes as they arrive.
 #
 # The smallest example has four blocks of one warp. Each sends the pair (rank, 10 · rank) to all
@@ -572,17 +573,17 @@ for finding in fk.sanitize(run_short, mailboxes, schedule="adversarial", seeds=2
 # - **Too few:** the phase ends one pair early. In the usual order the last pair still arrives
 #   before any lane reads it, so the values are right. Adversarial schedules show the race.
 # - **Too many:** the phase never ends.
-# - **No barrier:** blocks of a cluster start together, but one block may reach its store before
-#   another has made its mbarrier.
+# - **No barrier:** the blocks of a cluster start together, but one block may reach its store before
+#   another has initialised its mbarrier.
 #
-# At the end no second barrier is needed. A block leaves after its own `mbarrier_wait`, and by then
-# every store into its memory has arrived.
+# The kernel needs no second barrier at the end. A block exits after its own `mbarrier_wait`, and by
+# then every store into its memory has arrived.
 #
 # **The fence.** `cluster_arrive` publishes *all* earlier writes of its thread to the cluster. Only
 # the mbarrier has to be published. `mbarrier_init_fence` does that, and then
 # `cluster_arrive_relaxed` is enough, which publishes nothing.
 #
-# > **Looks right and is wrong.** A relaxed arrival without the fence.
+# > **Looks right and is wrong.** The second function arrives relaxed, but without the fence.
 
 
 # %%
@@ -606,14 +607,14 @@ for meet in (fenced, relaxed):
     print(f"{meet.__name__:>8}: {len(report.findings)} findings, fences in the PTX: {fences}")
 
 # %% [markdown]
-# The sanitizer takes any barrier of the cluster for a full one, so it finds nothing in `relaxed`.
+# The sanitizer treats every barrier of the cluster as a full one, so it finds nothing in `relaxed`.
 # On a GPU another block may not see the mbarrier yet. Only the PTX shows the difference; exercises
 # 3 and 4 check it there.
 #
 # **All parts together.** In `staged`, `merged_cluster` now replaces `merged_block`. Each *warp*
 # sends its pair to every block, which saves an exchange within the block. The first look runs
-# between `cluster_arrive_relaxed` and `cluster_wait`, so a block has work to do while others start.
-# (The grid has one dimension, because y and z of a grid end at 65,535.)
+# between `cluster_arrive_relaxed` and `cluster_wait`, so a block works while others start. (The
+# grid has one dimension, because a grid's y and z are at most 65,535.)
 #
 # **Predict:** four blocks of eight warps. How many bytes does each mbarrier expect? (The picture
 # shows which block reads which part of a row of 8,000.)
@@ -960,16 +961,19 @@ for name, run in (("cluster", run_cluster), ("streaming", run_streaming)):
 
 # %% [markdown]
 # The kernel requests the row a second time, but L2 (52 MB on an H200; here 1 MB is 10⁶ bytes) may
-# still hold it, if the rows at work leave room.
+# still hold it if the rows in use leave room.
 #
 # In this kernel each round's loads wait for the previous round's exponentials. `cp.async` and two
-# buffers remove that wait. The picture shows two runs of one warp that adds up a row of five tiles.
-# After exercise 5 you can draw your own kernel in the same way.
+# buffers remove that wait. The picture shows one warp that adds up a row of five tiles, with one
+# buffer and with two. The order of copies, waits and work comes from two runs; the sliders set how
+# long a copy and an instruction take. After exercise 5 you can draw your own kernel in the same
+# way.
 
 # %%
 x, y = fk.randn(1, 640, device="virtual"), fk.empty(1, device="virtual")
 runs = [fk.compile(streamed_sum, whole(x), y, n, device="virtual") for n in (1, 2)]
-pipeline_picture(one_buffer=(1, pipeline(runs[0], x, y)), two_buffers=(2, pipeline(runs[1], x, y)))
+one, two = (fk.timeline(run, x, y) for run in runs)
+pipeline({"one buffer": one, "two buffers": two})
 
 # %% [markdown] exercise="week2/two_stages" part="task"
 # ### Exercise 5: stream a row through two buffers
@@ -1139,8 +1143,8 @@ fk.exercise("week2/what_fits").grade(fits)
 
 # %% [markdown]
 # Now compare all ways, for rows from 1,024 to 1,048,576 elements. The matrix always has 2²⁶
-# `float32`, 268 MB. How many MB of rows are at work at a time on 132 SMs when `streaming` has one
-# block per row, and when it has eight?
+# `float32`, 268 MB. How many MB of rows are in use at a time on 132 SMs if `streaming` has one
+# block per row, and if it has eight?
 
 # %%
 LENGTHS = (1024, 4096, 16384, 32768, 65536, 131072, 262144, 1048576)
@@ -1167,24 +1171,25 @@ ways_picture(times, LENGTHS)
 percent_table(times, LENGTHS)
 
 # %% [markdown]
-# `cluster` has as few blocks per row as leave each block 32 kB or less, and 8 at most. (Two entries
-# at 1,024 are missing: the recorded version put its 65,536 rows in the grid's y.) In `float32`:
+# `cluster` uses the fewest blocks per row that leave each block 32 kB or less, at most 8. (Two
+# entries at 1,024 are missing: the recorded version put its 65,536 rows into the grid's y.) In
+# `float32`:
 #
 # - **At 4,096 and 16,384** the three ways are within 3 % of each other, and `single_pass` is the
 #   simplest.
-# - **At 32,768** only one block fits on an SM. That costs 4 or 5 %, since its eight warps have a
-#   whole row in flight.
+# - **At 32,768** only one block fits on an SM. That costs only 4 or 5 %, because its eight warps
+#   keep a whole row in flight.
 # - **At 65,536** `single_pass` spills (71 %) and `staged` has no room. `cluster` reaches 90 %.
 # - **At 262,144** each of `cluster`'s eight blocks has an SM to itself: 83 %. `streaming` takes
-#   1.35 times as long. Its bytes predict 1.5.
+#   1.35 times as long. Its bytes alone predict 1.5 times.
 # - **At 1,048,576** only `streaming` is left. With one block per row, 64 blocks leave half of the
 #   SMs idle: 31 %. With eight it reaches 62 %, near the two thirds that three moves of the matrix
 #   allow.
 #
-# **The second read** is nearly free while the rows at work fill a small part of L2. With one block
+# **The second read** is nearly free while the rows in use fill a small part of L2. With one block
 # per row, `streaming` reaches 93 % at 4,096 (13 MB) and 67 % at 16,384 (52 MB). With eight it
 # reaches 89 % at 32,768 (13 MB) and 67 % at 131,072 (52 MB). Results pass through L2 as well, so
-# count on a quarter of it.
+# count on only a quarter of it.
 #
 # **In `bfloat16`** the same bytes hold twice the elements. At 65,536, `staged` has one block per SM
 # and reaches 68 %. A cluster of four blocks keeps more warps at work, and reaches 85 %.
@@ -1221,8 +1226,8 @@ fk.predictions()
 # | an mbarrier that expects too many | none | yes: a deadlock |
 # | no fence before a relaxed arrival | right | no: only the PTX shows it |
 #
-# **The bad number:** `cluster` at 262,144 has 83 % of a copy's speed. Training needs each row once
-# more, and its gradient reads *two* rows.
+# **The bad number:** `cluster` at 262,144 has 83 % of a copy's speed. Training also needs the
+# gradient, which reads *two* rows.
 #
 # **In practice** production kernels keep the row where you did. forgekit's softmax uses registers
 # for rows that fit, shared memory where that was faster, clusters of up to 16 blocks (more than 8
@@ -1241,28 +1246,10 @@ fk.predictions()
 
 
 # %%
-def blocks_of(x):
-    """Return the fewest blocks that leave each of them 32 kB of a row or less; 8 at most."""
-    row_kb = x.shape[1] * x.element_size() / 1024
-    return next((b for b in (2, 4) if row_kb <= 32 * b), 8)
-
-
-def way(fn, most, blocks=lambda x: 1):
-    """Return a step for rows of up to `most` bytes per block."""
-
-    def specs(x, y):
-        loads = loads_of(x, blocks(x) * THREADS)
-        if loads * 16 * THREADS > most:
-            raise fk.UsageError(f"rows of {x.shape[1]:,} do not fit")
-        return [whole(x), whole(y), loads, *([blocks(x)] if fn is cluster else [])]
-
-    return fn, specs
-
-
 steps = {
     "single_pass": way(single_pass, 256 << 10),
     "staged": way(staged, 224 << 10),
-    "cluster": way(cluster, 224 << 10, blocks_of),
+    "cluster": way(cluster, 224 << 10, clusters=True),
     "streaming": (streaming, lambda x, y: [whole(x), whole(y), 1]),
     "streaming, 8 blocks": (streaming, lambda x, y: [whole(x), whole(y), 8]),
 }

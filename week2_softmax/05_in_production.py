@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Choose a softmax, and fuse more into it
 #
-# **You will build** the rule that picks a softmax for a row and a GPU, and two kernels that also
+# **You will build** the rule that picks a softmax for a row and a GPU, and three kernels that also
 # compute what surrounds a softmax: a scale, a causal mask, a bias.
 # **You will learn** how the compiler translates one kernel for three generations of GPUs, how to
 # read the production kernel, how fast it is beside its peers, and how many bytes fusion saves.
-# **You need** `00_softmax_without_tears` to `03_rows_that_do_not_fit`. About 35 minutes, and 105
+# **You need** `00_softmax_without_tears` to `03_rows_that_do_not_fit`. About 40 minutes, and 100
 # more for the exercises.
 #
 # You now have four softmaxes. They keep a row in registers, in the shared memory of one block, in
-# the shared memory of a cluster, or nowhere: then they read it again. A caller brings any row and
+# the shared memory of a cluster, or nowhere, and then read it again. A caller may bring any row and
 # any GPU. **The bad number: 8.** The kernel that is fastest for 4,096 `bfloat16` per row takes
 # 0.615 ms for rows of 131,072 on an H200; the best kernel takes 0.075 ms
 # (`03_rows_that_do_not_fit`).
@@ -35,14 +35,15 @@ import torch
 from cutlass import Float32
 from week2_helpers import (
     LOG2_E,
-    draw_sm,
     fusion_picture,
     peer_rates,
     peers_picture,
     production_way,
     ptx_counts,
+    ptx_table,
     rule_picture,
     sector_bytes,
+    sm_picture,
 )
 
 import forgekit as fk
@@ -55,8 +56,8 @@ from forgekit.ops import softmax
 #
 # In registers every element is `float32`: 4 bytes. In shared memory an element keeps its type,
 # because `cp.async` copies bytes and converts nothing. One multiprocessor (SM) of an H200 has 256
-# KB of registers. One block can have up to 227 KB of shared memory, and a cluster has that much per
-# block. All GPUs with clusters allow 8 blocks per cluster.
+# kB of registers (1 kB is 1,024 bytes here). One block can have up to 227 kB of shared memory, and
+# a cluster has that much per block. All GPUs with clusters allow 8 blocks per cluster.
 #
 # **Predict:** a kernel keeps a row of 32,768 `bfloat16` in registers. What percentage of an SM's
 # registers does the row take?
@@ -66,30 +67,28 @@ of_registers = fk.predict("percent of the registers", None)
 
 # %% jupyter={"outputs_hidden": true}
 of_registers.against(100 * 4 * 32_768 / (256 * 1024))
-alt = "How many rows of float32 fit in 256 KB: 16 of 4,096, 8, 4, 2, and 1 of 65,536 elements."
-with fk.figure("An SM holds 16 rows of 4,096, or one of 65,536", alt, height=1.9) as axes:
-    row = {n: 4 * n / 1024 for n in (4096, 8192, 16_384, 32_768, 65_536)}  # KB
-    rows = {f"{n:,}": (int(256 / kb), kb, kb) for n, kb in row.items()}
-    draw_sm(axes, rows, 256, "KB of registers of one SM")
+kb = {n: 4 * n / 1024 for n in (4096, 8192, 16_384, 32_768, 65_536)}
+rows = {f"{n:,}": (int(256 / size), size, size) for n, size in kb.items()}
+sm_picture("An SM holds 16 rows of 4,096, or one of 65,536", ("kB of registers", 256, rows))
 
 # %% [markdown]
-# The row takes half of the registers. At best the SM has room for one more row. While the bytes of
-# a row are on their way, the SM needs other rows to work on. A rule therefore stays well below the
+# The row takes half of the registers. At best the SM has room for one more row. While it waits for
+# the bytes of one row, the SM needs other rows to work on. A rule therefore stays well below the
 # length that just fits.
 #
-# The rule in production is one table, `forgekit/ops/tile_choice.py`, with a reason beside each
-# line. `production_way(n, itemsize, clusters)` asks it where a row of n elements waits. The next
-# picture asks it for rows of 128 to a million elements:
+# The production rule is one table, `forgekit/ops/tile_choice.py`, with a reason beside each line.
+# `production_way(n, itemsize, clusters)` looks up where a row of n elements waits. The next picture
+# shows its answers for rows of 128 to a million elements:
 
 # %%
 print(production_way(1024, 4, clusters=16), production_way(65_536, 4, clusters=16))
 rule_picture()
 
 # %% [markdown]
-# The rule looks at the bytes of a row and at the features of the GPU. For `bfloat16` registers end
-# earlier than for `float32`: in registers the exponentials take twice the row's own bytes, in
-# shared memory they do not. The borders come from runs on an H200. That is why `float32` returns to
-# registers above 4,096 elements.
+# The rule depends on the bytes of a row and on the features of the GPU. For `bfloat16` the limit of
+# registers is lower than for `float32`: in registers the exponentials take twice the row's own
+# bytes, in shared memory they do not. The limits come from runs on an H200, which is why `float32`
+# returns to registers above 4,096 elements.
 
 # %% [markdown] exercise="week2/choose_softmax" part="task"
 # ### Exercise 1: choose where a row waits
@@ -97,15 +96,15 @@ rule_picture()
 # Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
 # such as `"sm_90a"`: the first of these ways that is possible.
 #
-# 1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of an SM's
+# 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
 #    registers.
 # 2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, which `cp.async` needs, and takes
-#    at most 96 KB in its own type.
+#    at most 96 kB in its own type.
 # 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
-#    is whole vectors, and each block's part takes at most 96 KB.
+#    is whole vectors, and each block's part takes at most 96 kB.
 # 4. `"streaming"`, 1 block.
 #
-# 1 KB is 1,024 bytes.
+# 1 kB is 1,024 bytes.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -158,7 +157,7 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 # ```
 #
 # There is one limit for each place where a row can wait, from the fastest place to the slowest. The
-# last kernel keeps nothing and has no limit. The limits are measured: 64 KB and not 256, because a
+# last kernel keeps nothing and has no limit. The limits are measured: 64 kB and not 256, because a
 # row that takes all registers leaves no room for a second row, and then no loads overlap its
 # arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
 # size and also chooses the threads; the order is the same.
@@ -207,7 +206,7 @@ def chain_kernel(
 
 # %%
 def chain(parts, x, mask, y, arch="sm_90a"):
-    """The kernel with these parts, compiled for matrices such as x, mask and y."""
+    """Compile the kernel with these parts for matrices such as x, mask and y."""
 
     @cute.jit
     def host(mX: cute.Tensor, mMask: cute.Tensor, scale: Float32, mY: cute.Tensor):
@@ -226,7 +225,7 @@ for run in runs.values():
     fk.check(y, x.double().softmax(1))
 
 # %% [markdown]
-# A lane has 8 elements. **Predict:** how many instructions does the compiler write to subtract the
+# A lane has 8 elements. **Predict:** how many instructions does the compiler emit to subtract the
 # maximum from them for sm_80, and how many for sm_100a?
 
 # %%
@@ -240,22 +239,17 @@ for_sm_100 = fk.predict("subtractions of a lane, sm_100a", None)
 counts = {arch: ptx_counts(run) for arch, run in runs.items()}
 for arch, prediction in (("sm_80", for_sm_80), ("sm_100a", for_sm_100)):
     prediction.against(sum(n for name, n in counts[arch].items() if name.startswith("sub.f32")))
-print(f"{'':28}", *(f"{arch:>8}" for arch in ARCHS))
-for name in sorted(set().union(*counts.values())):
-    found = [counts[arch][name] for arch in ARCHS]
-    if max(found) > 2:
-        print(f"{name:28}", *(f"{n or '–':>8}" for n in found))
-print(f"{'all':28}", *(f"{sum(counts[arch].values()):8}" for arch in ARCHS))
+ptx_table(counts, least=3)
 plain = [[line for line in runs[arch].ptx.splitlines() if line.startswith("\t")] for arch in ARCHS]
 print("\nsm_80 and sm_90a have the same instructions:", plain[0] == plain[1])
 for arch in ARCHS[1:]:
     print(f"{arch}:", next(line for line in runs[arch].ptx.splitlines() if "max.NaN" in line))
 
 # %% [markdown]
-# The Python is the same for all three. The compiler writes the same PTX for sm_80 and sm_90a. For
-# sm_100a it uses instructions that older GPUs lack: `sub.f32x2` and `mul.f32x2` compute with two
-# numbers in a pair of registers, and `max` takes three. `ex2` is still one instruction per element:
-# exponentials do not get cheaper.
+# The Python is the same for all three. The compiler emits the same instructions for sm_80 and
+# sm_90a. For sm_100a it uses instructions that older GPUs lack: `sub.f32x2` and `mul.f32x2` process
+# two numbers in a pair of registers, and `max` takes three. `ex2` is still one instruction per
+# element: exponentials do not get cheaper.
 #
 # A kernel has to *request* the features that Hopper added. `forgekit.ops.softmax` picks these
 # kernels for three row lengths:
@@ -263,7 +257,7 @@ for arch in ARCHS[1:]:
 
 # %%
 def of_production(n, arch):
-    """The kernel that forgekit.ops.softmax compiles for rows of n float32; how often it reads x."""
+    """Return what forgekit.ops.softmax compiles for rows of n float32, and how often it reads x."""
     x = fk.randn(4, n, device="virtual")
     with fk.use_target("virtual", arch=arch):
         fk.cache_clear()
@@ -366,7 +360,7 @@ source = inspect.getsource(Softmax)
 print(source[source.index("    @cute.kernel") :])
 
 # %% [markdown]
-# | lines | purpose | where you wrote it |
+# | lines | purpose | where you met it |
 # |---|---|---|
 # | `tile.reduction_buffer(2)` | shared memory for (m, s) of a row's warps | `01_online` |
 # | `row_and_lane`, `valid` | which row; threads past the last row store nothing | week 1, `05` |
@@ -379,10 +373,10 @@ print(source[source.index("    @cute.kernel") :])
 # | `reduce_warps` | (m, s) of all warps, merged: one exchange, one barrier | `01`, `02` |
 # | `exp(m - m_row)` | from the warp's maximum to the row's, in one factor | `single_pass` |
 #
-# Look twice at three things. Each warp computes its exponentials *before* the exchange, so no
-# thread waits for a maximum; the correction costs one exponential per thread. `finite_max` replaces
-# −∞ by 0 where a warp has no element, because −∞ − (−∞) is NaN. The shape is fixed in `tile` at
-# compile time, so the `if`s leave no instructions.
+# Three things deserve a second look. Each warp computes its exponentials *before* the exchange, so
+# no thread waits for the row's maximum; the correction costs one exponential per thread.
+# `finite_max` replaces −∞ by 0 where a warp has no element, because −∞ − (−∞) is NaN. `tile` fixes
+# the shape at compile time, so the `if`s on it leave no instructions.
 #
 # The warps of a block or a cluster exchange their results here:
 
@@ -392,7 +386,7 @@ start = source.index("    def exchange(")
 print(source[start : source.index("    @", start)])
 
 # %% [markdown]
-# The last branch is `03_rows_that_do_not_fit` in six lines. Lane k of each warp sends the warp's
+# The last branch is the exchange of `03_rows_that_do_not_fit`. Lane k of each warp sends the warp's
 # (m, s) to block k of the cluster. An mbarrier in each block waits for the bytes of all warps.
 #
 # ## 4. Beside torch, torch.compile and quack
@@ -428,9 +422,9 @@ print(f"{len(behind)} of {compared} comparisons are lost by more than 1 %")
 #
 # ## 5. Fusion saves bytes
 #
-# In attention a model scales the scores, masks them and normalises them. As three operators that is
-# the kernel of section 2 three times, with one part each. **Fusion** makes it one kernel with three
-# parts.
+# In attention a model scales the scores, masks them and normalises them. Written as three
+# operators, that is the kernel of section 2 three times, with one part each. **Fusion** turns them
+# into one kernel with three parts.
 #
 # **Predict** for 256 × 512 `float32` and a mask of the same size and type: how many times the bytes
 # of x do the three kernels read and write together? How many does the fused kernel?
@@ -454,9 +448,9 @@ for part in ("scale", "mask", "softmax"):
     run(last, mask, 0.125, out)
     operators[part] = sector_bytes(run, last, mask, 0.125, out) / x.nbytes
     last = out
-whole = chain(("scale", "mask", "softmax"), x, mask, y)
-whole(x, mask, 0.125, y)
-fused = sector_bytes(whole, x, mask, 0.125, y) / x.nbytes
+run_fused = chain(("scale", "mask", "softmax"), x, mask, y)
+run_fused(x, mask, 0.125, y)
+fused = sector_bytes(run_fused, x, mask, 0.125, y) / x.nbytes
 fk.check(y, (x.double() * 0.125 + mask).softmax(1))
 fk.check(last, y)
 three_move.against(sum(operators.values()))
@@ -468,8 +462,8 @@ print({part: round(times, 2) for part, times in operators.items()}, "fused:", ro
 # scale and mask are two instructions per element, on registers. These kernels wait for memory, so
 # fewer bytes take less time. `torch.compile` fuses such chains by itself.
 #
-# forgekit predicts the time on an H200 from the counts of a few blocks. Here is the scale alone,
-# for 16,384 rows of 512:
+# forgekit predicts the time on an H200 from the counts of a few blocks. Here is its prediction for
+# the scale alone, on 16,384 rows of 512 elements:
 
 # %%
 x, y, mask = (fk.empty(16_384, 512, device="virtual") for _ in range(3))
@@ -582,7 +576,7 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # %% exercise="week2/fuse_three" part="skeleton"
 @cute.jit
 def read(mT: cute.Tensor, row: cutlass.Int32):
-    """The 16 elements of a row of 512 that this lane has, in vectors of 4."""
+    """Return this lane's 16 elements of a row of 512, in vectors of 4."""
     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
     rT = cute.make_rmem_tensor((4, 4), Float32)
     for k in cutlass.range_constexpr(4):
@@ -592,7 +586,7 @@ def read(mT: cute.Tensor, row: cutlass.Int32):
 
 @cute.jit
 def write(rT: cute.Tensor, mT: cute.Tensor, row: cutlass.Int32):
-    """Store what `read` has read."""
+    """Store the elements that `read` returns."""
     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
     for k in cutlass.range_constexpr(4):
         gT[0, None, cute.arch.lane_idx() + 32 * k].store(rT[None, k].load())
@@ -644,7 +638,7 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 # ```python
 # @cute.jit
 # def read(mT: cute.Tensor, row: cutlass.Int32):
-#     """The 16 elements of a row of 512 that this lane has, in vectors of 4."""
+#     """Return this lane's 16 elements of a row of 512, in vectors of 4."""
 #     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
 #     rT = cute.make_rmem_tensor((4, 4), Float32)
 #     for k in cutlass.range_constexpr(4):
@@ -654,7 +648,7 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 #
 # @cute.jit
 # def write(rT: cute.Tensor, mT: cute.Tensor, row: cutlass.Int32):
-#     """Store what `read` has read."""
+#     """Store the elements that `read` returns."""
 #     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
 #     for k in cutlass.range_constexpr(4):
 #         gT[0, None, cute.arch.lane_idx() + 32 * k].store(rT[None, k].load())
@@ -702,7 +696,7 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 
 # %%
 @cute.kernel
-def folded_kernel(mX: cute.Tensor, scale: Float32, mY: cute.Tensor):
+def scale_folded_kernel(mX: cute.Tensor, scale: Float32, mY: cute.Tensor):
     lane, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.block_idx()
     x = mX[row, lane]
@@ -712,25 +706,25 @@ def folded_kernel(mX: cute.Tensor, scale: Float32, mY: cute.Tensor):
 
 
 @cute.jit
-def folded(mX: cute.Tensor, scale: Float32, mY: cute.Tensor):
-    folded_kernel(mX, scale, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
+def scale_folded(mX: cute.Tensor, scale: Float32, mY: cute.Tensor):
+    scale_folded_kernel(mX, scale, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 
 
 scores, y = fk.randn(4, 32) * 10, fk.empty(4, 32)
-run = fk.compile(folded, scores, 1.0, y)
+run = fk.compile(scale_folded, scores, 1.0, y)
 for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
     run(scores, scale, y)
     off = (y - (scores.double() * scale).softmax(1)).abs().max()
     print(f"scale {scale:6}: off by {off:.1e} at most, {int(y.isnan().sum())} of 128 are NaN")
 
 # %% [markdown]
-# > It is right for every positive scale and for small negative ones, because a softmax may subtract
+# > It is right for the positive scales and for small negative ones, because a softmax may subtract
 # > any number (`00_softmax_without_tears`). With a negative scale (a *softmin*, a learnt
 # > temperature) the largest x is the *smallest* scaled score. After the subtraction all exponents
 # > are positive, and for a large scale they overflow. Take the maximum of the scaled scores.
 #
-# A mask invites the same mistake: the maximum of the whole row, then the mask. If a masked score is
-# far above the others, the kept elements become 0 / 0. The next exercise tests for both.
+# A mask invites the same mistake: taking the maximum of the whole row before the mask. If a masked
+# score is far above the others, the kept elements become 0 / 0. The next exercise tests for both.
 
 # %% [markdown] exercise="week2/causal_softmax" part="task"
 # ### Exercise 5: fuse scale and causal mask into the row
@@ -835,23 +829,22 @@ fk.exercise("week2/causal_softmax").grade(causal_softmax)
 n = 256
 x, y, mask = (make(n, n, device="virtual") for make in (fk.randn, fk.empty, fk.zeros))
 mask.copy_(torch.full((n, n), -math.inf).triu(1))
-whole = chain(("scale", "mask", "softmax"), x, mask, y)
-causal_run = fk.compile(
-    fk.exercise("week2/causal_softmax").reference(), x, 0.125, y, device="virtual"
-)
-causal_run(x, 0.125, y)
+run_fused = chain(("scale", "mask", "softmax"), x, mask, y)
+solution = fk.exercise("week2/causal_softmax").reference()
+run_causal = fk.compile(solution, x, 0.125, y, device="virtual")
+run_causal(x, 0.125, y)
 totals = {
     "three operators": sum(operators.values()),
-    "fused, mask read": sector_bytes(whole, x, mask, 0.125, y) / x.nbytes,
-    "fused, mask computed": sector_bytes(causal_run, x, 0.125, y) / x.nbytes,
+    "fused, mask read": sector_bytes(run_fused, x, mask, 0.125, y) / x.nbytes,
+    "fused, mask computed": sector_bytes(run_causal, x, 0.125, y) / x.nbytes,
 }
 fk.check(y, (x.double() * 0.125 + mask).softmax(1))
 fusion_picture(operators, totals)
 
 # %% [markdown]
-# The last kernel reads a little more than half of x, because a sector that the diagonal cuts comes
-# whole. It still writes all of y. Flash attention saves that write: it multiplies the probabilities
-# with the values and never stores them. `06_practice` ends there.
+# The last kernel reads a little more than half of x, because a sector that the diagonal cuts is
+# read whole. It still writes all of y. Flash attention saves that write: it multiplies the
+# probabilities by the values and never stores them. `06_practice` ends there.
 #
 # The next exercise has the opposite shape: many rows so short that one warp per row is wasteful.
 # The operator before its softmax is a bias.
@@ -940,10 +933,10 @@ fk.exercise("week2/router_softmax").grade(router_softmax)
 #     router_softmax_kernel(mX, mBias, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# With one warp per row, a router of 8 experts has 24 of 32 lanes idle and needs five shuffles where
-# three suffice. The instructions read the bias once per row, but its N numbers stay in the cache. A
-# separate operator for the bias would read and write all of x once more. Softmax is the last step
-# of such a chain: put the elementwise steps before it into its load.
+# With one warp per row, a router of 8 experts leaves 24 of 32 lanes idle and needs five shuffles
+# where three suffice. The instructions read the bias once per row, but its N numbers stay in the
+# cache. A separate operator for the bias would read and write all of x once more. Softmax is the
+# last step of such a chain: put the elementwise steps before it into its load.
 #
 # </details>
 

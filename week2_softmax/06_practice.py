@@ -13,17 +13,18 @@
 #
 # **You will build** ten whole kernels that language models run at every step, from log-softmax to
 # attention, each with its launch.
-# **You will learn** that nearly all of them have one form: reduce a row, then go over it again.
+# **You will learn** that nearly all of them have the same form: reduce a row, then go over it
+# again.
 # **You need** `00_softmax_without_tears` to `05_in_production`; no GPU. About 25 minutes, and 260
 # more for the exercises.
 #
 # **The bad number: 1.5.** The fused kernel of `05_in_production` still moves 1.5 times the bytes of
 # its scores, because it reads and stores them. The last kernel of this page moves none of them.
 #
-# Each puzzle defines the result, draws a small case and gives the signature. You write the rest:
-# index, predicates, blocks, grid, and the exchange between threads. The grade tests the values,
-# tries every order of threads, and compares the cost with our solution. Work in any order; only the
-# last puzzle needs the ideas of all others.
+# Each puzzle defines the result and gives the signature; most draw a small case. You write the
+# rest: index, predicates, blocks, grid, and the exchange between threads. The grade tests the
+# values, tries several orders of threads, and compares the cost with our solution. Work in any
+# order; only the last puzzle needs the ideas of all others.
 
 # %%
 import functools
@@ -34,18 +35,17 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import Float32, Int32
-from week2_helpers import attention_picture, merged_pair
+from week2_helpers import attention_picture, form_picture, merged_pair
 
 import forgekit as fk
-from forgekit.lessons.pictures import picture
 
 # %% [markdown]
 # ## One form
 #
-# Go through a row and make a share of each element. Merge the shares. Go through the row again with
-# the merged share. Here is the form in plain Python, with the lanes and the butterfly of a warp.
-# Choose `of`, `merge`, `identity` and `then`, and you have a kernel. `merged_pair` merges two pairs
-# (m, s) as in `01_online`:
+# Go through a row and turn each element into a share. Merge the shares. Go through the row again
+# with the merged share. Here is the form in plain Python, with a warp's lanes and butterfly. Choose
+# `of`, `merge`, `identity` and `then`, and you have a kernel. `merged_pair` merges two pairs (m, s)
+# as in `01_online`:
 
 
 # %%
@@ -85,16 +85,7 @@ fk.check(over_rows(x, **unit_length_form), x / x.norm(dim=1, keepdim=True))
 # only these two numbers.
 
 # %%
-row = [math.log(1), math.log(2), math.log(5)]
-levels = [[(value, 1.0) for value in row] + [(-math.inf, 0.0)]]
-for k in (1, 2):
-    levels.append([merged_pair(levels[-1][lane], levels[-1][lane ^ k]) for lane in range(4)])
-m, s = levels[-1][0]
-panels = {"x": [[(f"{value:.2f}", n) for n, value in enumerate(row)]]}
-for name, level in zip(("lanes 0 to 3: m, s", "one step", "two steps"), levels, strict=True):
-    panels[name] = [[(f"{m:.2f}, {s:.2f}", lane) for lane, (m, s) in enumerate(level)]]
-panels["exp(x - m) / s"] = [[(f"{math.exp(v - m) / s:.3f}", n) for n, v in enumerate(row)]]
-picture("reduce a row, go over it again", panels)
+form_picture([math.log(1), math.log(2), math.log(5)])
 
 # %% [markdown]
 # Answer three questions before you write a kernel:
@@ -115,13 +106,13 @@ longest = fk.predict("elements of the longest row with NaN", None)
 
 
 # %% jupyter={"outputs_hidden": true}
-def careless(a, b):
+def unguarded(a, b):
     m = max(a[0], b[0])
     return m, a[1] * math.exp(a[0] - m) + b[1] * math.exp(b[0] - m)
 
 
 def is_number(columns):
-    y = over_rows(torch.ones(1, columns), **softmax_form | {"merge": careless}, lanes=32)
+    y = over_rows(torch.ones(1, columns), **softmax_form | {"merge": unguarded}, lanes=32)
     return not y.isnan().any()
 
 
@@ -249,11 +240,12 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 # %% [markdown] exercise="week2/masked_softmax" part="task"
 # ### Exercise 2: leave elements out, at a temperature
 #
-# The softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m, n] /
-# t) / Σ exp(x[m, k] / t)`, the sum over all k with `mask[m, k] ≠ 0`. Where the mask is 0, y is 0,
-# even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0 (torch gives NaN).
-# A row may be around −100,000. Read a row at most twice. `mask` is uint8, t > 0; x and y are
-# float32 or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t: Float32, mY)`.
+# Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] =
+# exp(x[m, n] / t) / Σ exp(x[m, k] / t)`, the sum over all k with `mask[m, k] ≠ 0`. Where the mask
+# is 0, y is 0, even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0
+# (torch gives NaN). A row may be around −100,000. Read a row at most twice. `mask` is uint8, t > 0;
+# x and y are float32 or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t:
+# Float32, mY)`.
 #
 # **Asked**: one warp per row.
 #
@@ -569,7 +561,7 @@ fk.exercise("week2/top_k").given
 # %% exercise="week2/top_k" part="skeleton"
 @cute.jit
 def insert(rV: cute.Tensor, rI: cute.Tensor, value: Float32, index: Int32):
-    """The four best, rV and rI, and a pair: it takes its place, the last of five drops out."""
+    """Insert a pair into the four best, rV and rI, in order; drop the last of the five."""
     # FILL ME IN (roughly 5 lines)
 
 
@@ -594,7 +586,7 @@ fk.exercise("week2/top_k").grade(top_k)
 # ```python
 # @cute.jit
 # def insert(rV: cute.Tensor, rI: cute.Tensor, value: Float32, index: Int32):
-#     """The four best, rV and rI, and a pair: it takes its place, the last of five drops out."""
+#     """Insert a pair into the four best, rV and rI, in order; drop the last of the five."""
 #     for k in cutlass.range_constexpr(4):
 #         v, i = rV[k], rI[k]
 #         if value > v or (value == v and index < i):
@@ -644,8 +636,8 @@ fk.exercise("week2/top_k").grade(top_k)
 # ## Normalise and turn
 #
 # Between the layers of a model the rows are short, a few thousand elements, and many. Only the
-# bytes count: one read, one write. The merge is a sum. Numerical care is new, and so are the other
-# operands of a row.
+# bytes count: one read, one write. The merge is a sum. Two things are new: other numerical traps,
+# and further operands beside the row.
 
 # %% [markdown] exercise="week2/rms_norm" part="task"
 # ### Exercise 6: divide rows by their root mean square
@@ -741,7 +733,7 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
 # in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
 # equal; there, the mean of the squares less the square of the mean loses most of its digits. You
-# may use `block_sum` twice, but need not. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+# may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 #
 # **Asked**: one block per row, 128 threads per block, at most 2 barriers.
 #
@@ -1076,11 +1068,11 @@ fk.exercise("week2/rotary").grade(rotary)
 # \qquad o = \frac{\sum_i e^{x_i - m}\, V_i}{\sum_i e^{x_i - m}}$$
 #
 # The **scores** $x_i$ are this week's row, and m is its maximum. Two things differ. No kernel has
-# stored the row: you compute each element first. And you need a sum weighted with the softmax, not
+# stored the row, so you compute each element first. And you need a sum weighted by the softmax, not
 # the softmax itself.
 #
 # The textbook takes three steps through memory: all scores, their softmax, the mean. But one pass
-# gives the denominator s, and the numerator is also a sum of exponentials relative to m, each with
+# gives the denominator s, and the numerator is also a sum of exponentials relative to m, each times
 # a vector. When the maximum grows from m to m', both sums take the same factor $e^{m - m'}$:
 #
 # $$s' = s \cdot e^{m - m'} + e^{x - m'} \qquad o' = o \cdot e^{m - m'} + e^{x - m'}\, V$$
@@ -1123,8 +1115,8 @@ attention_picture()
 # %% [markdown]
 # **Registers** hold q, which every key uses; m and s, the same in all lanes of a warp; and o, D /
 # 32 components per lane. **Shared memory** holds one (m, s, o) per warp, stored once at the end.
-# **No memory** holds the scores: a score comes out of the five shuffles that end $q \cdot K_i$,
-# makes two factors and is not needed again. So L may be anything.
+# **No memory** holds the scores. The five shuffles that end $q \cdot K_i$ leave a score in a
+# register; each lane computes two factors from it and discards it. So L has no limit.
 #
 # A warp handles one key in four steps:
 #
@@ -1138,10 +1130,10 @@ attention_picture()
 # The exponential is `cute.math.exp2`; log₂ e goes into the scale, as in `02_the_row_in_registers`.
 # The kernel multiplies q by both once, before the loop.
 #
-# > **Looks right and is wrong.** Merge the four parts at the end in a tree, 0 with 1 and 2 with 3,
-# > without the `if`. Every test with L of 3 or more passes. With L = 1 or 2, warps 2 and 3 have no
-# > key, and −∞ − (−∞) is NaN. Take the largest m of all four first: some warp has a key, so it is
-# > finite.
+# > **Looks right and is wrong.** Suppose you merge the four parts at the end in a tree, 0 with 1
+# > and 2 with 3, without the `if`. Every test with L of 3 or more passes. With L = 1 or 2, warps 2
+# > and 3 have no key, and −∞ − (−∞) is NaN. Take the largest m of all four first: some warp has a
+# > key, so it is finite.
 
 # %% [markdown] exercise="week2/attention_one_query" part="task"
 # ### Exercise 10: attend with one query
@@ -1305,10 +1297,10 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 #   exponentials with V. Between them are the lines that you wrote: a new maximum per row, two
 #   factors, s and o rescaled. A row's maximum takes shuffles among the few lanes that hold it.
 # - **Masks.** A causal mask removes the keys after a query. The kernel never loads tiles of keys
-#   that the mask removes wholly. In the tile on the diagonal it sets scores to −∞.
-# - **Few heads, long lists.** A model that writes has one block per head, too few for a GPU. *Flash
-#   decoding* gives parts of the list to different blocks and merges (m, s, o) once more, in a
-#   second launch or in the last block to arrive (`04_few_long_rows` of week 1).
+#   that the mask removes entirely. In the tile on the diagonal it sets scores to −∞.
+# - **Few heads, long lists.** A model that generates text has one block per head, too few for a
+#   GPU. *Flash decoding* gives parts of the list to different blocks and merges (m, s, o) once
+#   more, in a second launch or in the last block to arrive (`04_few_long_rows` of week 1).
 
 # %% [markdown]
 # ## What you can do now
@@ -1317,9 +1309,9 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 fk.progress()
 
 # %% [markdown]
-# Your first kernel multiplied each element by 3. Since then you have written layouts that carry
-# data to threads, exchanges that combine their results, and a softmax that reads its row once. You
-# counted each step before you believed a clock, and found races that no test of values sees. The
+# Your first kernel multiplied each element by 3. Since then you have written layouts that map data
+# to threads, exchanges that combine their results, and a softmax that reads its row once. You
+# counted each step before you trusted a clock, and found races that no test of values can see. The
 # ten kernels of this page:
 #
 # | puzzle | merges | identity | writes | reads the row |

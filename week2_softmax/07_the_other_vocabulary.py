@@ -11,7 +11,7 @@
 # %% [markdown]
 # # Read the other vocabulary: arrays and primitives
 #
-# **You will build** one kernel of each week a second time, in the words of NVIDIA's *primitives*.
+# **You will build** one kernel of each week a second time, with NVIDIA's *primitives*.
 # **You will learn** what each line of one vocabulary means in the other, what the compiler makes of
 # both, and when to use which.
 # **You need** weeks 0 and 1, and week 2 up to `02_the_row_in_registers`. About 20 minutes, and 30
@@ -21,7 +21,7 @@
 # use `cutlass.Array`, `cutlass.Vector` or `cutlass.experimental.primitives`. This course has used
 # none of these. CUTLASS 4.7 introduced them "as experimental"; its changelog calls them "a
 # transitional API until a CUDA Python-like solution is available". Everything below ran with CuTe
-# DSL 4.8.1, and a later version may rename it.
+# DSL 4.8.1; a later version may rename it.
 
 # %%
 import operator
@@ -31,10 +31,9 @@ import cutlass.cute as cute
 import torch
 from cutlass import Float32
 from cutlass.experimental import primitives as prims
-from week2_helpers import LOG2_E, ptx_counts, vocabulary_picture
+from week2_helpers import LOG2_E, compared, matrices_picture, vocabulary_picture
 
 import forgekit as fk
-from forgekit.lessons.pictures import picture
 
 # %% [markdown]
 # ## 1. The words
@@ -51,9 +50,9 @@ from forgekit.lessons.pictures import picture
 # | barrier | `cute.arch.sync_threads()` | `prims.barrier_cta_sync(0)` |
 # | shuffle | `cute.arch.shuffle_sync_bfly(v, offset=16)` | `prims.shfl_sync(mask, v, 16, …)` |
 #
-# A CuTe tensor has a **layout**, a function from coordinates to addresses that you can cut, compose
-# and swizzle. An array has a shape and one stride per mode, and nothing else. You compute the rest
-# of each address yourself.
+# A CuTe tensor has a **layout**, a function from coordinates to addresses that you can divide,
+# compose and swizzle. An array has only a shape and one stride per mode. You compute the rest of
+# each address yourself.
 #
 # The host function stays the same: its parameters are `cute.Tensor`s, and the launch turns them
 # into arrays where the kernel's parameters say `cutlass.Array`.
@@ -87,7 +86,7 @@ def transpose_tensors(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# The kernel of arrays writes the padding into the shape; no thread uses the last column:
+# The array kernel writes the padding into the shape; no thread uses the last column:
 
 
 # %%
@@ -119,29 +118,14 @@ def transpose_arrays(mX: cute.Tensor, mY: cute.Tensor):
 differ = fk.predict("PTX instructions that differ", None)
 
 # %% [markdown]
-# `both` compiles the two host functions, checks them, and prints the counts that differ:
+# The helper `compared` compiles two host functions, checks both results, and prints the counts that
+# differ:
 
 
 # %% jupyter={"outputs_hidden": true}
-def both(tensors, arrays, x, y, expected):
-    """Return the PTX counts of two kernels for (x, y); each is checked first."""
-    counts = []
-    for host in (tensors, arrays):
-        run = fk.compile(host, *(fk.spec(t, divisible={t.dim() - 1: 4}) for t in (x, y)))
-        run(x, y)
-        fk.check(y, expected)
-        executed = fk.profile(run, x, y).warp_instructions
-        counts.append(ptx_counts(run))
-        print(f"{sum(counts[-1].values()):4} instructions in the PTX, {executed:,.0f} executed")
-    for name in sorted(counts[0] | counts[1]):
-        if counts[0][name] != counts[1][name]:
-            print(f"{name:24} {counts[0][name]:4} {counts[1][name]:4}")
-    return counts
-
-
 PTX = {}
 x, y = fk.randn(100, 72), fk.empty(72, 100)
-PTX["transpose"] = both(transpose_tensors, transpose_arrays, x, y, x.T)
+PTX["transpose"] = compared(transpose_tensors, transpose_arrays, x, y, x.T)
 differ.against(max((PTX["transpose"][0] - PTX["transpose"][1]).values()))
 
 # %% [markdown]
@@ -191,16 +175,16 @@ def per_row(kernel, *constants):
 
 
 x, y = fk.randn(8, 500), fk.empty(8)
-PTX["row sum"] = both(
+PTX["row sum"] = compared(
     per_row(sum_tensors_kernel), per_row(sum_arrays_kernel), x, y, x.sum(1, dtype=torch.float64)
 )
 
 # %% [markdown]
-# The loads, additions and shuffles are the same. The kernel of arrays has fewer instructions around
-# them: it counts elements, and the CuTe kernel first divides N by 4 to count vectors.
+# The loads, additions and shuffles are the same. The array kernel has fewer instructions around
+# them: it counts elements, while the CuTe kernel first divides N by 4 to count vectors.
 #
 # > **Looks right and is wrong.** An array loads vectors from *neighbouring addresses*, whatever the
-# > strides. Hand both kernels a transposed matrix: its rows are columns in memory.
+# > strides. The next kernel loads a transposed matrix in both ways: its rows are columns in memory.
 
 # %%
 x = torch.arange(16.0, device=fk.device).reshape(4, 4).T  # (4,4):(1,4)
@@ -222,11 +206,8 @@ def rows(mX: cute.Tensor, mA: cute.Tensor, mC: cute.Tensor):
 of_array, of_tensor = fk.empty(4, 4), fk.empty(4, 4)
 fk.compile(rows, x, of_array, of_tensor)(x, of_array, of_tensor)
 fk.check(of_tensor, x)
-shown = {"x": x, "x.load((row, 0), 4)": of_array, "gX[None, 0].load()": of_tensor}
-panels = {
-    name: [[(f"{v:.0f}", int(v)) for v in row] for row in t.tolist()] for name, t in shown.items()
-}
-picture("rows of a transposed matrix, one per thread", panels)
+title = "rows of a transposed matrix, one per thread"
+matrices_picture(title, x=x, array=of_array, tensor=of_tensor)
 
 # %% [markdown]
 # > The array loads elements 0 to 3, 1 to 4, …; CuTe's tile follows its layout. The sanitizer cannot
@@ -326,6 +307,8 @@ fk.exercise("week2/row_distances").grade(row_distances)
 # </details>
 
 # %% [markdown]
+# A good place for a break.
+#
 # ## 4. Week 2: softmax with the row in registers
 #
 # In the last pair one warp reads a row. Each lane holds `loads` vectors, and missing vectors are
@@ -379,14 +362,14 @@ def softmax_arrays_kernel(x: cutlass.Array, y: cutlass.Array, loads: cutlass.Con
 
 
 x, y = fk.randn(5, 200), fk.empty(5, 200)
-PTX["softmax"] = both(
+PTX["softmax"] = compared(
     per_row(softmax_tensors_kernel, 2), per_row(softmax_arrays_kernel, 2), x, y, x.softmax(1)
 )
 
 # %% [markdown]
-# `held` is 8 registers, no memory: all its indices are known at compile time. CuTe's operators take
-# the whole row as one value; an array's `load` and `store` take four elements, so the kernel needs
-# a loop for each step.
+# `held` occupies 8 registers and no memory, because all its indices are known at compile time.
+# CuTe's operators take the whole row as one value; an array's `load` and `store` take four
+# elements, so the kernel needs a loop for each step.
 #
 # The counts show a difference in meaning: CuTe's maximum is `max.NaN.f32`, which keeps a NaN, and
 # `Vector.reduce("max")` is `max.f32`, which drops it. Here the exponentials bring the NaN back; in

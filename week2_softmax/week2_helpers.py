@@ -27,6 +27,7 @@ from matplotlib.patches import Rectangle
 import forgekit as fk
 from forgekit.benching.recorded import Recorded, recorded
 from forgekit.checking.compare import compare
+from forgekit.lessons.pictures import picture
 from forgekit.ops.tile_choice import choose_rows
 from forgekit.profiling.multiprocessor import MULTIPROCESSORS
 from forgekit.viz.palette import (
@@ -45,6 +46,7 @@ LOG2_E = math.log2(math.e)
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
 # The colours of what a kernel reads and writes, and of words on them on light and dark pages.
 READ, WRITTEN, ON_BAR = SERIES[0], mix(SERIES[4], "#000000", 0.15), "#FDFDFD"
+CELL_INK = "#17191D"  # text on coloured cells, dark on both pages
 
 
 # -- device functions: one number, or each number of a vector --------------------------------------
@@ -337,6 +339,14 @@ def executed(p: fk.Profile, opcode: str) -> int:
     return sum(i["warp_instructions"] for i in every if i.text.startswith(opcode))
 
 
+def opcodes_per_element(run: Any, *tensors: torch.Tensor) -> str:
+    """Return how many of some PTX opcodes `run(*tensors)` executes per element, as text."""
+    p, numbers = fk.profile(run, *tensors), tensors[0].numel()
+    opcodes = ("sub.", "mul.f32", "fma.", "ex2.", "div.", "cvt.", "mad.", "shl.")
+    counted = {opcode: 32 * executed(p, opcode) / numbers for opcode in opcodes}
+    return ", ".join(f"{op.rstrip('.')} {n:.1f}" for op, n in counted.items() if n > 0.2)
+
+
 def machine_per_element(run: Any, elements: int) -> float:
     """Return the machine instructions (16 bytes each) of the whole kernel, per element of a thread
     that has so many elements.
@@ -364,6 +374,14 @@ def blocks_per_sm(run: Any, threads: int, shared_bytes: int = 0) -> int:
     """
     limits = MULTIPROCESSORS["sm_90"].limits(threads, run.registers, shared_bytes)
     return min(limits.values())
+
+
+def block_on_sm(run: Any, threads: int, elements: int) -> tuple[int, int, int]:
+    """Return for `sm_picture` how many blocks fit on an SM by registers, the registers of a block,
+    and how many of these its `elements` elements take.
+    """
+    of_a_thread = -(-run.registers // 8) * 8  # an SM assigns them in eights
+    return blocks_per_sm(run, threads), threads * of_a_thread, elements
 
 
 # -- what a GPU took -------------------------------------------------------------------------------
@@ -396,185 +414,246 @@ def time_ratios(times: Recorded, step: str, other: str) -> dict[tuple[Any, str],
     }
 
 
-# -- draw ------------------------------------------------------------------------------------------
-def draw_ranges(axes: Axes, ranges: Mapping[str, tuple[int, int, int]]) -> None:
+# -- draw: pictures of at most 4.1 inches, which a phone shows without scrolling ------------------
+shown = partial(fk.figure, width=4.1)
+
+
+def ranges_picture(ranges: Mapping[str, tuple[int, int, int]]) -> None:
     """One bar per type: the first x with exp(x) > 0, the first with all digits, the last finite."""
-    for k, (first, full, last) in enumerate(ranges.values()):
-        axes.barh(k, full - first, left=first, height=0.5, color=SERIES[3], alpha=0.45)
-        axes.barh(k, last - full, left=full, height=0.5, color=NOTE)
-        axes.text(first - 3, k, str(first), ha="right", va="center")
-        axes.text(last + 3, k, str(last), va="center")
-    axes.set_yticks(range(len(ranges)), list(ranges))
-    axes.set(xlim=(-130, 130), xlabel="x")
-    axes.invert_yaxis()
-    axes.grid(False)
+    alt = ", ".join(f"{name} from {first} to {last}" for name, (first, _, last) in ranges.items())
+    with shown("float16 ends at exp(11), the other two at exp(88)", alt, height=1.7) as axes:
+        for k, (first, full, last) in enumerate(ranges.values()):
+            axes.barh(k, full - first, left=first, height=0.5, color=SERIES[3], alpha=0.45)
+            axes.barh(k, last - full, left=full, height=0.5, color=NOTE)
+            axes.text(first - 3, k, str(first), ha="right", va="center")
+            axes.text(last + 3, k, str(last), va="center")
+        axes.set_yticks(range(len(ranges)), list(ranges))
+        axes.set(xlim=(-145, 125), xlabel="x")
+        axes.invert_yaxis()
+        axes.grid(False)
 
 
-def draw_errors(axes: Axes, below: torch.Tensor, errors: Mapping[str, torch.Tensor]) -> None:
-    """Relative errors in units of 2^-24 over x - m, and the line |x - m|, from which they come."""
-    looks = ((".", NOTE), ("x", UNTOUCHED))
-    for (name, error), (marker, colour) in zip(errors.items(), looks, strict=True):
-        axes.plot(below, error, marker, ms=4, color=colour, label=name)
-    ends = torch.tensor([below.min().item(), 0.0])
-    axes.plot(ends, -ends, ":", color=NOTE, label="|x - m|")
-    axes.set(xlabel="x - m", ylabel="relative error / 2⁻²⁴")
-    axes.legend()
+def errors_picture(below: torch.Tensor, errors: Mapping[str, torch.Tensor]) -> None:
+    """Relative errors in units of 2^-24 over x - m, and the line |x - m|, from which they come.
+
+    The first of the errors is that of the right softmax: its largest becomes the alt text.
+    """
+    first = next(iter(errors.values()))
+    alt = f"The largest error is {first.max():.0f} · 2⁻²⁴, at x - m = {below[first.argmax()]:.0f}."
+    with shown("Subtracting the maximum costs digits of tiny weights", alt) as axes:
+        looks = ((".", NOTE), ("x", UNTOUCHED))
+        for (name, error), (marker, colour) in zip(errors.items(), looks, strict=True):
+            axes.plot(below, error, marker, ms=4, color=colour, label=f"minus {name}")
+        ends = torch.tensor([below.min().item(), 0.0])
+        axes.plot(ends, -ends, ":", color=NOTE, label="|x - m|")
+        axes.set(xlabel="x - m", ylabel="relative error / 2⁻²⁴")
+        axes.legend()
 
 
-def draw_passes(axes: Axes, found: Mapping[str, Sequence[tuple[str, float, float]]]) -> None:
-    """One row per line of `passes`: what it reads to the left, what it writes to the right."""
-    ticks, y = [], 0.0
-    for name, lines in found.items():
-        for text, r, w in lines:
-            axes.barh(y, -r, color=READ)
-            axes.barh(y, w, color=WRITTEN)
-            axes.text(1.15, y, text, family="monospace", va="center")
-            ticks.append((y, name if (text, r, w) == lines[0] else ""))
-            y -= 1
-        y -= 0.4
-    axes.set_yticks(*zip(*ticks, strict=True))
-    axes.set(xlim=(-1.1, 6.5), xticks=(-0.5, 0.5), xticklabels=("read", "written"))
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.grid(False)
+def passes_picture(found: Mapping[str, Sequence[tuple[str, float, float]]]) -> None:
+    """Each line of `passes` above its bars: what it reads to the left, what it writes right."""
+    moved = {name: sum(r + w for _, r, w in lines) for name, lines in found.items()}
+    alt = ", ".join(f"{name} {times:g} times the matrix" for name, times in moved.items())
+    height = 0.4 + 0.4 * sum(map(len, found.values()))
+    with shown("Each loop moves the whole matrix", f"{alt}.", height=height) as axes:
+        ticks, y = [], 0.0
+        for name, lines in found.items():
+            for text, r, w in lines:
+                axes.barh(y, -r, 0.4, color=READ)
+                axes.barh(y, w, 0.4, color=WRITTEN)
+                text = text if len(text) < 48 else f"{text[:47]}…"
+                axes.text(-1, y + 0.5, text, family="monospace", size=6.5, va="center")
+                ticks.append((y, name if (text, r, w) == lines[0] else ""))
+                y -= 1.1
+            y -= 0.3
+        axes.set_yticks(*zip(*ticks, strict=True))
+        axes.set(xlim=(-1.02, 1.02), ylim=(y + 0.9, 0.8))
+        axes.set(xticks=(-0.5, 0.5), xticklabels=("read", "written"))
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.grid(False)
 
 
-def draw_staircase(left: Axes, right: Axes, row: Sequence[float]) -> None:
+def online_steps(row: Sequence[float]) -> list[tuple[float, float, float]]:
+    """Return for each element of a row: the maximum so far, the factor, the sum relative to it."""
+    m, s, found = -math.inf, 0.0, []
+    for x in row:
+        m_new = max(m, x)
+        factor = math.exp(m - m_new)
+        s, m = s * factor + math.exp(x - m_new), m_new
+        found.append((m, factor, s))
+    return found
+
+
+def staircase_picture(row: Sequence[float]) -> None:
     """Left: the elements of a row and the maximum so far. Right: the sum relative to it after each
     element; the hatched part of the sum before it is what rescaling takes away.
     """
-    m, s, maxima = -math.inf, 0.0, []
-    for n, x in enumerate(row):
-        m_new, before = max(m, x), s
-        factor = math.exp(m - m_new)
-        s, m = s * factor + math.exp(x - m_new), m_new
-        maxima.append(m)
-        right.bar(n, s, width=0.7, color=NOTE)
-        if before and factor < 1:
+    steps = online_steps(row)
+    maxima, rescaled = [m for m, _, _ in steps], [n for n in range(1, len(row)) if steps[n][1] < 1]
+    rises = ", ".join(f"{m:g}" for m in dict.fromkeys(maxima))
+    factors = ", ".join(f"{steps[n][1]:.3f} before element {n}" for n in rescaled)
+    alt = f"Left: m is {rises}. Right: s, rescaled by {factors}."
+    with shown("Where m rises, s is rescaled", alt, height=2.2, panels=2) as (left, right):
+        right.bar(range(len(row)), [s for _, _, s in steps], width=0.7, color=NOTE)
+        for n in rescaled:
+            before, factor, after = steps[n - 1][2], steps[n][1], steps[n][2]
             right.bar(n - 0.5, before, width=0.14, color="none", edgecolor=UNTOUCHED, hatch="////")
             right.bar(n - 0.5, before * factor, width=0.14, color=UNTOUCHED)
-            right.text(n - 0.5, max(before, s) + 0.08, f"× {factor:.3f}", ha="center")
-    left.step([*range(len(row)), len(row) - 0.5], [*maxima, m], where="post", color=NOTE, lw=2)
-    left.plot(row, "o", color=UNTOUCHED)
-    left.text(len(row) - 0.5, m + 0.3, "m, the maximum so far", ha="right")
-    left.set(xlabel="element", ylabel="x", ylim=(min(row) - 1, max(row) + 1.5))
-    right.set(xlabel="element", ylabel="s", ylim=(0, 2.9))
+            right.text(n - 0.5, max(before, after) + 0.08, f"× {factor:.3f}", ha="center")
+        ends = [*range(len(row)), len(row) - 0.5], [*maxima, maxima[-1]]
+        left.step(*ends, where="post", color=NOTE, lw=2)
+        left.plot(row, "o", color=UNTOUCHED)
+        left.text(len(row) - 0.5, maxima[-1] + 0.3, "m, the maximum so far", ha="right")
+        left.set(xlabel="element", ylabel="x", ylim=(min(row) - 1, max(row) + 1.5))
+        right.set(xlabel="element", ylabel="s", ylim=(0, 2.9))
 
 
-def draw_tree(axes: Axes, row: Sequence[float]) -> None:
+def tree_picture(row: Sequence[float]) -> None:
     """The pairs (m, s) of a row of 2^k elements, merged by neighbours; each edge that rescales a
     sum shows its factor.
     """
-    level: list[tuple[float, float]] = [(x, 1.0) for x in row]
-    places, depth = [float(k) for k in range(len(row))], 0
-    box = {"boxstyle": "round", "facecolor": "white", "edgecolor": NOTE}
-    while level:
-        above = [(a + b) / 2 for a, b in zip(places[::2], places[1::2], strict=False)]
-        for k, (m, s) in enumerate(level):
-            axes.text(places[k], -depth, f"m = {m:g}\ns = {s:.3f}", ha="center", va="center",
-                      color=INK, bbox=box)  # fmt: skip
-            if above:
+    levels: list[list[tuple[float, float]]] = [[(x, 1.0) for x in row]]
+    while len(last := levels[-1]) > 1:
+        levels.append([merged_pair(a, b) for a, b in zip(last[::2], last[1::2], strict=True)])
+    (m, s), places = levels[-1][0], [float(k) for k in range(len(row))]
+    with shown("Each merge rescales the sum with the smaller maximum",
+               f"{len(row)} pairs become one: m = {m:g}, s = {s:.3f}.", height=3.2,
+               note="In each box: m, and s below it. Dashed: a factor below 1."
+               ) as axes:  # fmt: skip
+        box = {"boxstyle": "round", "facecolor": "white", "edgecolor": NOTE}
+        for depth, level in enumerate(levels):
+            above = [(a + b) / 2 for a, b in zip(places[::2], places[1::2], strict=False)]
+            for k, (m, s) in enumerate(level):
+                axes.text(places[k], -depth, f"{m:g}\n{s:.3f}", ha="center", va="center",
+                          color=INK, bbox=box)  # fmt: skip
+                if not above:
+                    continue
                 factor = math.exp(min(0.0, m - level[k ^ 1][0]))
                 ends = (places[k], above[k // 2]), (-depth, -depth - 1)
                 style = {"color": UNTOUCHED} if factor == 1 else {"color": NOTE, "ls": "--"}
                 axes.plot(*ends, zorder=0, **style)
                 if factor < 1:
-                    middle, plain = sum(ends[0]) / 2, box | {"edgecolor": "none"}
-                    axes.text(middle, -depth - 0.5, f"× {factor:.3f}", ha="center", va="center",
-                              bbox=plain)  # fmt: skip
-        if not above:
-            break
-        level = [merged_pair(a, b) for a, b in zip(level[::2], level[1::2], strict=True)]
-        places, depth = above, depth + 1
-    axes.set(xlim=(-0.6, len(row) - 0.4), ylim=(-depth - 0.4, 0.4))
-    axes.axis("off")
+                    axes.text(sum(ends[0]) / 2, -depth - 0.5, f"{factor:.3f}", ha="center",
+                              va="center", bbox=box | {"edgecolor": "none"})  # fmt: skip
+            places = above
+        axes.set(xlim=(-0.6, len(row) - 0.4), ylim=(0.6 - len(levels), 0.4))
+        axes.axis("off")
 
 
-def draw_moved(axes: Axes, costs: Mapping[str, Sequence[float]], least: float) -> None:
-    """One bar per kernel: the matrices that it reads and writes, the first two numbers of each
-    entry; the dotted line is the least.
-    """
-    for k, (reads, writes, *_) in enumerate(costs.values()):
-        for left, length, colour, word in (
-            (0, reads, READ, "read"),
-            (reads, writes, WRITTEN, "written"),
-        ):
-            axes.barh(k, length, left=left, height=0.6, color=colour, edgecolor="white")
-            axes.text(left + length / 2, k, f"{word} {length:.2g}", color=ON_BAR, ha="center",
-                      va="center", size=8)  # fmt: skip
-    axes.axvline(least, color=UNTOUCHED, linestyle=":")
-    axes.set_yticks(range(len(costs)), list(costs))
-    axes.set_xlabel("matrices moved (dotted: the least)")
-    axes.invert_yaxis()
-    axes.grid(False)
+def moved_picture(title: str, costs: Mapping[str, Cost], least: float = 2) -> None:
+    """One bar per kernel: the matrices that it reads and writes; the dotted line is the least."""
+    alt = "; ".join(
+        f"{name} {c.reads:.0f} reads, {c.writes:.0f} write" for name, c in costs.items()
+    )
+    with shown(title, f"{alt}.", height=0.7 + 0.3 * len(costs)) as axes:
+        for k, (reads, writes, _) in enumerate(costs.values()):
+            for left, length, colour, word in (
+                (0, reads, READ, "read"),
+                (reads, writes, WRITTEN, "written"),
+            ):
+                axes.barh(k, length, left=left, height=0.6, color=colour, edgecolor="white")
+                axes.text(left + length / 2, k, f"{word} {length:.2g}", color=ON_BAR, ha="center",
+                          va="center", size=8)  # fmt: skip
+        axes.axvline(least, color=UNTOUCHED, linestyle=":")
+        axes.set_yticks(range(len(costs)), list(costs))
+        axes.set_xlabel("matrices moved (dotted: the least)")
+        axes.invert_yaxis()
+        axes.grid(False)
 
 
-def draw_sm(
-    axes: Axes, rows: Mapping[str, tuple[int, float, float]], capacity: float, unit: str
+def sm_picture(
+    title: str, *panels: tuple[str, float, Mapping[str, tuple[int, float, float]]]
 ) -> None:
-    """One bar per entry (blocks, size of a block, size of its elements): an SM's capacity, filled
-    by the blocks that fit. Dark: elements; light: the rest of a block; hatched: free.
+    """An SM's capacity, filled by the blocks that fit. Dark: elements; light: the rest of a block;
+    hatched: free.
+
+    panels: (unit, capacity, label -> (blocks, size of a block, size of its elements)).
     """
+    alt = "; ".join(
+        f"{unit}: " + ", ".join(f"{blocks} of {label}" for label, (blocks, _, _) in rows.items())
+        for unit, _, rows in panels
+    )
     rest = mix(NOTE, PAPER, 0.65)
-    for k, (blocks, block, row) in enumerate(rows.values()):
-        used = blocks * block
-        axes.barh(k, capacity - used, left=used, height=0.7, color="none", edgecolor=UNTOUCHED,
-                  hatch="////", linewidth=0.5)  # fmt: skip
-        for b in range(blocks):
-            axes.barh(k, block, left=b * block, height=0.7, color=rest)
-            axes.barh(k, min(row, block), left=b * block, height=0.7, color=NOTE)
-            axes.barh(k, block, left=b * block, height=0.7, color="none", edgecolor=PAPER)
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_xlabel(unit)
-    axes.invert_yaxis()
-    axes.grid(False)
+    with shown(title, f"{alt}.", height=0.6 + 0.26 * len(panels[0][2]), panels=len(panels),
+               note="Dark: elements; light: the rest of a block; hatched: free."
+               ) as drawn:  # fmt: skip
+        for axes, (unit, capacity, rows) in zip(
+            drawn if len(panels) > 1 else [drawn], panels, strict=True
+        ):
+            for k, (blocks, block, row) in enumerate(rows.values()):
+                axes.barh(k, capacity - blocks * block, left=blocks * block, height=0.7,
+                          color="none", edgecolor=UNTOUCHED, hatch="////", linewidth=0.5
+                          )  # fmt: skip
+                for b in range(blocks):
+                    axes.barh(k, block, left=b * block, height=0.7, color=rest)
+                    axes.barh(k, min(row, block), left=b * block, height=0.7, color=NOTE)
+                    axes.barh(k, block, left=b * block, height=0.7, color="none", edgecolor=PAPER)
+            axes.set_yticks(range(len(rows)), list(rows))
+            axes.set_xticks([0, capacity / 2, capacity])
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            axes.set_xlabel(unit)
+            axes.invert_yaxis()
+            axes.grid(False)
 
 
-def draw_held(
-    axes: Axes, name: str, held: Sequence[Sequence[int]], n: int, first: int, last: int
-) -> None:
-    """The registers of a kernel's lanes, first to last: each cell shows the column that it holds,
+def held_picture(
+    n: int, first: int, last: int, **held: Sequence[Sequence[int]]
+) -> None:  # fmt: skip
+    """The registers of two kernels' lanes, first to last: each cell shows the column that it holds,
     light to dark along a row of n elements; empty cells hold -inf.
     """
-    for lane in range(first, last + 1):
-        for k in range(max(map(len, held))):
-            column = held[lane][k] if k < len(held[lane]) else None
-            colour = "none" if column is None else offset_colour(column, n)
-            axes.add_patch(Rectangle((lane - 0.47, k - 0.46), 0.94, 0.92, facecolor=colour,
-                                     edgecolor=UNTOUCHED, linewidth=0.5))  # fmt: skip
-            text, ink = ("−∞", TEXT) if column is None else (str(column), "#16191E")
-            axes.text(lane, k, text, ha="center", va="center", color=ink)
-    axes.set(xlim=(first - 0.6, last + 0.6), ylim=(max(map(len, held)) - 0.4, -0.6))
-    axes.set(xticks=range(first, last + 1), xlabel="lane", yticks=range(4), ylabel="register")
-    axes.set_title(name)
-    axes.grid(False)
+    alt = "; ".join(f"in {name}, lane {first} holds columns {', '.join(map(str, lanes[first]))}"
+                    for name, lanes in held.items())  # fmt: skip
+    with shown("A lane holds every 32nd column, or four neighbours", f"{alt}.", height=1.9,
+               panels=len(held)) as panels:  # fmt: skip
+        for axes, (name, lanes) in zip(panels, held.items(), strict=True):
+            most = max(map(len, lanes))
+            for lane in range(first, last + 1):
+                for k in range(most):
+                    column = lanes[lane][k] if k < len(lanes[lane]) else None
+                    colour = "none" if column is None else offset_colour(column, n)
+                    axes.add_patch(Rectangle((lane - 0.47, k - 0.46), 0.94, 0.92, facecolor=colour,
+                                             edgecolor=UNTOUCHED, linewidth=0.5))  # fmt: skip
+                    text, ink = ("−∞", TEXT) if column is None else (str(column), CELL_INK)
+                    axes.text(lane, k, text, ha="center", va="center", color=ink)
+            axes.set(xlim=(first - 0.6, last + 0.6), ylim=(most - 0.4, -0.6))
+            axes.set(xticks=range(first, last + 1), xlabel="lane", yticks=range(4))
+            axes.set_title(name)
+            axes.grid(False)
+        panels[0].set_ylabel("register")
 
 
-def draw_per_thread(axes: Axes, times: Recorded) -> None:
+def per_thread_picture(times: Recorded) -> None:
     """Percent of a copy's bandwidth over the elements per thread: one mark per kernel, row length
     and type; rows of 65,536 have a ring.
     """
-    looks = {"float32": ("o", NOTE), "bfloat16": ("^", SERIES[4])}
+    looks, spots = {"float32": ("o", NOTE), "bfloat16": ("^", SERIES[4])}, []
     for row in times.rows:
         if row.step.startswith(("single_pass", "exp2")):
             warps = 1 if row.step == "exp2" else int(row.step.split()[1])
-            spot = (row.shape[1] / (32 * warps), times.percent(row))
-            marker, colour = looks[row.dtype]
-            axes.plot(*spot, marker, color=colour, alpha=0.8)
-            if row.shape[1] == 65536:
-                axes.plot(*spot, "o", ms=13, mfc="none", mec=UNTOUCHED)
-    for dtype, (marker, colour) in looks.items():
-        axes.plot([], [], marker, color=colour, label=dtype)
-    axes.plot([], [], "o", ms=11, mfc="none", mec=UNTOUCHED, label="rows of 65,536")
-    axes.set_xscale("log", base=2)
-    axes.set_xticks([4, 8, 16, 32, 64, 128], ["4", "8", "16", "32", "64", "128"])
-    axes.set(xlabel="elements per thread", ylabel="% of a copy", ylim=(0, 105))
-    axes.legend(loc="lower center")
+            elements = row.shape[1] // (32 * warps)
+            spots.append((elements, times.percent(row), row.dtype, row.shape[1] == 65536))
+    ranges = {
+        few: [percent for elements, percent, _, ring in spots if elements == few and not ring]
+        for few in sorted({elements for elements, *_ in spots})
+    }
+    alt = "; ".join(f"{few}: {min(of):.0f} to {max(of):.0f} %" for few, of in ranges.items() if of)
+    with shown("16 to 32 elements per thread suffice", f"By elements per thread: {alt}.") as axes:
+        for elements, percent, dtype, ring in spots:
+            axes.plot(elements, percent, looks[dtype][0], color=looks[dtype][1], alpha=0.8)
+            if ring:
+                axes.plot(elements, percent, "o", ms=13, mfc="none", mec=UNTOUCHED)
+        for dtype, (marker, colour) in looks.items():
+            axes.plot([], [], marker, color=colour, label=dtype)
+        axes.plot([], [], "o", ms=11, mfc="none", mec=UNTOUCHED, label="rows of 65,536")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([4, 8, 16, 32, 64, 128], ["4", "8", "16", "32", "64", "128"])
+        axes.set(xlabel="elements per thread", ylabel="% of a copy", ylim=(0, 105))
+        axes.legend(loc="lower center")
 
 
 THREADS = 256  # of a block in 03
-CELL_INK = "#17191D"  # text on coloured cells, dark on both pages
 
 
 @cute.jit
@@ -662,6 +741,24 @@ def tried(fn, *extra, size=(3, 8000), dtypes=(torch.float32,), device=None):
     return run, x, y
 
 
+def way(fn, most, clusters=False):
+    """Return an entry of `steps`: a softmax for rows of up to `most` bytes per block.
+
+    clusters: its last argument is the blocks per row, the fewest of 2, 4 and 8 that leave each
+    block 32 kB of a row or less, or 8.
+    """
+
+    def specs(x, y):
+        row_kb = x[0].nbytes / 1024
+        blocks = next((b for b in (2, 4) if row_kb <= 32 * b), 8) if clusters else 1
+        loads = loads_of(x, blocks * THREADS)
+        if loads * 16 * THREADS > most:
+            raise fk.UsageError(f"rows of {x.shape[1]:,} do not fit")
+        return [whole(x), whole(y), loads, *([blocks] if clusters else [])]
+
+    return fn, specs
+
+
 def compiled_for(fn, n, *extra, dtype=torch.float32):
     """Compile a softmax for rows of n elements, for its registers and spills alone."""
     row = fk.empty(1, n, dtype=dtype, device="virtual")
@@ -686,7 +783,10 @@ def streamed_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Const
         if ahead < tiles:
             cute.copy(atom, gX[None, ahead * 32 + lane], tXsX[None, ahead % buffers])
         cute.arch.cp_async_commit_group()
-        cute.arch.cp_async_wait_group(buffers - 1)
+        if cutlass.const_expr(buffers == 1):  # `pipeline` reads the number from the line
+            cute.arch.cp_async_wait_group(0)
+        else:
+            cute.arch.cp_async_wait_group(1)
         sum_of_lane += total(tXsX[None, k % buffers].load())
     sum_of_row = cute.arch.warp_reduction(sum_of_lane, operator.add)
     if lane == 0:
@@ -695,94 +795,35 @@ def streamed_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Const
 
 @cute.jit
 def streamed_sum(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
-    """Sum of one row, N a multiple of 128, by one warp that streams it through `buffers` tiles."""
+    """Sum of one row, N a multiple of 128, by one warp that streams it through one or two tiles."""
     streamed_sum_kernel(mX, mY, buffers).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
-def pipeline(run: Any, *args: torch.Tensor) -> list[tuple[str, int]]:
-    """Return ("copy" or "wait" or "use", tile) in the order in which a warp executes them.
-
-    The k-th `cp_async_wait_group` is for tile k; the first load from shared memory after it is the
-    tile's use.
-    """
-    found: list[tuple[str, int]] = []
-    copies = waits = 0
-    for step in fk.timeline(run, *args).steps:
-        text = step.source.text if step.source is not None else ""
-        if (step.kind, step.does) == ("async copy", "load"):
-            found.append(("copy", copies))
-            copies += 1
-        elif step.kind == "async copy" and "cp_async_wait_group" in text:
-            found.append(("wait", waits))
-            waits += 1
-        elif (step.kind, step.does) == ("shared", "load") and found[-1][0] == "wait":
-            found.append(("use", waits - 1))
-    return found
-
-
-def pipeline_picture(**runs):
-    """Draw when each tile's copy is in flight and when the warp uses it.
-
-    runs: title -> (buffers, steps as `pipeline` returns them).
-    """
-    alt = "; ".join(
-        f"{title.replace('_', ' ')}: " + ", ".join(f"{what} {tile}" for what, tile in steps)
-        for title, (_, steps) in runs.items()
-    )
-    with fk.figure("With two buffers, the next copy is in flight while a tile is used",
-                   f"Steps of one warp, in order. {alt}.", height=0.5 + 0.62 * len(runs),
-                   note="Hatched: a copy in flight. Full: the warp uses the tile. Order, not time: "
-                   "the timelines of two runs.") as axes:  # fmt: skip
-        height, names = 0, {}
-        for title, (buffers, steps) in runs.items():
-            for what, tile in steps:
-                if what != "use":
-                    continue
-                y = height + tile % buffers
-                start, wait, use = (steps.index((w, tile)) for w in ("copy", "wait", "use"))
-                axes.barh(y, wait + 1 - start, left=start, height=0.72, color="none",
-                          edgecolor=NOTE, hatch="////")  # fmt: skip
-                axes.barh(y, 1, left=use, height=0.72, color=NOTE)
-                axes.text(use + 0.5, y, f"{tile}", ha="center", va="center", color=ON_BAR)
-            for k in range(buffers):
-                names[height + k] = (
-                    title.replace("_", " ") if buffers == 1 else f"buffer {k} of {buffers}"
-                )
-            height += buffers + 0.5
-        axes.set_yticks(list(names), list(names.values()))
-        axes.set(xticks=[], xlabel="steps of a warp, in order")
-        axes.grid(False)
-        axes.invert_yaxis()
 
 
 def exchange_picture(mailboxes: torch.Tensor) -> None:
     """Draw who sent what to whom; mailboxes (blocks,blocks,2): by receiver and sender, of a run."""
     blocks = len(mailboxes)
-    with fk.figure("Every block writes its pair into the mailbox of every block",
-                   f"{blocks} blocks above, {blocks} mailboxes below, each with {blocks} places; "
-                   "block 1's four arrows end in the second place of each mailbox.", height=2.5,
-                   note=f"Values from the run; each mbarrier counted {8 * blocks} bytes."
-                   ) as axes:  # fmt: skip
+    with shown("Every block writes its pair into the mailbox of every block",
+               f"{blocks} blocks above, {blocks} mailboxes below, each with {blocks} slots; "
+               "block 1's four arrows end in the second slot of each mailbox.", height=2.5,
+               note=f"Values from the run; each mbarrier counted {8 * blocks} bytes."
+               ) as axes:  # fmt: skip
+        text = partial(axes.text, ha="center", va="center")
         for block in range(blocks):
-            left = block * (blocks + 1)
+            left = block * (blocks + 0.6)
             axes.add_patch(Rectangle((left + 0.5, 3), blocks - 1, 0.8, color=block_colour(block)))
-            axes.text(
-                left + blocks / 2, 3.4, f"block {block}", ha="center", va="center", color=CELL_INK
-            )
+            text(left + blocks / 2, 3.4, f"block {block}", color=CELL_INK)
+            text(left + blocks / 2, -0.3, f"mailbox {block}")
             for sender in range(blocks):
-                place = Rectangle((left + sender, 0), 0.94, 0.8, color=block_colour(sender))
+                place = Rectangle((left + sender, 0), 0.94, 1.1, color=block_colour(sender))
                 axes.add_patch(place)
-                pair = ", ".join(str(v) for v in mailboxes[block][sender].tolist())
-                axes.text(left + sender + 0.47, 0.4, pair, ha="center", va="center", color=CELL_INK)
-                start = (sender * (blocks + 1) + blocks / 2, 2.95)
-                style = (
-                    {"color": NOTE, "lw": 1.6} if sender == 1 else {"color": UNTOUCHED, "lw": 0.5}
-                )
-                axes.annotate("", (left + sender + 0.47, 0.84), start,
-                              arrowprops={"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0,
-                                          **style})  # fmt: skip
-            axes.text(left + blocks / 2, -0.35, f"mailbox of block {block}", ha="center")
-        axes.set(xlim=(-0.3, blocks * (blocks + 1) - 0.7), ylim=(-0.6, 4), xticks=[], yticks=[])
+                pair = "\n".join(str(v) for v in mailboxes[block][sender].tolist())
+                text(left + sender + 0.47, 0.53, pair, color=CELL_INK)
+                start = (sender * (blocks + 0.6) + blocks / 2, 2.95)
+                style = {"color": UNTOUCHED, "lw": 0.5}
+                style |= {"color": NOTE, "lw": 1.6} if sender == 1 else {}
+                arrow = {"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0, **style}
+                axes.annotate("", (left + sender + 0.47, 1.14), start, arrowprops=arrow)
+        axes.set(xlim=(-0.3, blocks * (blocks + 0.6) - 0.3), ylim=(-0.6, 4), xticks=[], yticks=[])
         axes.grid(False)
         axes.spines[:].set_visible(False)
 
@@ -816,26 +857,26 @@ def percent_table(times: Recorded, lengths: Sequence[int]) -> None:
 
 
 def ways_picture(times: Recorded, lengths: Sequence[int]) -> None:
-    """Draw each way's share of a copy's bandwidth over the row length, one panel per dtype."""
+    """Draw each way's share of a copy's bandwidth over the row length, one picture per dtype."""
     best = fastest_variants(times)
     names = ("single_pass", "staged", "cluster", "streaming", "torch")
-    said = "; ".join(f"{n:,}: " + ", ".join(f"{k} {times.percent(r):.0f}" for k, r in
-                     best["float32", n].items()) for n in lengths)  # fmt: skip
-    with fk.figure("Percent of a copy's bandwidth, by row length", f"Float32, in percent: {said}.",
-                   height=2.8, panels=2, note="Of streaming, the faster variant."
-                   ) as both:  # fmt: skip
-        for axes, dtype in zip(both, ("float32", "bfloat16"), strict=True):
+    for dtype in ("float32", "bfloat16"):
+        said = "; ".join(
+            f"{n:,}: " + ", ".join(f"{k} {times.percent(r):.0f}" for k, r in best[dtype, n].items())
+            for n in lengths
+        )
+        with shown(f"Percent of a copy's bandwidth, {dtype}", f"In percent: {said}.", height=2.5,
+                   note="Of streaming, the faster variant."
+                   ) as axes:  # fmt: skip
             for k, name in enumerate(names):
-                rows = [(n, best[dtype, n][name]) for n in lengths if name in best[dtype, n]]
+                rows = {n: best[dtype, n][name] for n in lengths if name in best[dtype, n]}
                 looks = {"color": UNTOUCHED, "ls": "--"} if name == "torch" else {
                     "color": SERIES[k], "marker": "os^D"[k], "ms": 4}  # fmt: skip
-                axes.plot([n for n, _ in rows], [times.percent(r) for _, r in rows], label=name,
-                          **looks)  # fmt: skip
+                axes.plot([*rows], [*map(times.percent, rows.values())], label=name, **looks)
             axes.set_xscale("log", base=2)
             axes.set_xticks(lengths, [f"{n >> 10}k" if n < 1 << 20 else "1M" for n in lengths])
             axes.set(xlabel="elements per row", ylim=(0, 105))
-            axes.set_title(dtype)
-        both[0].legend(loc="lower left")
+            axes.legend(loc="lower left", ncols=2)
 
 
 @cute.jit
@@ -892,9 +933,9 @@ def rows_picture(**rows: torch.Tensor) -> None:
     """Draw the only row of each tensor (1, N) as bars; name -> tensor."""
     sums = {name: row.double().sum().item() for name, row in rows.items()}
     alt = "; ".join(f"{name} adds up to {total:z.4f}" for name, total in sums.items())
-    with fk.figure("One row: dx is small where y is small, and adds up to 0",
-                   f"Bars for {len(rows)} rows. {alt}.", panels=len(rows),
-                   height=1.5) as panels:  # fmt: skip
+    with shown("One row: dx is small where y is small, and adds up to 0",
+               f"Bars for {len(rows)} rows. {alt}.", panels=len(rows),
+               height=1.5) as panels:  # fmt: skip
         for axes, (name, row) in zip(panels, rows.items(), strict=True):
             axes.bar(range(row.shape[1]), row[0].double().cpu(), color=NOTE)
             axes.set_title(f"{name}, sum {sums[name]:z.4f}")
@@ -906,8 +947,8 @@ def difference_picture(steps: Sequence[float], errors: Mapping[str, Sequence[flo
     best = {name: steps[found.index(min(found))] for name, found in errors.items()}
     said = "; ".join(f"{name}: smallest error {min(errors[name]):.0e} at step {step:.0e}"
                      for name, step in best.items())  # fmt: skip
-    with fk.figure("A step can be too large or too small", f"Two V-shaped curves. {said}.",
-                   height=2.3) as axes:  # fmt: skip
+    with shown("A step can be too large or too small", f"Two V-shaped curves. {said}.",
+               height=2.3) as axes:  # fmt: skip
         for k, (name, found) in enumerate(errors.items()):
             axes.loglog(steps, found, marker="os"[k], ms=3.5, color=SERIES[k], label=name)
         axes.set(xlabel="step", ylabel="relative error")
@@ -932,30 +973,30 @@ def gradient_picture(costs: Mapping[str, Cost]) -> None:
             "a": ("all", SERIES[3], CELL_INK), "d": ("dot", SERIES[2], CELL_INK)}  # fmt: skip
     alt = "; ".join(f"{name}: {costs[name][0]:.0f} matrices read, {costs[name][1]:.0f} written"
                     for name in parts)  # fmt: skip
-    with fk.figure("Registers that hold the row save the second read", f"{alt}. Only "
-                   "backward_vectors has all of a lane's dy and y in registers.", height=2.2,
-                   panels=2, note="one: one element at a time; all: the lane's share of the row; "
-                   "part: its share of Σ dy·y; dot: all of Σ dy·y."
-                   ) as both:  # fmt: skip
-        for axes, (name, rows) in zip(both, parts.items(), strict=True):
-            places = (0, 1, 2, 3.4, 4.4, 5.4)
+    with shown("Registers that hold the row save the second read", f"{alt}. Only "
+               "backward_vectors has all of a lane's dy and y in registers.", height=3.6,
+               note="one: one element at a time; all: the lane's share of the row; part: its share "
+               "of Σ dy·y; dot: all of Σ dy·y."
+               ) as axes:  # fmt: skip
+        places, top = (0, 1, 2, 3.4, 4.4, 5.4), 0.0
+        for name, rows in parts.items():
+            text = partial(axes.text, ha="center", va="center")
+            text(-1.9, top - 1.25, name, ha="left", color=INK)
+            text(1.46, top - 0.75, f"memory: {costs[name][0]:.0f} + {costs[name][1]:.0f} matrices")
+            text(4.86, top - 0.75, "registers of a lane")
+            for x, word in zip(places, ("dy", "y", "dx", "dy", "y", "dot"), strict=True):
+                text(x + 0.46, top - 0.25, word)
             for y, (words, moved, held) in enumerate(rows):
+                text(-0.15, top + y + 0.43, words, ha="right")
                 for x, sign in zip(places, moved + held, strict=True):
                     word, colour, ink = told.get(sign, ("", "none", CELL_INK))
-                    axes.add_patch(Rectangle((x, y), 0.92, 0.86, facecolor=colour,
+                    axes.add_patch(Rectangle((x, top + y), 0.92, 0.86, facecolor=colour,
                                              edgecolor=UNTOUCHED, linewidth=0.6))  # fmt: skip
-                    axes.text(x + 0.46, y + 0.43, word, ha="center", va="center", color=ink)
-                axes.text(-0.15, y + 0.43, words, ha="right", va="center")
-            for x, word in zip(places, ("dy", "y", "dx", "dy", "y", "dot"), strict=True):
-                axes.text(x + 0.46, -0.2, word, ha="center")
-            axes.text(1.46, -0.75, "memory", ha="center")
-            axes.text(4.86, -0.75, "registers of a lane", ha="center")
-            reads, writes = costs[name][:2]
-            axes.text(1.46, 3.35, f"{reads:.0f} + {writes:.0f} matrices", ha="center")
-            axes.set_title(name)
-            axes.set(xlim=(-1.9, 6.4), ylim=(3.5, -1.1), xticks=[], yticks=[])
-            axes.grid(False)
-            axes.spines[:].set_visible(False)
+                    text(x + 0.46, top + y + 0.43, word, color=ink)
+            top += 5
+        axes.set(xlim=(-1.95, 6.4), ylim=(top - 1.8, -1.6), xticks=[], yticks=[])
+        axes.grid(False)
+        axes.spines[:].set_visible(False)
 
 
 INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z]\w*(?:\.[\w:]+)*)\s", re.MULTILINE)
@@ -964,6 +1005,36 @@ INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z]\w*(?:\.[\w:]+)*)\s", re.MULT
 def ptx_counts(run):
     """Instruction -> number of times it appears in the PTX of `run` (not how often it executes)."""
     return collections.Counter(INSTRUCTION.findall(run.ptx))
+
+
+def ptx_table(counts: Mapping[str, Mapping[str, int]], least: int) -> None:
+    """Print name -> `ptx_counts` as a column, a row per instruction that a column has so often."""
+    print(f"{'':28}", *(f"{name:>8}" for name in counts))
+    for opcode in sorted(set().union(*counts.values())):
+        if max(found := [each[opcode] for each in counts.values()]) >= least:
+            print(f"{opcode:28}", *(f"{n or '–':>8}" for n in found))
+    print(f"{'all':28}", *(f"{sum(each.values()):8}" for each in counts.values()))
+
+
+def compared(
+    tensors: Any, arrays: Any, x: torch.Tensor, y: torch.Tensor, expected: torch.Tensor
+) -> list[collections.Counter[str]]:
+    """Compile two host functions of (x, y), check both results, print the PTX counts that differ,
+    and return both counts.
+    """
+    counts = []
+    for host in (tensors, arrays):
+        run = fk.compile(host, *(fk.spec(t, divisible={t.dim() - 1: 4}) for t in (x, y)))
+        run(x, y)
+        fk.check(y, expected)
+        warp_instructions = fk.profile(run, x, y).warp_instructions
+        counts.append(ptx_counts(run))
+        number = sum(counts[-1].values())
+        print(f"{number:4} instructions in the PTX, {warp_instructions:,.0f} executed")
+    for name in sorted(counts[0] | counts[1]):
+        if counts[0][name] != counts[1][name]:
+            print(f"{name:24} {counts[0][name]:4} {counts[1][name]:4}")
+    return counts
 
 
 def production_way(n, itemsize, clusters):
@@ -1002,20 +1073,20 @@ def rule_picture():
             if way != last or k == len(lengths) - 1:
                 bands.append((place, lengths[start], n, last))
                 start, last = k, way
-        mine = [f"{way} to {end:,}" for at, _, end, way in bands if at == place]
+        mine = [f"{way} below {end:,}" for at, _, end, way in bands if at == place]
         words.append(f"{name}: {', '.join(mine)}")
-    with fk.figure("The longer the row, the further away it waits", f"{'; '.join(words)}.") as axes:
+    with shown("The longer the row, the further away it waits", f"{'; '.join(words)}.") as axes:
         for place, start, end, way in bands:
             colour, hatch = WAYS[way]
             axes.barh(place, end - start, left=start, color=colour, hatch=hatch, edgecolor="white")
         axes.set_xscale("log", base=2)
-        axes.set_xticks([2**k for k in range(8, 21, 3)], [f"{2**k:,}" for k in range(8, 21, 3)])
+        axes.set_xticks([2**k for k in range(8, 21, 4)], [f"{2**k:,}" for k in range(8, 21, 4)])
         axes.minorticks_off()
         axes.set_yticks(range(4), kinds)
         axes.set(xlabel="elements per row")
         axes.invert_yaxis()
         boxes = [Rectangle((0, 0), 1, 1, fc=c, hatch=h, ec="white") for c, h in WAYS.values()]
-        axes.legend(boxes, WAYS, ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.25))
+        axes.legend(boxes, WAYS, ncols=2, loc="upper center", bbox_to_anchor=(0.4, -0.25))
 
 
 PEERS = {"torch": "o", "torch.compile": "^", "quack": "s", "forgekit": "D"}  # and their markers
@@ -1041,10 +1112,9 @@ def peers_picture(rates):
         return
     each = {name: [r[name] for r in large.values() if name in r] for name in PEERS}
     ranges = {name: f"{min(of):.0f} to {max(of):.0f} %" for name, of in each.items()}
-    title = f"forgekit's softmax: {ranges['forgekit']} of the speed of a copy"
-    alt = f"Of a copy's speed reach {', '.join(f'{name} {of}' for name, of in ranges.items())}."
-    with fk.figure(title, alt, panels=2) as panels:
-        for axes, dtype in zip(panels, ("bfloat16", "float32"), strict=True):
+    alt = "; ".join(f"{name} reaches {of} of a copy's speed" for name, of in ranges.items())
+    for dtype in ("bfloat16", "float32"):
+        with shown(f"Softmax's share of a copy's speed, {dtype}", f"{alt}.", height=2.3) as axes:
             for (name, marker), colour in zip(
                 PEERS.items(), (UNTOUCHED, SERIES[2], SERIES[4], SERIES[0]), strict=True
             ):
@@ -1053,9 +1123,9 @@ def peers_picture(rates):
             axes.set_xscale("log", base=2)
             axes.set_xticks([2**k for k in range(10, 19, 4)], ["1,024", "16,384", "262,144"])
             axes.minorticks_off()
-            axes.set(title=dtype, xlabel="elements per row", ylim=(0, 110))
-        panels[0].set_ylabel("% of a copy's GB/s")
-        panels[0].legend(ncols=4, loc="upper left", bbox_to_anchor=(0, -0.25))
+            axes.set(xlabel="elements per row", ylabel="% of a copy's GB/s", ylim=(0, 110))
+            axes.legend(ncols=4, loc="upper left", bbox_to_anchor=(-0.15, -0.25), columnspacing=1,
+                        handletextpad=0.2)  # fmt: skip
 
 
 def fusion_picture(parts, totals):
@@ -1064,7 +1134,7 @@ def fusion_picture(parts, totals):
     alt = (
         f"Bytes moved, in bytes of x: {words}. Orange: whatever is above 2, one read and one write."
     )
-    with fk.figure("Fusion saves bytes", alt, height=1.5) as axes:
+    with shown("Fusion saves bytes", alt, height=1.5) as axes:
         for y, times in enumerate(totals.values()):
             axes.barh(y, min(times, 2), color=NOTE)
             if times > 2:
@@ -1074,8 +1144,29 @@ def fusion_picture(parts, totals):
         for edge in edges[:-1]:
             axes.plot([edge, edge], [-0.4, 0.4], color="white", lw=2)
         axes.set_yticks(range(len(totals)), totals)
-        axes.set(xlim=(0, 7.8), xlabel="bytes moved / bytes of x (orange, hatched: above 2)")
+        axes.set(xlim=(0, 8.4), xlabel="bytes moved / bytes of x (orange: above 2)")
         axes.invert_yaxis()
+
+
+def form_picture(row: Sequence[float]) -> Any:
+    """Show how four lanes reduce a row of up to four numbers to (m, s) and go over it again."""
+    levels = [[(value, 1.0) for value in row] + [(-math.inf, 0.0)] * (4 - len(row))]
+    for k in (1, 2):
+        levels.append([merged_pair(levels[-1][lane], levels[-1][lane ^ k]) for lane in range(4)])
+    m, s = levels[-1][0]
+    panels = {"x": [[(f"{value:.2f}", n) for n, value in enumerate(row)]]}
+    for name, level in zip(("lanes 0 to 3: m, s", "one step", "two steps"), levels, strict=True):
+        panels[name] = [[(f"{m:.2f}, {s:.2f}", lane) for lane, (m, s) in enumerate(level)]]
+    panels["exp(x - m) / s"] = [[(f"{math.exp(v - m) / s:.3f}", n) for n, v in enumerate(row)]]
+    return picture("reduce a row, go over it again", panels)
+
+
+def matrices_picture(title: str, **matrices: torch.Tensor) -> Any:
+    """Show small matrices of whole numbers, by name; equal numbers have equal colours."""
+    return picture(title, {
+        name: [[(f"{v:.0f}", int(v)) for v in row] for row in t.tolist()]
+        for name, t in matrices.items()
+    })  # fmt: skip
 
 
 def attention_picture(warps=4, dim=64):
@@ -1085,7 +1176,7 @@ def attention_picture(warps=4, dim=64):
         f"Keys go to {warps} warps in turn. A warp keeps q, m, s, o in registers and stores m, s "
         f"and o once, {shared:,} bytes of shared memory; after one barrier the block stores o / s."
     )
-    with fk.figure("Scores never leave the registers", alt, height=3.3) as axes:
+    with shown("Scores never leave the registers", alt, height=3.3) as axes:
         axes.set(xlim=(0, 100), ylim=(-1, 61))
         axes.axis("off")
 
@@ -1106,11 +1197,11 @@ def attention_picture(warps=4, dim=64):
         axes.plot([14, 100], [9.5, 9.5], color=UNTOUCHED, ls="--")
         for i in range(8):
             last = i == 7
-            box(15 + 10.5 * i, 52, 9.5, 8, "…" if last else f"K{i} V{i}", block_colour(i % warps))
+            box(15 + 10.5 * i, 52, 9.5, 8, "…" if last else f"K{i}\nV{i}", block_colour(i % warps))
         for w in range(warps):
             left, hue = 16 + 21 * w, block_colour(w)
             arrow((19.75 + 10.5 * w, 52), (left + 9.5, 36.4))
-            box(left, 25, 19, 11, f"warp {w}: q m s o", hue)
+            box(left, 25, 19, 11, f"warp {w}:\nq m s o", hue)
             arrow((left + 9.5, 25), (left + 9.5, 20.7))
             box(left, 13.5, 19, 7, f"m{w} s{w} o{w}", hue)
             arrow((left + 9.5, 13.5), (57, 4.2))
@@ -1122,7 +1213,7 @@ def vocabulary_picture(ptx):
     """Show kernel -> the PTX counts of its two forms, of tensors and of arrays, as bars."""
     sums = {name: [sum(c.values()) for c in counts] for name, counts in ptx.items()}
     words = ", ".join(f"{name} {a} and {b}" for name, (a, b) in sums.items())
-    with fk.figure("Both vocabularies, one program", f"PTX instructions: {words}.") as axes:
+    with shown("Both vocabularies, one program", f"PTX instructions: {words}.") as axes:
         for form, (label, colour, hatch) in enumerate(
             (("tensors", SERIES[0], ""), ("arrays", SERIES[3], "///"))
         ):

@@ -16,7 +16,7 @@ def _of_lanes(dy, y):
 
 
 EXERCISE = puzzle(
-    title="write the gradient over the one that came in",
+    title="compute the gradient in place",
     task="""
 `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, so no third matrix is
 needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
@@ -36,8 +36,7 @@ elements. Read each element once. Signature: `backward_in_place(dy, y)`.
 Writing in place is safe here: a lane stores only what it has read itself, and only after the
 shuffles, so no other thread still needs these elements. A framework does this when it knows that dy
 is no longer needed. Autograd does not, because another branch of the graph may hold the same
-tensor. The kernel makes two reads and one write, as with a matrix of its own, but one matrix less
-exists.
+tensor. The kernel makes two reads and one write, as with a matrix of its own, but needs one matrix less.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="backward_in_place",

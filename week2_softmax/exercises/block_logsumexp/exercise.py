@@ -27,7 +27,7 @@ EXERCISE = puzzle(
     title="compute log-sum-exp in one pass, one block per row",
     task="""
 `y[m]` is again the logarithm of the sum of the exponentials of row m, in float32, float16 and
-bfloat16, computed in float32. Now each element is read **once**. The rows are hard ones; a row of −∞
+bfloat16, computed in float32. Read each element **once**. The tests use hard rows; a row of −∞
 gives −∞. Signature: `block_logsumexp(x, y)`.
 """,
     hints=(
@@ -36,9 +36,9 @@ gives −∞. Signature: `block_logsumexp(x, y)`.
         "Eight pairs in shared memory, one barrier, and then each lane reads the pair `tidx % 8`: a butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.",
     ),
     analysis="""
-One read, and one number written per row: this is all that a softmax costs when only the loss is
-needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s), only
-the merge needs a special case.
+Reading each row once and writing one number is all that a softmax costs when only the loss is
+needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s),
+only the merge needs a special case.
 """,
     asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 256},
     entry="block_logsumexp",

@@ -14,21 +14,21 @@ __all__ = ["EXERCISE"]
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 WHOLE = "rows that are not whole vectors of 16 bytes cannot be copied asynchronously, 16 bytes at a time."
 CASES = (
-    ((1000, F32, "sm_80"), "4,000 bytes are far below 64 KB."),
-    ((16_200, F32, "sm_90a"), "64 KB are 65,536 bytes, and this row has 64,800."),
-    ((16_384, F32, "sm_90a"), "64 KB exactly are allowed."),
-    ((16_000, F16, "sm_90a"), "16,000 float32 in registers take 62.5 KB."),
-    ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row takes 80 KB."),
-    ((24_576, F32, "sm_80"), "96 KB exactly are allowed, and sm_80 has asynchronous copies."),
-    ((49_152, BF16, "sm_100a"), "in shared memory an element has its own type: at 2 bytes each, this row takes 96 KB."),
+    ((1000, F32, "sm_80"), "4,000 bytes are far below 64 kB."),
+    ((16_200, F32, "sm_90a"), "64 kB are 65,536 bytes, and this row has 64,800."),
+    ((16_384, F32, "sm_90a"), "64 kB exactly are allowed."),
+    ((16_000, F16, "sm_90a"), "16,000 float32 in registers take 62.5 kB."),
+    ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row takes 80 kB."),
+    ((24_576, F32, "sm_80"), "96 kB exactly are allowed, and sm_80 has asynchronous copies."),
+    ((49_152, BF16, "sm_100a"), "in shared memory an element has its own type: at 2 bytes each, this row takes 96 kB."),
     ((16_385, F32, "sm_90a"), WHOLE),
     ((20_484, F16, "sm_90a"), WHOLE + " 16 bytes are 8 elements of float16."),
-    ((65_536, BF16, "sm_90a"), "128 KB are two parts of 64 KB."),
-    ((65_536, F32, "sm_90a"), "256 KB: two parts would be 128 KB each."),
-    ((98_304, F32, "sm_90a"), "384 KB are four parts of 96 KB."),
-    ((131_072, F32, "sm_90a"), "512 KB: four parts would be 128 KB each."),
-    ((196_608, F32, "sm_90a"), "768 KB are eight parts of 96 KB."),
-    ((196_612, F32, "sm_90a"), "eight parts would be a little more than 96 KB each."),
+    ((65_536, BF16, "sm_90a"), "128 kB are two parts of 64 kB."),
+    ((65_536, F32, "sm_90a"), "256 kB: two parts would be 128 kB each."),
+    ((98_304, F32, "sm_90a"), "384 kB are four parts of 96 kB."),
+    ((131_072, F32, "sm_90a"), "512 kB: four parts would be 128 kB each."),
+    ((196_608, F32, "sm_90a"), "768 kB are eight parts of 96 kB."),
+    ((196_612, F32, "sm_90a"), "eight parts would be a little more than 96 kB each."),
     ((65_536, F32, "sm_80"), "there are no clusters before sm_90."),
     ((65_536, F32, "sm_89"), "there are no clusters before sm_90."),
     ((65_536, F32, "sm_100a"), "100 is more than 90, though '1' sorts before '9'."),
@@ -73,15 +73,15 @@ EXERCISE = Exercise(
 Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
 such as `"sm_90a"`: the first of these ways that is possible.
 
-1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of an SM's
+1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
    registers.
 2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, which `cp.async` needs, and takes
-   at most 96 KB in its own type.
+   at most 96 kB in its own type.
 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
-   is whole vectors, and each block's part takes at most 96 KB.
+   is whole vectors, and each block's part takes at most 96 kB.
 4. `"streaming"`, 1 block.
 
-1 KB is 1,024 bytes.
+1 kB is 1,024 bytes.
 """,
     hints=(
         "A row has two sizes: in registers every element is float32, in shared memory it keeps "
@@ -93,7 +93,7 @@ such as `"sm_90a"`: the first of these ways that is possible.
     ),
     analysis="""
 There is one limit for each place where a row can wait, from the fastest place to the slowest. The
-last kernel keeps nothing and has no limit. The limits are measured: 64 KB and not 256, because a
+last kernel keeps nothing and has no limit. The limits are measured: 64 kB and not 256, because a
 row that takes all registers leaves no room for a second row, and then no loads overlap its
 arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
 size and also chooses the threads; the order is the same.

@@ -18,7 +18,7 @@ EXERCISE = puzzle(
     title="take the softmax of columns",
     task="""
 `y[:, n]` is the softmax of column n of `x`, for any M and N ≥ 1, in float32, float16 and bfloat16,
-computed in float32, by three loops over the rows. The columns are hard ones; where a whole column is
+computed in float32, by three loops over the rows. The tests use hard columns; where a whole column is
 −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
 """,
     hints=(

@@ -47,7 +47,7 @@ EXERCISE = puzzle(
     task="""
 `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
 weights are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
-computed in float32; each row is read **once**. Signature: `confidence(x, p, at)`.
+computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(
         "What is the exponential of the largest element, relative to the maximum? So what is its weight?",

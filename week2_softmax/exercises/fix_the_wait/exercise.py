@@ -13,8 +13,8 @@ EXERCISE = puzzle(
     task="""
 The kernel copies each row of up to 512 float32 to shared memory in four groups. Then it subtracts
 the row's maximum and stores the row backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a GPU
-the lines below are nearly always right, because the data come from a nearby cache. They contain
-three mistakes. Fix them, and keep copies in flight during the search for the maximum.
+the lines below may return the right values, because the data arrive in time. They contain three
+mistakes. Fix them, and keep copies in flight during the search for the maximum.
 """,
     hints=(
         "A group is all that *one thread* has started since its last commit. How many groups does "

@@ -9,7 +9,7 @@ from cutlass import Float32
 
 @cute.jit
 def read(mT: cute.Tensor, row: cutlass.Int32):
-    """The 16 elements of a row of 512 that this lane has, in vectors of 4."""
+    """Return this lane's 16 elements of a row of 512, in vectors of 4."""
     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
     rT = cute.make_rmem_tensor((4, 4), Float32)
     for k in cutlass.range_constexpr(4):
@@ -19,7 +19,7 @@ def read(mT: cute.Tensor, row: cutlass.Int32):
 
 @cute.jit
 def write(rT: cute.Tensor, mT: cute.Tensor, row: cutlass.Int32):
-    """Store what `read` has read."""
+    """Store the elements that `read` returns."""
     gT = cute.local_tile(mT, (1, 4), (row, None))  # (1,4,128)
     for k in cutlass.range_constexpr(4):
         gT[0, None, cute.arch.lane_idx() + 32 * k].store(rT[None, k].load())

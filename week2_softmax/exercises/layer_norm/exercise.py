@@ -50,8 +50,7 @@ EXERCISE = puzzle(
 LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the
 variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
 in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
-equal; there, the mean of the squares less the square of the mean loses most of its digits. You
-may use `block_sum` twice, but need not. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+equal; there, the mean of the squares less the square of the mean loses most of its digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 """,
     hints=(
         "The row is in registers, 8 elements per thread. Go through it twice: for the mean, "

@@ -47,10 +47,10 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="write weights in bits",
     task="""
-`y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16, computed
-in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but −1000 does, so
-compute no weight on the way. A lane holds at most 32 elements in registers; each is read once and
-written once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and two
+`y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
+computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but
+−1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; read and
+write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and two
 additions. Signature: `log2_softmax(x, y)`.
 """,
     hints=(
@@ -59,9 +59,9 @@ additions. Signature: `log2_softmax(x, y)`.
         "The last line subtracts, `t - …`, one logarithm per row: `cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
     ),
     analysis="""
-Five operations per element, as many as the softmax itself. The rounding of m · log₂ e is the same in
-every t *and* in log₂ s, so it cancels here as well. Natural logarithms need one more multiplication per
-element, by ln 2; a loss reported in bits saves it.
+The kernel takes five operations per element, as many as the softmax itself. The rounding of m ·
+log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need
+one more multiplication per element, by ln 2; a loss reported in bits saves it.
 """,
     asked={"work": "one warp per row"},
     entry="log2_softmax",

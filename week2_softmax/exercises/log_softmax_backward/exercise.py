@@ -33,8 +33,7 @@ here as well. Signature: `log_softmax_backward(dy, y, dx)`.
     ),
     analysis="""
 dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and 0
-elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the famous *p minus
-one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
+elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the *p minus one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
 write; softmax's gradient makes four and a write.
 """,
     asked={"work": "one warp per row"},

@@ -24,7 +24,7 @@ EXERCISE = puzzle(
     title="compute log-sum-exp of rows",
     task="""
 `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-float16 and bfloat16, computed in float32; each row is read twice. The rows are hard ones; where a
+float16 and bfloat16, computed in float32. Read each row twice. The tests use hard rows; where a
 whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)` is the
 logarithm. Signature: `logsumexp(x, y)`.
 """,
@@ -34,7 +34,7 @@ logarithm. Signature: `logsumexp(x, y)`.
         "A line between the two loops chooses what is subtracted, the maximum or 0; the line that stores adds the same number again.",
     ),
     analysis="""
-With 0 subtracted from a row of −∞, all its exponentials are 0, and the logarithm of their sum is −∞
+If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is −∞
 without special code: one decision per row, none per element. Softmax did not need it, because there
 the required result is NaN.
 """,

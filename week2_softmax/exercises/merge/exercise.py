@@ -132,7 +132,7 @@ EXERCISE = Exercise(
     task="""
 Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
 maximum, and the sum of all `exp(x - m)`. Return the pair of both parts together. `(-math.inf, 0.0)` is
-the pair of no elements: merging it changes nothing, and merging two of them gives it again.
+the pair of no elements: merging it changes nothing, and merging it with itself returns it.
 """,
     hints=(
         "The new maximum is the easy part. By which factor must each of the two sums be rescaled?",

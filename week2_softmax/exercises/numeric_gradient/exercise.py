@@ -114,10 +114,10 @@ def _calls(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="take a gradient by differences",
     task="""
-Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) by every
-element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step changes
-one element of x. `f` is any function of a float64 tensor; autograd cannot look into it. Leave `x`
-unchanged, return a tensor of its shape, and call `f` twice per element.
+Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with respect
+to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step
+changes one element of x. `f` is any function of a float64 tensor; autograd cannot look into it.
+Leave `x` unchanged, return a tensor of its shape, and call `f` twice per element.
 """,
     hints=(
         "Loop over the elements. In each round you need two tensors that differ from x in one "

@@ -19,7 +19,7 @@ EXERCISE = puzzle(
 `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16, computed
 in float32, in **two** passes. A warp reads 32 neighbouring elements of one row, and the eight warps
 share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column meet in shared
-memory: choose the stride of their layout with care. The columns are hard ones; a column of −∞ gives
+memory: choose the stride of their layout with care. The tests use hard columns; a column of −∞ gives
 NaN. Signature: `online_columns(x, y)`.
 """,
     hints=(

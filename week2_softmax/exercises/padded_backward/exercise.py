@@ -62,10 +62,11 @@ to the end of the row. Float32 and float16; load nothing beyond the length. Sign
         "loads, replaces it.",
     ),
     analysis="""
-In floating point 0 times NaN is NaN. A mask that is multiplied lets NaN through, and after the next
-step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
-arithmetic, and their loads out of the traffic: on average half of the matrix is not read. A row of
-length 0 needs no case of its own, because its sum is empty and all of its dx are 0.
+In floating point 0 times NaN is NaN. If a mask is a factor, NaN passes through it, and after the
+next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
+arithmetic, and their loads out of the traffic: if lengths are spread evenly, it reads half of the
+matrix. A row of length 0 needs no case of its own, because its sum is empty and all of its dx are
+0.
 """,
     asked={"work": "one warp per row"},
     entry="padded_backward",

@@ -84,8 +84,7 @@ value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
         "< M` around the loads and stores, not around the reductions.",
     ),
     analysis="""
-With one warp per row, a router of 8 experts has 24 of 32 lanes idle and needs five shuffles where
-three suffice. The instructions read the bias once per row, but its N numbers stay in the cache. A
+With one warp per row, a router of 8 experts leaves 24 of 32 lanes idle and needs five shuffles where three suffice. The instructions read the bias once per row, but its N numbers stay in the cache. A
 separate operator for the bias would read and write all of x once more. Softmax is the last step
 of such a chain: put the elementwise steps before it into its load.
 """,

@@ -34,9 +34,10 @@ def _of_warps(x: torch.Tensor, *, maximum: bool, both: bool = False) -> torch.Te
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-The softmax of any number of rows of at most 64 elements, in float32, float16 and bfloat16, computed in
-float32. A lane holds at most eight elements in registers: each element is read once and written once.
-Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature: `short_softmax(x, y)`.
+Compute the softmax of any number of rows of at most 64 elements, in float32, float16 and bfloat16,
+computed in float32. A lane holds at most eight elements in registers; read and write each element
+once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
+`short_softmax(x, y)`.
 """,
     hints=(
         "Which row does a thread have, and which of the row's eight lanes is it? That was `short_rows` of week 1. Lane 0 has the elements 0, 8, 16, …",
@@ -44,9 +45,10 @@ Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signa
         "`cute.arch.warp_reduction` combines maximum and sum among eight lanes with `threads_in_group=8`, in both lines. Some of a warp's four rows may not exist: their arithmetic does no harm as long as the line that stores checks the row.",
     ),
     analysis="""
-Three shuffles per reduction instead of five, and they serve four rows: six shuffles for four rows, where
-one warp per row needs forty. Rows that do not exist compute −∞ − (−∞) = NaN in their registers, but no
-thread stores it. One division per row, and one multiplication per element.
+A reduction takes three shuffles instead of five, and they serve four rows: six shuffles for four
+rows, where one warp per row needs forty. Rows that do not exist compute −∞ − (−∞) = NaN in their
+registers, but no thread stores it. The solution divides once per row and multiplies once per
+element.
 """,
     asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="short_softmax",

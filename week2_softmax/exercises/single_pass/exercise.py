@@ -63,15 +63,15 @@ def _with_zeros(x, y):
 EXERCISE = puzzle(
     title="write a single-pass online softmax",
     task="""
-The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16, computed
-in float32; some elements are −∞, and a row that is all −∞ gives NaN.
+Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and
+bfloat16, computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
 
-- The row is read once and written once, and stays in registers.
+- Read the row once, keep it in registers, and write it once.
 - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
-- Pairs (m, s) are merged by shuffles, then across the four warps.
-- Each element has one exponential and no division; a vector, a lane or a row may have more.
+- Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
+- Compute one exponential and no division per element; a vector, a lane or a row may have more.
 
-You may use `exp2` and `fma` of this notebook. Signature: `single_pass_softmax(x, y)`.
+You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 """,
     hints=(
         "Begin with a kernel that only stores its registers: vectors in, vectors out, −∞ where there is none. Then add the loop over vectors, the lanes, and the warps; after each step run `fk.check` on one row with the finished part.",

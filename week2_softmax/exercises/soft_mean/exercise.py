@@ -14,8 +14,7 @@ EXERCISE = puzzle(
     title="average with the weights of a softmax",
     task="""
 `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for any M
-and N ≥ 1, in float32 and float16, computed in float32. Each row of `x` is read **twice**, and the
-weights are never stored. Signature: `soft_mean(x, v, y)`.
+and N ≥ 1, in float32 and float16, computed in float32. Read each row of `x` **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
 """,
     hints=(
         "A weight is e / s, and s is the same for the whole row: where can the division go?",

@@ -220,11 +220,11 @@ EXERCISE = Exercise(
     title="make an operator of two kernels",
     task="""
 `softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
-along the last dimension, with its gradient by `x`; t is a plain float. The kernels are given as
-functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`. They take
-contiguous tensors only, and you cannot look inside. `x` and `dy` may have any strides; y and dx are
-contiguous. Name the operators `mine::tempered_softmax` and `mine::tempered_softmax_backward`. The
-grade runs `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`.
+along the last dimension, with its gradient with respect to `x`; t is a plain float. The kernels are
+given as functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`.
+They are black boxes that take contiguous tensors only. `x` and `dy` may have any strides; y and dx
+are contiguous. Name the operators `mine::tempered_softmax` and `mine::tempered_softmax_backward`.
+The grade runs `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`.
 """,
     hints=(
         "Make two operators, one per kernel, each with a fake. The first one also gets a "
@@ -236,10 +236,10 @@ grade runs `gradcheck`, `opcheck`, and a function compiled with `torch.compile(f
         "torch.compile traces it, there is no memory that a kernel could run on.",
     ),
     analysis="""
-An operator is a black box with a contract. The fake gives its result without computing it. The
+An operator is a black box with a contract. The fake describes its result without computing it. The
 schema says that it changes nothing and shares no memory. Its gradient is made of other operators.
 `torch.compile` works with the contract alone. `forgekit.ops.softmax` has the same parts, and a
-short way around the dispatcher for calls that need no gradient.
+shortcut past the dispatcher for calls that need no gradient.
 """,
     entry="softmax_operator",
     stays=True,

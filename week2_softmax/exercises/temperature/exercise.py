@@ -35,10 +35,10 @@ EXERCISE = puzzle(
     title="divide by a temperature for free",
     task="""
 `y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes,
-float32 and bfloat16, computed in float32; some elements are −∞. The row stays in registers, read once
-and written once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
-multiplication, and no division: t costs nothing. You may use `exp2` and `fma` of this notebook.
+weights, a large one makes them equal. Rows have up to 1,024 elements in whole vectors of 16 bytes,
+float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers; read and
+write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
+multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
 Signature: `temperature(x, t, y)`.
 """,
     hints=(

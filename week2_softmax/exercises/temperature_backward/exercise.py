@@ -31,12 +31,12 @@ def _dt_is(formula):
 
 
 EXERCISE = puzzle(
-    title="add the gradient by the temperature",
+    title="add the gradient with respect to the temperature",
     task="""
 `y = softmax(x / t)` has one temperature t, a `Float32`, for all rows. From dy, y and x, one kernel
-computes `dx`, and `dt[m]`, the contribution of row m to the gradient by t: `Σ dz·(-x / t²)`, where
-dz is the gradient by z = x / t. Float32, rows of any length. Read `dy` and `y` twice, and `x` once.
-Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
+computes `dx`, and `dt[m]`, the contribution of row m to the gradient with respect to t: `Σ dz·(-x /
+t²)`, where dz is the gradient with respect to z = x / t. Float32, rows of any length. Read `dy` and
+`y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 """,
     hints=(
         "dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, how "
@@ -49,8 +49,8 @@ Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt
 on the way. One reduction of three sums would also do: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all
 known after one loop. But this is a difference of two numbers that may be large and nearly equal, so
-it loses digits where x has a large mean. The gradient by a number that many rows share ends in a
-sum over rows. That sum is left to a second launch, for instance one of week 1.
+it loses digits where x has a large mean. The gradient with respect to a number that many rows share
+ends in a sum over rows. Leave that sum to a second launch, such as one of week 1.
 """,
     asked={"work": "one warp per row"},
     entry="temperature_backward",

@@ -7,7 +7,7 @@ from cutlass import Float32, Int32
 
 @cute.jit
 def insert(rV: cute.Tensor, rI: cute.Tensor, value: Float32, index: Int32):
-    """The four best, rV and rI, and a pair: it takes its place, the last of five drops out."""
+    """Insert a pair into the four best, rV and rI, in order; drop the last of the five."""
     # [fill]
     for k in cutlass.range_constexpr(4):
         v, i = rV[k], rI[k]

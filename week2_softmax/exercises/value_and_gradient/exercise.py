@@ -41,9 +41,9 @@ EXERCISE = puzzle(
     title="compute a value and its gradient in one kernel",
     task="""
 `value[m] = Σ w[m, n] · softmax(x[m])[n]` is a mean of `w` with the weights of a softmax. Compute it
-and its gradient `dx[m, n]` by `x` in one launch, and store the softmax nowhere. Float32, rows of
-any length. Read `x` and `w` at most twice. No number may overflow for an x of 1,000 or -1,000.
-Signature: `value_and_gradient(x, w, value, dx)`.
+and its gradient `dx[m, n]` with respect to `x` in one launch, and store the softmax nowhere.
+Float32, rows of any length. Read `x` and `w` at most twice. No number may overflow for an x of
+1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
 """,
     hints=(
         "With L = value and dL/dy = w, the formula of this notebook gives dx. What is its Σ dy·y "
@@ -54,8 +54,8 @@ Signature: `value_and_gradient(x, w, value, dx)`.
         "in the lines before their two sums.",
     ),
     analysis="""
-(m, s, t) has a third number, which is rescaled as s is: the value is t / s. With a vector of V
-instead of the number w this is the loop of flash attention, whose accumulator is rescaled in the
+(m, s, t) has a third number, which is rescaled with s: the value is t / s. With a vector of V
+instead of the number w, this is the loop of flash attention, which rescales its accumulator in the
 same line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices, or
 3 with rows in registers. One kernel for each of the three would store y and move it two more times.
 """,

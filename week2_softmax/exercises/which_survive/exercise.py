@@ -66,9 +66,7 @@ WHY = {
 EXERCISE = Exercise(
     title="say what may be subtracted",
     task="""
-A number is subtracted from every element of a row; then follows `exp(x) / sum(exp(x))`, all in
-float32. Is every weight right (up to rounding), or is there a NaN? Answer `"right"` or `"NaN"`. In the
-last line, one number is subtracted from all rows of a matrix; answer for the first row.
+A kernel subtracts a number from every element of a row, then computes `exp(x) / sum(exp(x))`, all in float32. Is every weight right (up to rounding), or is there a NaN? Answer `"right"` or `"NaN"`. In the last line, it subtracts one number from all rows of a matrix; answer for the first row.
 """,
     hints=(
         "Write down the row after the subtraction. Is any element above 88?",
