@@ -112,16 +112,14 @@ def _steps(name: str, data: dict[str, Any]) -> str:
         for (shape, dtype), rows in cases.items() if _count(shape) == largest
     ]  # fmt: skip
     out.append(drawn[0])
-    if drawn[1:]:
-        title = f"{len(drawn) - 1} more of the largest cases, as bars"
-        out.append(f"<details><summary>{title}</summary>{''.join(drawn[1:])}</details>")
     head = ("step", "shape", "type", "ms", "GB/s", "of the copy")
     table = [
         (r["step"], _shown(r["shape"]), r["dtype"], f"{r['ms']:.4f}",
          f"{r['gbps']:,.0f}", f"{100 * r['gbps'] / ceiling:.0f} %")
         for r in data["rows"]
     ]  # fmt: skip
-    return "\n\n".join([*out, _folded("All sizes and types", head, table)])
+    more = "".join(drawn[1:])
+    return "\n\n".join([*out, _folded("All sizes and types", head, table, more)])
 
 
 def _notebook(name: str) -> str:
@@ -226,5 +224,6 @@ def bars(caption: str, drawn: Sequence[Bar], *, ceiling: float | None = None) ->
     return f'<table class="bars"{line}>{title}<tbody>{rows}</tbody></table>'
 
 
-def _folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    return operators.folded(title, head, ([html.escape(cell) for cell in row] for row in rows))
+def _folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]], under: str = "") -> str:
+    cells = ([html.escape(cell) for cell in row] for row in rows)
+    return operators.folded(title, head, cells, under)
