@@ -74,7 +74,8 @@ def test_pictures_can_be_read_on_a_phone(visit: Open) -> None:
     """Wide ones are not shrunk to its width: they scroll."""
     page = visit(WHY, width=390)
     scales = page.locator("article div.cell_output .fk-scroll svg").evaluate_all(
-        "found => found.map(s => [s.viewBox.baseVal.width, s.clientWidth])"
+        "found => found.filter(s => s.checkVisibility())"
+        ".map(s => [s.viewBox.baseVal.width, s.clientWidth])"
         ".filter(([wide, _]) => wide > 700).map(([wide, shown]) => shown / wide)"
     )
     assert len(scales) >= 3 and min(scales) > 0.85
@@ -158,6 +159,16 @@ def test_bars_have_a_ceiling_and_grey_peers(visit: Open) -> None:
     colours = {row.locator("th").inner_text(): row.locator(".bar").evaluate(ground)
                for row in table.locator("tr").all()}  # fmt: skip
     assert colours.pop("torch") not in colours.values() and len(set(colours.values())) == 1
+
+
+def test_the_film_keeps_its_own_look(visit: Open) -> None:
+    """Bootstrap, which the theme brings along, gives `.row > *` the whole width."""
+    page = visit("book/index.html")
+    play = page.locator(".fk-idea").get_by_role("button", name="Play")
+    assert play.bounding_box()["width"] < 100
+    play.click()
+    page.locator(".fk-idea").get_by_role("slider").press("End")
+    assert "in the whole run" in page.locator(".fk-idea .facts").inner_text()
 
 
 def test_a_solution_opens(visit: Open) -> None:

@@ -123,7 +123,7 @@ def test_keys_reach_each_control_and_paper_shows_the_drawing(
         assert changed or pressed or control.inner_text() == "back to the data"
     page.emulate_media(media="print")
     assert page.locator(".fk-idea svg").is_visible() and told(page)
-    assert not page.locator(".fk-idea .row").is_visible()
+    assert not page.locator(".fk-idea .controls").is_visible()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -315,3 +315,36 @@ def test_a_figure_whose_block_raises_is_not_shown(monkeypatch: pytest.MonkeyPatc
     assert not shown
     with pytest.raises(UsageError, match="describe what the picture shows"):
         fk.figure("A", " ")
+
+
+def shown_figure(monkeypatch: pytest.MonkeyPatch, words: str) -> Any:
+    """What `fk.figure` displays: two panels of a bar, with words in each."""
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    with fk.figure("Two bars with a title that a phone wraps", "Two bars.", panels=2) as both:
+        for axes in both:
+            axes.barh(0, 4)
+            axes.text(2, 0, words, ha="center", va="center", color="#FFFFFF")
+    return shown[0]
+
+
+def test_a_figure_fits_a_phone(monkeypatch: pytest.MonkeyPatch, browser: Any) -> None:
+    """Its panels lie below each other there, and side by side on a wider page and on paper."""
+    figure = shown_figure(monkeypatch, "read")
+    before = figure.svg
+    assert figure.narrow and figure.svg == before
+    assert not shown_figure(monkeypatch, "words too long for a bar, however wide " * 3).narrow
+    html = figure._repr_mimebundle_()["text/html"]
+    for width, media, places in ((390, "screen", 1), (390, "print", 2), (1280, "screen", 2)):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.emulate_media(media=media)
+        page.set_content(html)
+        texts = [
+            t.bounding_box() for t in page.get_by_text("read", exact=True).all() if t.is_visible()
+        ]
+        assert len(texts) == 2 and len({round(t["x"] / 20) for t in texts}) == places
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.get_by_role("img").count() == 1  # the other is not read aloud
+        if media == "screen":
+            assert min(t["height"] for t in texts) > 10
+        page.close()

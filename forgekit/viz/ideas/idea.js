@@ -2,7 +2,7 @@
 // the tools and the data, and returns a function that draws the present state in `t.width()` pixels.
 function fkIdea(root, d, make) {
   const el = fkNode, style = root.querySelector("style");
-  const controls = el("div", { class: "row" }), box = el("div", { class: "box" });
+  const controls = el("div", { class: "controls" }), box = el("div", { class: "box" });
   const facts = el("p", { class: "facts", role: "status", "aria-live": "polite" });
   root.replaceChildren(style, el("b", {}, d.title), controls, box, facts, el("p", { class: "soft" }, d.note));
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab has keys of its own

@@ -51,20 +51,26 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
 # -- the page -------------------------------------------------------------------------------------
 def page(headline: str, notes: Sequence[str], body: float) -> Figure:
     """A figure with its title, notes in small text, and `body` inches between for axes."""
-    title = wrap(headline, CSS_PIXELS * (WIDTH - 0.4), 16.8)
-    caption = [line for note in notes for line in wrapped(note, WIDTH - 0.3)]
+    figure = Figure(figsize=(WIDTH, body))
+    figure.patch.set_alpha(0.0)
+    lay_out(figure, headline, notes, body, WIDTH)
+    return figure
+
+
+def lay_out(figure: Figure, headline: str, notes: Sequence[str], body: float, width: float) -> None:
+    """Give a figure its width and height in inches, and write its title and notes."""
+    title = wrap(headline, CSS_PIXELS * (width - 0.4), 16.8)
+    caption = [line for note in notes for line in wrapped(note, width - 0.3)]
     foot = SMALL_LINE * len(caption) + 0.12
     height = 0.2 + 0.23 * len(title) + body + foot
     rect = (0, foot / height, 1, body / height)
-    layout = ConstrainedLayoutEngine(rect=rect, w_pad=0.08, h_pad=0.06)
-    figure = Figure(figsize=(WIDTH, height), layout=layout)
-    figure.patch.set_alpha(0.0)
+    figure.set_size_inches(width, height)
+    figure.set_layout_engine(ConstrainedLayoutEngine(rect=rect, w_pad=0.08, h_pad=0.06))
     for k, line in enumerate(title):
         text_at(figure, 0.2, height - 0.12 - 0.23 * k, line, size=10.9, weight="bold",
                 color=INK, gid="title")  # fmt: skip
     for k, line in enumerate(caption):
         text_at(figure, 0.2, foot - 0.02 - SMALL_LINE * k, line, gid="caption")
-    return figure
 
 
 def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from forgekit.arguments import checked
 from forgekit.errors import brief, usage_error
-from forgekit.viz.timing.chart import page, tidy
-from forgekit.viz.timing.style import STYLE, TimingPicture
+from forgekit.viz.timing.chart import lay_out, page, tidy
+from forgekit.viz.timing.style import STYLE, TimingPicture, themed_svg
 
 __all__ = ["figure"]
+
+_PHONE = 3.7  # inches, 355 pixels of a page
 
 
 @checked(height=(0.5, 12), panels=(1, 4))
@@ -45,4 +53,66 @@ def _figure(title: str, alt: str, height: float, panels: int, note: str) -> Iter
         for each in axes:
             tidy(each)
         yield axes[0] if panels == 1 else axes
-        display(TimingPicture(drawn, f"{title}. {alt}"))
+        words = f"{title}. {alt}"
+        narrow = _narrow(drawn, title, [note] if note else [], height, words)
+        display(TimingPicture(drawn, words, narrow))
+
+
+def _narrow(figure: Figure, title: str, notes: list[str], height: float, words: str) -> str:
+    """The figure as an SVG for a phone, its panels below each other; empty where texts would meet.
+
+    The figure is as before afterwards.
+    """
+    size, engine, texts = figure.get_size_inches(), figure.get_layout_engine(), [*figure.texts]
+    places = [axes.get_subplotspec() for axes in figure.axes]
+    figure.texts.clear()
+    lay_out(figure, title, notes, height * len(places), _PHONE)
+    for place, axes in zip(GridSpec(len(places), 1, figure), figure.axes, strict=True):
+        axes.set_subplotspec(place)
+    try:
+        return themed_svg(figure, f"{words} narrow", words) if _legible(figure) else ""
+    finally:
+        figure.texts[:] = texts
+        figure.set_size_inches(size)
+        figure.set_layout_engine(engine)
+        for place, axes in zip(places, figure.axes, strict=True):
+            axes.set_subplotspec(place)
+
+
+def _legible(figure: Figure) -> bool:
+    """True if all texts lie on the page, none on another, and each inside the bar it is in."""
+    with warnings.catch_warnings(record=True) as no_room:
+        FigureCanvasAgg(figure).draw()
+    if no_room:
+        return False
+    page = figure.bbox.extents
+    boxes: list[Bbox] = []
+    for text in figure.findobj(Text):
+        if text.get_visible() and text.get_text().strip() and text not in _unseen(figure):
+            box = text.get_bbox_patch() or text
+            boxes.append(box.get_window_extent())
+    bars = [bar.get_window_extent() for axes in figure.axes for bar in axes.patches
+            if bar.get_visible()]  # fmt: skip
+    for k, box in enumerate(boxes):
+        middle = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        if box.x0 < page[0] - 1 or box.x1 > page[2] + 1 or box.y0 < -1 or box.y1 > page[3] + 1:
+            return False
+        if any(bar.contains(*middle) and box.width > bar.width + 2 for bar in bars):
+            return False
+        if any(min(box.x1, b.x1) - max(box.x0, b.x0) > 1 and min(box.y1, b.y1) - max(box.y0, b.y0)
+               > 2.5 for b in boxes[:k]):  # fmt: skip
+            return False
+    return True
+
+
+def _unseen(figure: Figure) -> set[Text]:
+    """Labels of ticks beyond their axes, which matplotlib keeps and does not draw."""
+    found = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            slack = 1e-6 * (high - low)
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not low - slack <= tick.get_loc() <= high + slack:
+                    found |= {tick.label1, tick.label2}
+    return found

@@ -41,10 +41,14 @@ styled = matplotlib.rc_context(STYLE)  # decorates functions that draw
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A benchmark's matplotlib `figure`, and in `words` all that it says with numbers."""
+    """A matplotlib `figure`, and in `words` all that it says with numbers.
+
+    narrow: the same as an SVG that fits a phone; without it the picture scrolls there.
+    """
 
     figure: Figure
     words: str
+    narrow: str = ""
 
     @functools.cached_property
     def png(self) -> bytes:
@@ -57,16 +61,7 @@ class TimingPicture(Picture):
     @functools.cached_property
     def svg(self) -> str:
         """The picture as an SVG document, in the colours of its page."""
-        drawn = figure_svg(self.figure, hashlib.sha256(self.words.encode()).hexdigest()[:8])
-        for role, (light, _) in THEME.items():
-            drawn = re.sub(rf"(fill|stroke): {light}", rf"\1: var(--fk-{role},{light})", drawn,
-                           flags=re.IGNORECASE)  # fmt: skip
-        width, height = (CSS_PIXELS * inches for inches in self.figure.get_size_inches())
-        body = drawn[drawn.index("<defs") : drawn.rindex("</svg>")]
-        scale = width / float(re.findall(r'viewBox="0 0 ([\d.]+)', drawn)[0])
-        card = f'<rect class="card rim-s" width="{width:g}" height="{height:g}" rx="8"/>'
-        inside = f'{card}<g transform="scale({scale:.6g})">{body}</g>'
-        return responsive((0.0, 0.0, width, height), self.alt, inside)
+        return themed_svg(self.figure, self.words, self.alt)
 
     @property
     def summary(self) -> str:
@@ -75,7 +70,29 @@ class TimingPicture(Picture):
 
 def timing_html(shown: TimingPicture) -> str:
     drawn = f'<div class="fk-scroll" style="overflow-x:auto">{shown.svg}</div>'
+    if shown.narrow:
+        drawn = f'{_EITHER}<div class="fk-narrow">{shown.narrow}</div>{drawn}'
     return living(shown.png, drawn, shown.alt, WIDTH * CSS_PIXELS)
+
+
+_EITHER = (
+    "<style>.fk-narrow{display:none}@media screen and (max-width:600px)"
+    "{.fk-narrow{display:block}.fk-narrow+.fk-scroll{display:none}}</style>"
+)
+
+
+def themed_svg(figure: Figure, words: str, alt: str) -> str:
+    """A figure as an SVG document in the colours of its page; words: what its ids are made from."""
+    drawn = figure_svg(figure, hashlib.sha256(words.encode()).hexdigest()[:8])
+    for role, (light, _) in THEME.items():
+        drawn = re.sub(rf"(fill|stroke): {light}", rf"\1: var(--fk-{role},{light})", drawn,
+                       flags=re.IGNORECASE)  # fmt: skip
+    width, height = (CSS_PIXELS * inches for inches in figure.get_size_inches())
+    body = drawn[drawn.index("<defs") : drawn.rindex("</svg>")]
+    scale = width / float(re.findall(r'viewBox="0 0 ([\d.]+)', drawn)[0])
+    card = f'<rect class="card rim-s" width="{width:g}" height="{height:g}" rx="8"/>'
+    inside = f'{card}<g transform="scale({scale:.6g})">{body}</g>'
+    return responsive((0.0, 0.0, width, height), alt, inside)
 
 
 def figure_svg(figure: Figure, key: str) -> str:
