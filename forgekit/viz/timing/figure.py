@@ -23,6 +23,7 @@ from forgekit.viz.timing.style import STYLE, TimingPicture, themed_svg
 __all__ = ["figure"]
 
 _PHONE = 3.7  # inches, 355 pixels of a page
+_MOST = 80_000  # bytes, of an SVG that is kept twice
 
 
 @checked(height=(0.5, 12), panels=(1, 4))
@@ -63,17 +64,20 @@ def _narrow(figure: Figure, title: str, notes: list[str], height: float, words: 
 
     The figure is as before afterwards.
     """
-    size, engine, texts = figure.get_size_inches(), figure.get_layout_engine(), [*figure.texts]
-    places = [axes.get_subplotspec() for axes in figure.axes]
+    engine, texts = figure.get_layout_engine(), [*figure.texts]
+    width, tall = map(float, figure.get_size_inches())
+    places: list[Any] = [axes.get_subplotspec() for axes in figure.axes]
     figure.texts.clear()
     lay_out(figure, title, notes, height * len(places), _PHONE)
-    for place, axes in zip(GridSpec(len(places), 1, figure), figure.axes, strict=True):
-        axes.set_subplotspec(place)
+    rows = GridSpec(len(places), 1, figure)
+    for row, axes in enumerate(figure.axes):
+        axes.set_subplotspec(rows[row])
     try:
-        return themed_svg(figure, f"{words} narrow", words) if _legible(figure) else ""
+        svg = themed_svg(figure, f"{words} narrow", words) if _legible(figure) else ""
+        return svg if len(svg) < _MOST else ""
     finally:
         figure.texts[:] = texts
-        figure.set_size_inches(size)
+        figure.set_size_inches(width, tall)
         figure.set_layout_engine(engine)
         for place, axes in zip(places, figure.axes, strict=True):
             axes.set_subplotspec(place)
@@ -85,34 +89,28 @@ def _legible(figure: Figure) -> bool:
         FigureCanvasAgg(figure).draw()
     if no_room:
         return False
-    page = figure.bbox.extents
-    boxes: list[Bbox] = []
-    for text in figure.findobj(Text):
-        if text.get_visible() and text.get_text().strip() and text not in _unseen(figure):
-            box = text.get_bbox_patch() or text
-            boxes.append(box.get_window_extent())
-    bars = [bar.get_window_extent() for axes in figure.axes for bar in axes.patches
-            if bar.get_visible()]  # fmt: skip
+    unseen = _unseen(figure)
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text)
+             and text.get_visible() and text.get_text().strip() and text not in unseen]  # fmt: skip
+    boxes = [(text.get_bbox_patch() or text).get_window_extent() for text in texts]
+    bars = [bar.get_window_extent() for axes in figure.axes for bar in axes.patches]
+    page = figure.bbox.padded(1)
     for k, box in enumerate(boxes):
-        middle = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
-        if box.x0 < page[0] - 1 or box.x1 > page[2] + 1 or box.y0 < -1 or box.y1 > page[3] + 1:
-            return False
-        if any(bar.contains(*middle) and box.width > bar.width + 2 for bar in bars):
-            return False
-        if any(min(box.x1, b.x1) - max(box.x0, b.x0) > 1 and min(box.y1, b.y1) - max(box.y0, b.y0)
-               > 2.5 for b in boxes[:k]):  # fmt: skip
+        inside = page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1)
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        cut = any(bar.contains(x, y) and box.width > bar.width + 2 for bar in bars)
+        met = (Bbox.intersection(box, other) for other in boxes[:k])
+        if not inside or cut or any(both and both.width > 1 and both.height > 2.5 for both in met):
             return False
     return True
 
 
 def _unseen(figure: Figure) -> set[Text]:
     """Labels of ticks beyond their axes, which matplotlib keeps and does not draw."""
-    found = set()
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            slack = 1e-6 * (high - low)
-            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-                if not low - slack <= tick.get_loc() <= high + slack:
-                    found |= {tick.label1, tick.label2}
+    found: set[Text] = set()
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+            if not low - 1e-6 * (high - low) <= tick.get_loc() <= high + 1e-6 * (high - low):
+                found |= {tick.label1, tick.label2}
     return found

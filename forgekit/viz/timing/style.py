@@ -52,11 +52,7 @@ class TimingPicture(Picture):
 
     @functools.cached_property
     def png(self) -> bytes:
-        """The picture as a PNG, on white; equal results give equal bytes."""
-        file = io.BytesIO()
-        self.figure.savefig(file, format="png", dpi=_DPI)
-        drawn = Image.open(file).convert("RGBA")
-        return small_png(Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn))
+        return figure_png(self.figure, _DPI)
 
     @functools.cached_property
     def svg(self) -> str:
@@ -93,6 +89,14 @@ def themed_svg(figure: Figure, words: str, alt: str) -> str:
     card = f'<rect class="card rim-s" width="{width:g}" height="{height:g}" rx="8"/>'
     inside = f'{card}<g transform="scale({scale:.6g})">{body}</g>'
     return responsive((0.0, 0.0, width, height), alt, inside)
+
+
+def figure_png(figure: Figure, dpi: int) -> bytes:
+    """A figure as a PNG, on white; equal figures give equal bytes."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=dpi)
+    drawn = Image.open(file).convert("RGBA")
+    return small_png(Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn))
 
 
 def figure_svg(figure: Figure, key: str) -> str:
