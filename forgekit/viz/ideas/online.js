@@ -74,6 +74,7 @@ function fk_online(t, d) {
     key(LEFT + 34, 12, 2, 4, "m, the maximum so far");
     key(LEFT, base - BARS - 12, 10, 1, "s, the sum of exp(x - m)");
     let stairs = "", named = -99; // where the last factor is written
+    const factors = []; // above all bars
     s.steps.forEach((e, k) => {
       stairs += `${k ? "H" : "M"}${px(k)}${k ? "V" : " "}${py(e.m)}`;
       const tall = (v) => v / most * BARS;
@@ -84,8 +85,9 @@ function fk_online(t, d) {
       const chosen = k === s.at, fits = px(k) - named > 40 && !(s.at !== null && Math.abs(px(k) - px(s.at)) < 40);
       if (e.factor >= 0.995 || !(chosen || fits)) return;
       named = px(k);
-      word(named, base - tall(e.was) - 3, `×${short(e.factor)}`, { "text-anchor": "middle", "font-weight": chosen ? 700 : 400, class: "halo" });
+      factors.push(t.text(named, base - tall(e.was) - 3, `×${short(e.factor)}`, { "text-anchor": "middle", "font-weight": chosen ? 700 : 400, class: "halo" }));
     });
+    svg.append(...factors);
     svg.append(t.line(stairs, { style: "stroke:var(--fk-series4);stroke-width:2", "data-stairs": "" }), t.line(`M${LEFT} ${base}H${W - 8}`));
     x.forEach((v, k) => svg.append(t.rect(px(k) - 4, py(v) - 4, 8, 8, "var(--fk-series0)", { rx: 4, class: k === s.at ? "on" : "", "data-x": k })));
     x.forEach((v, k) => svg.append(t.rect(px(k) - room / n / 2, py(v) - 22, room / n, 44, "transparent", { class: "move", "data-hit": k })));
