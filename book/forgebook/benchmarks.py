@@ -24,6 +24,16 @@ _SERIES = (  # key of a row of the virtual GPU's benchmark -> what it is called
 )
 
 
+_TITLES = {  # stem of a file -> its heading
+    "drawn_shapes_h200": "Shapes drawn at random",
+    "few_rows_h200": "Few long rows",
+    "short_rows_h200": "Configurations tried for short rows",
+    "softmax_peers_h200": "Softmax and its gradient beside peers, in CUDA graphs",
+    "softmax_rows_h200": "Configurations tried for softmax",
+}
+_PEERS = ("torch", "quack", "Triton")  # names of what is compared with
+
+
 @dataclass(frozen=True)
 class Bar:
     """One bar: its name, its length, and what stands at its end."""
@@ -89,25 +99,27 @@ def _steps(name: str, data: dict[str, Any]) -> str:
     out = [
         f"### {_notebook(name)}",
         f"{data['gpu']}, {data.get('date', 'without a date')}. A copy of 1 GB reached "
-        f"{ceiling:,.0f} GB/s in the same run; the bars are drawn against it. "
+        f"{ceiling:,.0f} GB/s in the same run, the dashed line. Grey bars are peers. "
         f"{data.get('method', 'CUDA events, median')}.",
     ]
     cases: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in data["rows"]:
         cases.setdefault((tuple(row["shape"]), row["dtype"]), []).append(row)
     largest = max(_count(shape) for shape, _ in cases)
-    for (shape, dtype), rows in cases.items():
-        if _count(shape) == largest:
-            caption = f"{_shown(list(shape))}, {dtype}"
-            drawn = [Bar(r["step"], r["gbps"], f"{r['gbps']:,.0f} GB/s") for r in rows]
-            out.append(bars(caption, drawn, most=ceiling))
+    drawn = [
+        bars(f"{_shown(list(shape))}, {dtype}",
+             [Bar(r["step"], r["gbps"], f"{r['gbps']:,.0f} GB/s") for r in rows], ceiling=ceiling)
+        for (shape, dtype), rows in cases.items() if _count(shape) == largest
+    ]  # fmt: skip
+    out.append(drawn[0])
     head = ("step", "shape", "type", "ms", "GB/s", "of the copy")
     table = [
         (r["step"], _shown(r["shape"]), r["dtype"], f"{r['ms']:.4f}",
          f"{r['gbps']:,.0f}", f"{100 * r['gbps'] / ceiling:.0f} %")
         for r in data["rows"]
     ]  # fmt: skip
-    return "\n\n".join([*out, _folded("All sizes and types", head, table)])
+    more = "".join(drawn[1:])
+    return "\n\n".join([*out, _folded("All sizes and types", head, table, more)])
 
 
 def _notebook(name: str) -> str:
@@ -171,10 +183,13 @@ def _configurations(data: dict[str, Any]) -> str:
 # -- anything else ------------------------------------------------------------------------------
 def _other(name: str, data: dict[str, Any]) -> str:
     known = {k: v for k, v in data.items() if isinstance(v, (str, int, float))}
-    facts = "; ".join(f"{k.replace('_', ' ')}: {v}" for k, v in known.items())
+    lead = [str(known.pop(k)) for k in ("gpu", "date") if k in known]
+    method = f"{known.pop('method', '')}".strip()
+    more = "; ".join(f"{k.replace('_', ' ')}: {v}" for k, v in known.items())
+    facts = " ".join(f"{text.rstrip('.')}." for text in (", ".join(lead), method, more) if text)
     head = list(dict.fromkeys(key for row in data["rows"] for key in row))
     table = [[_shown(row.get(key)) for key in head] for row in data["rows"]]
-    title = _title(name)
+    title = _TITLES.get(name) or _title(name)
     return "\n\n".join([f"### {title}", facts, _folded(f"{title}: the numbers", head, table)])
 
 
@@ -191,21 +206,24 @@ def _title(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def bars(caption: str, drawn: Sequence[Bar], *, most: float | None = None) -> str:
-    """A table whose rows are bars: read aloud it is a table, on a phone it still fits.
+def bars(caption: str, drawn: Sequence[Bar], *, ceiling: float | None = None) -> str:
+    """Return a table whose rows are bars: read aloud it is a table, on a phone it still fits.
 
-    most: what the full length stands for; the longest bar where it is left out.
+    ceiling: the value at which a dashed line crosses all bars. Bars of peers are grey.
     """
-    full = max([most or 0, *(bar.value for bar in drawn)]) or 1
+    full = max([ceiling or 0, *(bar.value for bar in drawn)]) or 1
     rows = "".join(
         f'<tr><th scope="row">{html.escape(bar.label)}</th>'
-        f'<td><span class="bar" style="--part:{bar.value / full:.4f}"></span>'
+        f'<td><span class="bar{" peer" if bar.label.startswith(_PEERS) else ""}" '
+        f'style="--part:{bar.value / full:.4f}"></span>'
         f"<span>{html.escape(bar.text)}</span></td></tr>"
         for bar in drawn
     )
     title = f"<caption>{html.escape(caption)}</caption>"
-    return f'<table class="bars">{title}<tbody>{rows}</tbody></table>'
+    line = f' style="--ceiling:{ceiling / full:.4f}"' if ceiling else ""
+    return f'<table class="bars"{line}>{title}<tbody>{rows}</tbody></table>'
 
 
-def _folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    return operators.folded(title, head, ([html.escape(cell) for cell in row] for row in rows))
+def _folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]], under: str = "") -> str:
+    cells = ([html.escape(cell) for cell in row] for row in rows)
+    return operators.folded(title, head, cells, under)

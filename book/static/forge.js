@@ -107,3 +107,16 @@ window.addEventListener("DOMContentLoaded", predicting);
 window.addEventListener("load", reachable);
 window.addEventListener("resize", reachable);
 document.addEventListener("toggle", reachable, true);
+
+// A search finds words of the page's text, not of its table of contents; a section whose title is
+// searched for comes before pages that hold its words.
+document.addEventListener("DOMContentLoaded", () => { // before the search itself begins
+  if (typeof Search === "undefined") return;
+  const ofPage = Search.htmlToText;
+  Search.htmlToText = (page, anchor) => {
+    const text = new DOMParser().parseFromString(page, "text/html");
+    for (const frame of text.querySelectorAll(".bd-sidebar-secondary, .bd-header-article, .onlyprint, .letters, .filter")) frame.remove();
+    return ofPage(text.documentElement.outerHTML, anchor);
+  };
+  Scorer.score = ([, , anchor, , score]) => (anchor ? score + 20 : score);
+});

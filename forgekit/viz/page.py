@@ -15,6 +15,8 @@ import re
 from importlib import resources
 from typing import Any
 
+from forgekit.output_files import write_output
+
 _PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 
@@ -85,6 +87,17 @@ def img_tag(png: bytes, alt: str, width_px: float | None = None) -> str:
     style = (f"width:{round(width_px)}px;" if width_px else "") + "max-width:100%"
     text = html.escape(alt, quote=True)
     return f'<img alt="{text}" style="{style}" src="data:image/png;base64,{data}">'
+
+
+def write_page(path: Any, title: str, body: str) -> None:
+    """Write a fragment as a whole HTML page to a file. Raises UsageError if that cannot be."""
+    write_output("output file", path, (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>:root{{color-scheme:light dark}}"
+        "body{max-width:1000px;margin:16px auto;padding:0 10px}</style>\n</head>\n<body>\n"
+        f"{body}\n</body>\n</html>\n"
+    ))  # fmt: skip
 
 
 def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:

@@ -7,6 +7,7 @@ run there is a picture of the line that wastes most, and all accesses in words.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from html import escape
 from importlib import resources
@@ -57,8 +58,9 @@ def profile_html(p: Profile) -> str:
     if left_out > 0:
         note += f"; {left_out} more rows have none here: p.show(line) draws them"
     texts: dict[str, int] = {}
+    lanes = min(max(math.prod(launch.block) for launch in p.launches), 32)
     data = {
-        "colours": [thread_colour(lane) for lane in range(32)],
+        "colours": [thread_colour(lane, lanes) for lane in range(lanes)],
         "ink": INK,
         "wrong": WRONG,
         "note": f"Shown: {note}.",

@@ -74,7 +74,8 @@ def test_pictures_can_be_read_on_a_phone(visit: Open) -> None:
     """Wide ones are not shrunk to its width: they scroll."""
     page = visit(WHY, width=390)
     scales = page.locator("article div.cell_output .fk-scroll svg").evaluate_all(
-        "found => found.map(s => [s.viewBox.baseVal.width, s.clientWidth])"
+        "found => found.filter(s => s.checkVisibility())"
+        ".map(s => [s.viewBox.baseVal.width, s.clientWidth])"
         ".filter(([wide, _]) => wide > 700).map(([wide, shown]) => shown / wide)"
     )
     assert len(scales) >= 3 and min(scales) > 0.85
@@ -117,6 +118,57 @@ def test_search_finds_a_word(visit: Open) -> None:
     page.wait_for_url("**/search.html?q=wavefront*")
     # Results are added one by one.
     page.locator("#search-results a", has_text="See why: slow, or wrong?").first.wait_for()
+
+
+def test_search_shows_the_text_and_the_section_first(visit: Open) -> None:
+    page = visit("search.html?q=bank+conflict")
+    results = page.locator("#search-results li")
+    results.locator("p.context").nth(2).wait_for()
+    found = results.all_inner_texts()
+    assert found[0].startswith("Glossary > bank conflict")
+    assert not [text for text in found if "Contents A alignment" in " ".join(text.split())]
+
+
+def test_paper_has_folded_outputs_and_whole_lines(visit: Open) -> None:
+    page = visit(WHY, width=700)  # a sheet of A4 between its margins
+    page.emulate_media(media="print")
+    hidden = "all => all.filter(x => !x.checkVisibility({contentVisibilityAuto: true})).length"
+    assert page.locator("details .output, details pre").count() > 10
+    assert page.locator("details .output, details pre").evaluate_all(hidden) == 0
+    cut = "all => all.filter(x => x.scrollWidth > x.clientWidth + 1).length"
+    assert page.locator("article pre, article .cell_output").evaluate_all(cut) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+
+
+def test_code_is_85_percent_of_prose(visit: Open) -> None:
+    """`test_code_fits_its_cell` holds the other end: 100 columns at 1,280 pixels."""
+    page = visit(WHY)
+    size = "x => parseFloat(getComputedStyle(x).fontSize)"
+    code, prose = (page.locator(f"article {x}").first.evaluate(size) for x in ("pre", "p"))
+    assert code / prose >= 0.85
+
+
+def test_bars_have_a_ceiling_and_grey_peers(visit: Open) -> None:
+    page = visit("book/benchmarks.html")
+    assert page.evaluate("document.documentElement.scrollHeight") < 20_000  # 32,662 before
+    assert not [h for h in page.locator("article h3").all_inner_texts() if "h200" in h.lower()]
+    table = page.locator("table.bars[style]").first
+    line = "x => getComputedStyle(x, '::before').borderLeftStyle"
+    assert table.locator("tbody").evaluate(line) == "dashed"
+    ground = "x => getComputedStyle(x).backgroundColor"
+    colours = {row.locator("th").inner_text(): row.locator(".bar").evaluate(ground)
+               for row in table.locator("tr").all()}  # fmt: skip
+    assert colours.pop("torch") not in colours.values() and len(set(colours.values())) == 1
+
+
+def test_the_film_keeps_its_own_look(visit: Open) -> None:
+    """Bootstrap, which the theme brings along, gives `.row > *` the whole width."""
+    page = visit("book/index.html")
+    play = page.locator(".fk-idea").get_by_role("button", name="Play")
+    assert play.bounding_box()["width"] < 100
+    play.click()
+    page.locator(".fk-idea").get_by_role("slider").press("End")
+    assert "in the whole run" in page.locator(".fk-idea .facts").inner_text()
 
 
 def test_a_solution_opens(visit: Open) -> None:

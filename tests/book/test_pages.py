@@ -231,3 +231,16 @@ def test_no_paths_of_this_machine(site: Path) -> None:
     for file in [*site.rglob("*.html"), *site.rglob("*.js")]:
         text = file.read_text(encoding="utf-8")
         assert str(ROOT) not in text and str(Path.home()) + "/" not in text, file
+
+
+def test_tables_have_headings() -> None:
+    """`| | |` above `|---|---|` is a table whose columns have no names."""
+    bare = re.compile(r"^\|[|\s]*\|\n\|[-:|\s]+\|$", re.MULTILINE)
+    texts = [*(ROOT / "book").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("week*/README.md")]
+    assert [f.name for f in texts if bare.search(f.read_text(encoding="utf-8"))] == []
+
+
+def test_the_weeks_have_a_picture_each(pages: Pages, site: Path) -> None:
+    assert [what for what, _ in pages["book/weeks.html"].pictures] == ["svg forge"] * 3
+    text = (site / "book/weeks.html").read_text(encoding="utf-8")
+    assert "You will learn" not in text and "You need" not in text

@@ -1,6 +1,7 @@
 """Pictures of coalescing: addresses, sectors, words, what is drawn, and messages."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -235,3 +236,10 @@ def test_names_of_lanes_that_share():
     pairs = gathered([i // 2 for i in range(32)], dtype=torch.float16)
     assert texts(pairs, "lane") == ["0–31"]
     assert_legible(pairs)
+
+
+def test_few_lanes_differ_in_colour():
+    """Four lanes get the whole scale: of 32 places the first four look alike."""
+    fills = [bytes.fromhex(b.fill[1:]) for b in boxes(gathered([0, 1, 2, 3]), "used")[:4]]
+    apart = [sum(abs(a - b) for a, b in zip(*two, strict=True)) for two in pairwise(fills)]
+    assert len(fills) == 4 and min(apart) > 40

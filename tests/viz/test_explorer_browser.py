@@ -347,3 +347,29 @@ def test_without_scripts(visit: Open) -> None:
     assert "trust the notebook" in page.locator("p").first.inner_text()
     page.get_by_text("In words").click()
     assert "((8,16),(2,2)):((32,1),(256,16))" in page.locator("pre").inner_text()
+
+
+def test_large_layouts_are_told_and_shown_whole(visit: Open) -> None:
+    """32 × 32: no box to scroll in, no step of colour within a row, sizes in groups of three."""
+    page = visit(fk.explore("(32,32):(32,1)"))
+    assert "1,024 elements. It spans 1,024 elements" in page.locator(".pg ul").inner_text()
+    for box in page.locator(".pg-scroll").all():
+        assert box.evaluate("b => b.scrollHeight <= b.clientHeight + 1")
+    read = "a => a.map(c => getComputedStyle(c).backgroundColor.match(/[\\d.]+/g).map(Number))"
+    cells = page.get_by_role("grid", name="Layout").locator("td[tabindex]")
+    colours = np.array(cells.evaluate_all(read))
+    steps = np.abs(np.diff(colours.reshape(32, 32, -1), axis=1)).max()
+    assert 0 < steps * (255 if colours.max() <= 1 else 1) < 2  # color(srgb r g b), or rgb()
+    page.get_by_role("textbox", name="Layout", exact=True).fill("(128,4096):(4096,1)")
+    assert "the first 64 × 64 of 128 × 4,096" in page.locator(".pg figcaption").first.inner_text()
+
+
+def test_a_slice_outside_its_layout_is_said(visit: Open) -> None:
+    page = visit(fk.explore("(4,12):(12,1)"))
+    page.get_by_label("Operation").select_option("slice")
+    page.get_by_label("Coordinate with _").fill("(_,72)")
+    assert page.locator(".pg-out").inner_text().startswith(
+        "Outside the layout: coordinate 72 in a mode of 12, 0 to 11."
+    )  # fmt: skip
+    page.get_by_label("Coordinate with _").fill("(_,11)")
+    assert page.locator(".pg-out").count() == 0

@@ -370,7 +370,9 @@ def test_no_elements():
     shown = copied(0, 128)
     assert isinstance(shown.error, LaunchError)
     assert shown.touched["mX"]["count"].shape == (0,)
-    assert shown.headline == "copy: no kernel was launched" and shown.describe("mX") == "no elements"
+    assert (
+        shown.headline == "copy: no kernel was launched" and shown.describe("mX") == "no elements"
+    )
     assert "no elements" in texts(shown) and "up to the error" not in repr(shown)
     shown = footprint(copy, fk.arange(8), fk.empty(0), 0, 8)
     assert shown.error is None and shown.describe("mX") == "0 of 8 elements touched"

@@ -21,13 +21,11 @@ from forgekit.viz.ideas.online import steps
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+from cutlass import cute
+
+from forgekit.viz.ideas.warp import cute_shuffles
 from tests.viz import warp_kernels as kernels
 
-SOURCES = {
-    "butterfly": [[lane ^ (16 >> k) for lane in range(32)] for k in range(5)],
-    "down": [[lane + (16 >> k) if lane + (16 >> k) < 32 else lane for lane in range(32)]
-             for k in range(5)],
-}  # fmt: skip
 GOLDEN = Path(__file__).parents[1] / "profiling" / "golden" / "occupancy.json"
 VALUES = [float(v) for v in torch.randn(60, generator=torch.Generator().manual_seed(1))]
 
@@ -37,8 +35,13 @@ def made() -> dict[str, ideas.Idea]:
     x, y = fk.randn(64, 64), fk.empty(64, 64)
     naive = fk.profile(fk.compile(kernels.naive, x, y, device="virtual"), x, y)
     tiled = fk.profile(fk.compile(kernels.tiled, x, y, 1, device="virtual"), x, y, 1)
+    x, y = fk.randn(640), fk.empty(32)
+    lines = {f"buffers: {n}": fk.timeline(fk.compile(
+        kernels.streamed, fk.spec(x, static=(0,), align=16), y, n, device="virtual"), x, y, n)
+        for n in (1, 2)}  # fmt: skip
     return {
-        "warp": ideas.shuffle_steps(SOURCES),
+        "pipeline": ideas.pipeline(lines),
+        "warp": ideas.shuffle_steps(),
         "online": ideas.online_softmax(VALUES),
         "traffic": ideas.traffic_film({"naive": naive, "tiled": tiled}),
         "flight": ideas.bytes_in_flight(
@@ -71,21 +74,56 @@ def told(page: Any) -> str:
     return str(page.locator(".fk-idea .facts").inner_text())
 
 
-KINDS = ("warp", "online", "traffic", "flight", "multiprocessor")
+KINDS = ("warp", "online", "traffic", "flight", "pipeline", "multiprocessor")
+
+
+CUT = """all => all.filter((text) => {
+    const [t, s] = [text, text.ownerSVGElement].map((x) => x.getBoundingClientRect());
+    return t.height < 10 || t.left < s.left - 1 || t.right > s.right + 1 || t.top < s.top - 2
+        || t.bottom > s.bottom + 2;
+}).map((text) => text.textContent)"""
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_fits_and_follows_the_page(visit: Any, made: Any, kind: str) -> None:
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("theme", "card"), [("light", "255, 255, 255"), ("dark", "27, 29, 33")])
+def test_it_fits_and_follows_the_page(
+    visit: Any, made: Any, kind: str, width: int, theme: str, card: str
+) -> None:
+    """Nothing scrolls sideways or is cut, and no text is small; not even at the last setting."""
     assert len(made[kind].html) < 60_000
-    for width, theme, card in ((1280, "light", "255, 255, 255"), (390, "dark", "27, 29, 33")):
-        page = visit(made[kind], width)
-        page.evaluate(f"document.body.dataset.theme = '{theme}'")
+    page = visit(made[kind], width)
+    page.evaluate(f"document.body.dataset.theme = '{theme}'")
+    ground = "getComputedStyle(document.querySelector('.fk-idea')).backgroundColor"
+    assert page.evaluate(ground) == f"rgb({card})"
+    for slider in [None, *page.get_by_role("slider").all()]:
+        if slider is not None:
+            slider.press("End")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        ground = "getComputedStyle(document.querySelector('.fk-idea')).backgroundColor"
-        assert page.evaluate(ground) == f"rgb({card})"
-        assert page.locator(".fk-idea svg").get_attribute("aria-label")
-        texts = page.locator(".fk-idea svg text").all()
-        assert min(text.bounding_box()["height"] for text in texts) > 8
+        assert page.locator(".fk-idea .box").evaluate("b => b.scrollWidth <= b.clientWidth")
+        assert page.locator(".fk-idea svg text").evaluate_all(CUT) == []
+    assert page.locator(".fk-idea svg").get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_reach_each_control_and_paper_shows_the_drawing(
+    visit: Any, made: Any, kind: str
+) -> None:
+    page = visit(made[kind])
+    for control in page.locator(".fk-idea :is(input, button)").all():
+        control.focus()
+        before = page.locator(".fk-idea").evaluate("x => x.outerHTML")
+        slides = control.evaluate("x => x.type") == "range"
+        keys = ("ArrowRight", "ArrowLeft", "Home") if slides else ("Enter",)
+        pressed = control.get_attribute("aria-pressed") == "true"
+        changed = False
+        for key in keys:
+            page.keyboard.press(key)
+            changed |= page.locator(".fk-idea").evaluate("x => x.outerHTML") != before
+        assert changed or pressed or control.inner_text() == "back to the data"
+    page.emulate_media(media="print")
+    assert page.locator(".fk-idea svg").is_visible() and told(page)
+    assert not page.locator(".fk-idea .controls").is_visible()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,22 +134,66 @@ def test_a_still_says_the_same_without_scripts(visit: Any, made: Any, kind: str)
     assert made[kind].words.split("\n")[-1] in made[kind].alt
 
 
+def test_the_shuffles_are_those_of_a_run() -> None:
+    x, y = fk.arange(32, dtype=torch.int64), fk.empty(5, 32, dtype=torch.int64)
+    shuffles = (cute.arch.shuffle_sync_bfly, cute.arch.shuffle_sync_down, cute.arch.shuffle_sync_up)
+    for (name, sources), shuffle in zip(cute_shuffles().items(), shuffles, strict=True):
+        fk.compile(kernels.shuffled(shuffle), x, y, device="virtual")(x, y)
+        assert y.tolist() == sources, name
+
+
 def test_a_lane_lights_the_lanes_it_has_added_up(visit: Any, made: Any) -> None:
     page = visit(made["warp"])
     page.get_by_role("slider").press("End")
-    assert "after 5 shuffles: 32 of 32 lanes hold all numbers once, 0 hold some" in told(page)
+    assert "after 5 of 5 shuffles: 32 of 32 lanes have the sum of all numbers; 0 added" in told(
+        page
+    )
     page.locator("[data-lane='5'][data-row='2']").hover()
     assert told(page).startswith(
         "Lane 5 after 2 shuffles holds the numbers of 4 lanes: 5, 13, 21, 29."
     )
     lit = page.locator("[data-row='0']:has(.on)")
     assert [lane.get_attribute("data-lane") for lane in lit.all()] == ["5", "13", "21", "29"]
+    page.get_by_role("button", name="1 2 4 8 16").click()
+    page.locator("[data-lane='5'][data-row='2']").hover()
+    assert told(page).startswith(
+        "Lane 5 after 2 shuffles holds the numbers of 4 lanes: 4, 5, 6, 7."
+    )
+    page.get_by_role("button", name="16 8 4 2 1").click()
     page.get_by_role("button", name="down").click()
     page.locator(".fk-idea svg").focus()
     for _ in range(40):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowUp")
-    assert "Lane 31 after 1 shuffles holds the numbers of 1 lanes: 31 (2 times)" in told(page)
+    assert "Lane 31 after 1 shuffles holds the number of lane 31 (2 times)" in told(page)
+
+
+def test_on_a_phone_lanes_go_down_and_are_tapped(visit: Any, made: Any) -> None:
+    page = visit(made["warp"], 390, has_touch=True)
+    page.get_by_role("slider").press("End")
+    tops = [
+        page.locator(f"[data-lane='{lane}'][data-row='1']").bounding_box()["y"] for lane in (0, 31)
+    ]
+    assert tops[1] - tops[0] > 500
+    page.locator("[data-lane='31'][data-row='5']").tap()
+    assert told(page).startswith("Lane 31 after 5 shuffles holds the numbers of 32 lanes: 0, 1, ")
+
+
+def test_a_finger_drags_a_point(visit: Any, made: Any) -> None:
+    page = visit(made["online"], 390, has_touch=True)
+    box = page.locator("[data-hit='50']").bounding_box()
+    x, y = box["x"] + 2, box["y"] + 20
+    touch = page.context.new_cdp_session(page)
+    for kind, down in (
+        ("touchStart", 0),
+        ("touchMove", -20),
+        ("touchMove", -90),
+        ("touchEnd", None),
+    ):
+        points = [] if down is None else [{"x": x, "y": y + down}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert told(page).startswith("Number 50: ") and "the maximum grew" in told(page)
+    assert "Computed again: 10 of 60 steps" in told(page)
 
 
 def test_the_online_softmax_computes_what_python_does(visit: Any, made: Any) -> None:
@@ -132,8 +214,13 @@ def test_the_online_softmax_computes_what_python_does(visit: Any, made: Any) -> 
     page.mouse.move(box["x"] + 5, box["y"] - 400)
     page.mouse.up()
     assert "Number 50" in told(page) and "the maximum grew" in told(page)
-    page.get_by_role("slider", name="add to all").press("End")
-    assert "it overflowed" in told(page)
+    for key, words, place in (
+        ("End", "∞: it overflowed", "∞"),
+        ("Home", "0: every term under", "0"),
+    ):
+        page.get_by_role("slider", name="add to all").press(key)
+        assert words in told(page)
+        assert page.locator("[data-naive]").get_attribute("data-naive") == place
 
 
 def test_the_film_counts_to_the_profiles_bytes(visit: Any, made: Any) -> None:
@@ -157,12 +244,13 @@ def test_the_film_plays(visit: Any, made: Any) -> None:
 
 def test_bytes_in_flight_meet_the_ceiling(visit: Any, made: Any) -> None:
     page = visit(made["flight"])
-    assert "2,048 bytes in flight per multiprocessor: 386 GB/s. The latency is the limit" in told(
-        page
+    assert (
+        "2,048 bytes in flight per multiprocessor: 386 GB/s, the ring. The latency is the limit"
+        in told(page)
     )
     page.get_by_role("slider", name="bytes per load").press("End")
     page.get_by_role("slider", name="loads in flight per lane").press("End")
-    assert "4,262 GB/s. Memory is the limit" in told(page)
+    assert "4,262 GB/s, the ring. Memory is the limit" in told(page)
 
 
 def test_a_multiprocessor_is_filled_as_cuda_fills_it(visit: Any, made: Any) -> None:
@@ -197,6 +285,23 @@ def test_slips_are_refused_in_words() -> None:
     ):
         with pytest.raises(UsageError, match=words):
             call()
+
+
+def test_the_page_runs_a_pipeline_as_python_does(visit: Any, made: Any) -> None:
+    """Five tiles: the last two-buffered groups are empty, and no bar stands for them."""
+    page = visit(made["pipeline"])
+    script = Path(ideas.__file__).with_name("pipeline.js").read_text()
+    page.add_script_tag(content=script)
+    ends = []
+    for name, program in made["pipeline"].data["programs"].items():
+        assert sum(kind == "copy" for kind, _ in program) == 5, name
+        found = run_program([tuple(step) for step in program], 600, 2)
+        asked = page.evaluate("(p) => fk_pipeline.run(p, 600, 2)", program)
+        assert [tuple(step) for step in asked] == found
+        ends.append(max(end for *_, end in found))
+        assert f"{name}: {ends[-1]:,.0f} ns" in told(page)
+    assert ends[1] < ends[0]
+    assert page.locator("[data-kind='copy']").count() == 10
 
 
 def test_a_second_buffer_hides_copies() -> None:

@@ -197,3 +197,47 @@ def nested_kernel(mX: cute.Tensor, mY: cute.Tensor, inner: Int32):
 def nested(mX: cute.Tensor, mY: cute.Tensor, inner: Int32):
     """A loop of `inner` iterations within one of 2."""
     nested_kernel(mX, mY, inner).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def streamed_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
+    """One warp adds up a row, 128 elements at a time, through so many buffers of cp.async."""
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sX = smem.allocate_tensor(Float32, cute.make_layout((4, 32, buffers)), 16)
+    gX = cute.zipped_divide(mX, (4,))
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+    for k in cutlass.range_constexpr(buffers - 1):
+        cute.copy(atom, gX[None, k * 32 + lane], sX[None, lane, k])
+        cute.arch.cp_async_commit_group()
+    total, tiles = Float32(0.0), mX.shape[0] // 128
+    for k in cutlass.range(tiles, unroll=1):
+        ahead = k + buffers - 1
+        if ahead < tiles:
+            cute.copy(atom, gX[None, ahead * 32 + lane], sX[None, lane, ahead % buffers])
+        cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(buffers - 1)
+        for i in cutlass.range_constexpr(4):
+            total += sX[i, lane, k % buffers]
+    mY[lane] = total
+
+
+@cute.jit
+def streamed(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
+    streamed_kernel(mX, mY, buffers).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def shuffled_kernel(mX: cute.Tensor, mY: cute.Tensor, shuffle: cutlass.Constexpr):
+    """What each lane receives when all send their own number, for the offsets 16, 8, 4, 2, 1."""
+    lane = cute.arch.lane_idx()
+    for k in cutlass.range_constexpr(5):
+        mY[k, lane] = shuffle(mX[lane], offset=16 >> k)
+
+
+def shuffled(shuffle):
+    @cute.jit
+    def host(mX: cute.Tensor, mY: cute.Tensor):
+        shuffled_kernel(mX, mY, shuffle).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    return host

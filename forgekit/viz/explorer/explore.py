@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import os
 import re
 from typing import Any
@@ -11,12 +10,12 @@ from typing import Any
 from forgekit.arguments import checked
 from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout, Swizzle, read
-from forgekit.output_files import write_output
 from forgekit.show import Shown
 from forgekit.viz.explorer.page import playground_html
 from forgekit.viz.explorer.steps import banks_step, tile_and_threads
 from forgekit.viz.layouts.reading import MOST_CELLS, read_layout
 from forgekit.viz.layouts.swizzle import element_width
+from forgekit.viz.page import write_page
 
 _WIDTH = re.compile(r"(?:float|bfloat|int|uint|bf|f|i|u|s)(8|16|32|64)")
 _SPACES = ("gmem", "smem")
@@ -54,15 +53,7 @@ class Explorer(Shown):
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
-        title = html.escape(f"Layout {self.data['layout']}")
-        page = (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{title}</title>\n<style>:root{{color-scheme:light dark}}"
-            "body{max-width:1000px;margin:16px auto;padding:0 10px}</style>\n</head>\n<body>\n"
-            f"{self.html}\n</body>\n</html>\n"
-        )
-        write_output("output file", path, page)
+        write_page(path, f"Layout {self.data['layout']}", self.html)
 
 
 @checked()

@@ -519,6 +519,7 @@ function makeLayoutTV(threads, values) {
 // -- what is held ---------------------------------------------------------------------------------
 const COUNTED = 65536; // up to this size, whether offsets repeat is found by counting
 const elements = (count, noun = "element") => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const grouped = (words) => `${words}`.replace(/\d{4,}/g, (digits) => Number(digits).toLocaleString("en"));
 
 // Which offsets are reached, and whether each once, in forgekit's words.
 function coverage(a) {

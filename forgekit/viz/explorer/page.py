@@ -26,7 +26,7 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.raster import png_bytes
 
 _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
-_RAMP = 24  # colours from the first offset to the last
+_RAMP = 7  # colours from the first offset to the last; the page mixes those between
 _MOST_DRAWN, _CORNER = 128, 8  # cells of the still picture; rows and columns of a larger layout's
 _STILL = "A still picture: this page runs no scripts. In JupyterLab, trust the notebook to explore."
 # Unpacks the module where no playground of the page has done so before, and opens it.

@@ -122,7 +122,7 @@ function fkPictures(view, steps, banks) {
     const { rows, columns, single, head, top } = fkTable(a);
     const seen = [Math.min(rows, FK_SIDE), Math.min(columns, FK_SIDE)];
     const cut = rows > FK_SIDE || columns > FK_SIDE
-      ? `, the first ${seen.join(" × ")} of ${rows} × ${columns}` : "";
+      ? grouped(`, the first ${seen.join(" × ")} of ${rows} × ${columns}`) : "";
     const lines = Array.from({ length: seen[0] }, (_, r) => [head(r),
       Array.from({ length: seen[1] }, (_, c) => show(r + c * rows))]);
     const tops = Array.from({ length: seen[1] }, (_, c) => top(c));
@@ -143,7 +143,7 @@ function fkPictures(view, steps, banks) {
         return made;
       })]);
     }
-    const cut = span > most ? `; the first ${most} of ${span}` : "";
+    const cut = span > most ? grouped(`; the first ${most} of ${span}`) : "";
     const tops = Array.from({ length: wide }, (_, i) => String(bankOf(low + i, bits)));
     return table("Memory", ` the index that holds each offset; columns are banks${cut}`, tops, rows);
   }
@@ -162,8 +162,10 @@ function fkPictures(view, steps, banks) {
     if (!Number.isInteger(offset)) return null;
     if (colour === "bank") return palette.bank[bankOf(offset, bits)];
     if (colour === "sector") return palette.block[mod(sectorOf(offset), 8)];
-    const place = Math.floor(((offset - low) * palette.offset.length) / span);
-    return palette.offset[Math.min(Math.max(place, 0), palette.offset.length - 1)];
+    const stops = palette.offset, last = stops.length - 1; // no step: a row is not cut in two
+    const place = Math.min(Math.max((offset - low) / Math.max(span - 1, 1), 0), 1) * last;
+    const from = Math.min(Math.floor(place), last - 1);
+    return `color-mix(in srgb, ${stops[from + 1]} ${((place - from) * 100).toFixed(1)}%, ${stops[from]})`;
   }
 
   function labelOf(key, offset) {

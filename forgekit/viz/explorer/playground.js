@@ -77,7 +77,8 @@ function fkPlayground(root, uid, given) {
     state.found = { ...found, start: 0, ...steps.context(), bits: Number(fieldOf("bits").value) };
     element("answer").hidden = false;
     element("result").textContent = text(found.result);
-    element("facts").replaceChildren(...fkFacts(state.found).map((words) => fkNode("li", {}, words)));
+    element("facts").replaceChildren(...fkFacts(state.found).map((words) =>
+      fkNode("li", words.startsWith("Outside") ? { class: "pg-out" } : {}, words)));
     element("again").hidden = !found.op;
     element("say").textContent = "Point at a cell: its coordinate, index, offset and bank appear here.";
     banks.update(); // before the pictures, which mark its line
@@ -167,15 +168,26 @@ function fkBegin({ op, a, by, start }) {
   return op === "slice" && !isComposed(a) ? plus(start, slice(a, by)[1]) : start;
 }
 
+// The coordinates that lie beyond their modes, each with its mode's size.
+const fkOutside = (coord, shape) => (Array.isArray(coord) && Array.isArray(shape)
+  ? coord.flatMap((c, i) => fkOutside(c, shape[i]))
+  : coord === null || (coord >= 0 && coord < product(shape)) ? [] : [[text(coord), product(shape)]]);
+
 // What is said of a result above the pictures.
 function fkFacts({ op, a, by, result, bits }) {
   const ways = (count) => (count === 1 ? "no conflict" : `a ${count}-way conflict`);
   const outer = result.outer ?? result, said = [], count = sizeOf(result);
   const covered = coverage(result), start = outer === result ? "It" : "Before the swizzle it";
-  said.push(`${elements(count)}.${covered && ` ${covered.replace("It", start)}.`}`);
+  said.push(grouped(`${elements(count)}.${covered && ` ${covered.replace("It", start)}.`}`));
   if (op === "make_layout_tv") said.push(`The tile is ${text(makeLayoutTV(a, by)[0])}; the layout `
     + "leads from (thread,value) to the index in it, down its columns.");
-  if (op === "slice") said.push(`The slice begins at offset ${text(slice(a, by)[1])}.`);
+  if (op === "slice") {
+    said.push(`The slice begins at offset ${text(slice(a, by)[1])}.`);
+    for (const [at, size] of fkOutside(by, (a.outer ?? a).shape)) {
+      said.push(`Outside the layout: coordinate ${at} in a mode of ${size}, 0 to ${size - 1}. CuTe computes `
+        + "the offset all the same; a kernel that uses it reads another tensor's memory.");
+    }
+  }
   const { rows, columns, single } = fkTable(result);
   if (!Number.isInteger(offsetAt(result, 0)) || count > COUNTED || op === "make_layout_tv"
     || op.endsWith("inverse")) return said;

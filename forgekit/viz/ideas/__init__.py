@@ -1,8 +1,10 @@
 """Pictures to play with, each of one idea: shuffles, the online softmax, traffic, bytes in flight,
 a multiprocessor's room.
 
-Plain SVG and one script per idea: nothing is fetched, so the same picture works in JupyterLab, in
-the book and in a file. Without scripts a still picture says the same.
+Plain SVG and one script per idea draw them, 18 to 32 kB each with data and still picture, and
+nothing is fetched. anywidget needs a running kernel, or a widget manager that a page fetches; d3
+would travel in every output, for scales and joins that take ten lines here. Without scripts a still
+picture says the same.
 """
 
 from forgekit.viz.ideas.flight import bytes_in_flight, pipeline

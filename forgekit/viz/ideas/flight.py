@@ -85,7 +85,7 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
         for y, (_name, program) in enumerate(programs.items()):
             for kind, begin, end in run(program, 600.0, 2.0):
                 up = {"copy": -0.2, "work": 0.2, "wait": 0.2}[kind]
-                colour = {"copy": SERIES[3], "work": SERIES[1], "wait": UNTOUCHED}[kind]
+                colour = {"copy": SERIES[3], "work": SERIES[0], "wait": UNTOUCHED}[kind]
                 axes.barh(y + up, end - begin, 0.34, left=begin, color=colour,
                           hatch="//" if kind == "wait" else None)  # fmt: skip
         axes.set_yticks(range(len(programs)), [*programs])
@@ -94,24 +94,31 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
     return Idea(
         "pipeline", "With a second buffer, copies travel while the warp works",
-        "The order of copies, waits and instructions is that of warp 0 in a real run; the times "
-        "are the sliders'.",
+        "Upper bars: copies on their way. Lower: work; dashed: the warp waits. The order is that "
+        "of warp 0 in a real run; the sliders set the times.",
         {"programs": {name: [list(step) for step in programs[name]] for name in programs}},
         words, draw,
     )  # fmt: skip
 
 
 def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
-    """Warp 0's steps: ("copy", 0) for a committed group, ("wait", groups left), ("work", n)."""
+    """Warp 0's steps: ("copy", 0) for a committed group, "empty" for one without copies, ("wait",
+    groups left), ("work", n). A wait whose number the line does not state is for the next group.
+    """
     found: list[tuple[str, int]] = []
+    copies = committed = waits = 0
     for step in line.steps:
         if 0 not in step.warps:
             continue
         text = step.source.text if step.source else ""
         if "commit_group" in text:
-            found.append(("copy", 0))
-        elif groups := _GROUPS.search(text):
-            found.append(("wait", int(groups[1])))
+            found.append(("copy" if copies else "empty", 0))
+            copies, committed = 0, committed + 1
+        elif "wait_group" in text:
+            waits, stated = waits + 1, _GROUPS.search(text)
+            found.append(("wait", int(stated[1]) if stated else max(committed - waits, 0)))
+        elif (step.kind, step.does) == ("async copy", "load"):
+            copies += 1
         elif found and found[-1][0] == "work":
             found[-1] = ("work", found[-1][1] + step.instructions)
         else:
@@ -133,6 +140,8 @@ def run(
         if kind == "copy":
             pending.append(now + copy_ns)
             found.append(("copy", now, now + copy_ns))
+        elif kind == "empty":
+            pending.append(now)
         elif kind == "wait":
             done = pending[: len(pending) - number]
             until = max([now, *done])

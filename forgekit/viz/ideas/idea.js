@@ -1,13 +1,20 @@
 // A picture to play with: controls, a drawing, and below it what the drawing says now. `make` gets
-// the tools and the data, and returns a function that draws the present state.
+// the tools and the data, and returns a function that draws the present state in `t.width()` pixels.
 function fkIdea(root, d, make) {
   const el = fkNode, style = root.querySelector("style");
-  const controls = el("div", { class: "row" }), box = el("div", { class: "box" });
+  const controls = el("div", { class: "controls" }), box = el("div", { class: "box" });
   const facts = el("p", { class: "facts", role: "status", "aria-live": "polite" });
   root.replaceChildren(style, el("b", {}, d.title), controls, box, facts, el("p", { class: "soft" }, d.note));
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab has keys of its own
-  let draw = () => {};
+  let draw = () => {}, drawn = 0;
+  const choose = (buttons, set, k) => {
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === k));
+    set(k);
+    draw();
+  };
   const tools = { el, box, facts, controls,
+    width: () => Math.min(Math.max(box.clientWidth || 760, 280), 760),
+    many: (n) => Math.round(n).toLocaleString("en"),
     // A slider; `words` says its value, `set` takes it.
     slider(name, values, start, words, set) {
       const output = el("output", {}, words(values[start]));
@@ -23,23 +30,18 @@ function fkIdea(root, d, make) {
       return { input, to(k) { input.value = k; tell(k, true); } };
     },
     // Buttons of which one is pressed.
-    choice(names, set) {
+    choice(label, names, set) {
       const buttons = names.map((name, k) => el("button", { type: "button", "aria-pressed": String(k === 0),
-        onclick: () => press(k) }, name));
-      const press = (k) => {
-        buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === k));
-        set(k);
-        draw();
-      };
-      controls.append(...buttons);
-      return press;
+        onclick: () => choose(buttons, set, k) }, name));
+      controls.append(el("span", { class: "choice", role: "group", "aria-label": label }, ...buttons));
     },
     button(name, act) {
       const made = el("button", { type: "button", onclick: act }, name);
       controls.append(made);
       return made;
     },
-    svg(width, height, label, ...kids) {
+    svg(height, label, ...kids) {
+      const width = drawn = tools.width();
       return el("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...kids);
     },
     text(x, y, words, more = {}) { return el("text", { x, y, ...more }, `${words}`); },
@@ -47,17 +49,22 @@ function fkIdea(root, d, make) {
       return el("rect", { x, y, width: Math.max(width, 0), height: Math.max(height, 0), style: `fill:${fill}`, ...more });
     },
     line(path, more = {}) { return el("path", { d: path, class: "axis", ...more }); },
+    // The drawing in place of the one before. keys: what each key does in it; they do not reach the page.
+    show(svg, keys) {
+      const focused = keys && box.contains(document.activeElement);
+      if (keys) svg.setAttribute("tabindex", 0);
+      svg.addEventListener("keydown", (event) => {
+        if (!keys?.[event.key]) return;
+        keys[event.key]();
+        event.preventDefault();
+        event.stopPropagation();
+      });
+      box.replaceChildren(svg);
+      if (focused) svg.focus();
+    },
     redraw: () => draw(),
   };
   draw = make(tools, d);
   draw();
-}
-// Keys of a drawing: a map from key to action; keys it knows do not reach the page.
-function fkKeys(node, keys) {
-  node.addEventListener("keydown", (event) => {
-    if (!keys[event.key]) return;
-    keys[event.key]();
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  new ResizeObserver(() => { if (box.clientWidth && tools.width() !== drawn) draw(); }).observe(box);
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +11,13 @@ from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
-from PIL import Image
 
 from forgekit.arguments import checked
-from forgekit.output_files import write_output
 from forgekit.show import Shown
-from forgekit.viz.page import fragment, img_tag, in_script, script
+from forgekit.viz.page import fragment, img_tag, in_script, script, write_page
 from forgekit.viz.palette import THEME, WRONG, theme_style, thread_colour, variables
-from forgekit.viz.raster import small_png
 from forgekit.viz.timing.chart import page
-from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH
+from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH, figure_png
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,10 +48,7 @@ class Idea(Shown):
         with matplotlib.rc_context(STYLE):
             figure = page(self.title, [self.note], self.height)
             self.draw(figure)
-            file = io.BytesIO()
-            figure.savefig(file, format="png", dpi=96)
-        drawn = Image.open(file).convert("RGBA")
-        return small_png(Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn))
+            return figure_png(figure, CSS_PIXELS)
 
     @functools.cached_property
     def html(self) -> str:
@@ -72,12 +65,7 @@ class Idea(Shown):
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
-        write_output("output file", path, (
-            '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{self.title}</title>\n<style>:root{{color-scheme:light dark}}</style>\n"
-            f"{self.html}\n</html>\n"
-        ))  # fmt: skip
+        write_page(path, self.title, self.html)
 
 
 def idea_html(idea: Idea) -> str:

@@ -1,15 +1,15 @@
-// Accesses of a warp become sectors, which travel from memory through L2 to the multiprocessor; what
-// nobody asked for turns orange there. Kernels share one clock: a sector per tick.
+// Accesses of a warp become sectors, which travel between memory and the multiprocessor through L2;
+// what nobody asked for is orange and falls away. Kernels share one clock: a sector per tick.
 function fk_traffic(t, d) {
-  const names = Object.keys(d.films), W = 760, LANE = 96, L2 = 320, SM = 610, TICKS = 3;
-  // Of each kernel its sectors in order: which access, which sector of it, bytes used.
+  const names = Object.keys(d.films), LANE = 104, TICKS = 3;
+  // Of each kernel its sectors in order: which access, bytes used.
   const queues = names.map((name) => d.films[name].frames.flatMap((frame, f) =>
-    frame.used.map((used, k) => ({ used, k, f, store: frame.store }))));
+    frame.used.map((used) => ({ used, f, store: frame.store }))));
   const last = Math.max(...queues.map((q) => q.length)) + TICKS;
   const s = { tick: 0, timer: null };
   const quiet = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const play = t.button("Play", () => (s.timer ? stop() : start()));
-  const slider = t.slider("sector", Array.from({ length: last + 1 }, (_, k) => k), 0, (k) => `${Math.min(k, last - TICKS)}`, (k) => { s.tick = k; });
+  const slider = t.slider("sectors sent", [...Array(last + 1).keys()], 0, (k) => `${Math.min(k, last - TICKS)} of ${last - TICKS}`, (k) => { s.tick = k; });
   function stop() {
     clearInterval(s.timer);
     s.timer = null;
@@ -24,29 +24,34 @@ function fk_traffic(t, d) {
       else slider.to(s.tick + 1);
     }, 60);
   }
-  const many = (n) => n.toLocaleString("en");
   return function draw() {
-    const svg = t.svg(W, 22 + names.length * LANE, `${names.join(" and ")}: sectors on their way`);
-    for (const [x, words] of [[44, "device memory"], [L2, "L2"], [SM, "multiprocessor"]]) svg.append(t.text(x, 12, words, { class: "soft", "text-anchor": "middle" }));
-    const facts = [];
+    const W = t.width(), SM = W * 0.72, L2 = SM / 2, wide = Math.min(52, W / 9), room = W - SM - 12, facts = [];
+    const svg = t.svg(18 + names.length * LANE, `${names.join(" and ")}: sectors on their way`);
+    for (const [x, anchor, words] of [[0, "start", "memory"], [L2, "middle", "L2"], [SM, "middle", "SM"], [W, "end", "bytes so far"]]) {
+      svg.append(t.text(x, 12, words, { class: "soft", "text-anchor": anchor }));
+    }
+    const scale = room / Math.max(...queues.map((q) => q.length * 32)); // both kernels on one
     names.forEach((name, r) => {
-      const film = d.films[name], queue = queues[r], y = 30 + r * LANE;
+      const film = d.films[name], queue = queues[r], y = 28 + r * LANE;
       const arrived = queue.slice(0, Math.max(s.tick - TICKS, 0)), used = arrived.reduce((sum, e) => sum + e.used, 0);
-      const frame = film.frames[queue[Math.min(s.tick, queue.length - 1)].f];
-      svg.append(t.text(0, y + 4, name, { "font-weight": 600 }), t.text(0, y + 20, `${frame.store ? "store" : "load"}: ${frame.line}`, { class: "soft" }),
-        t.rect(L2 - 1, y + 26, 2, 34, "var(--fk-rule)"), t.rect(SM - 1, y + 26, 2, 34, "var(--fk-rule)"));
+      const frame = film.frames[queue[Math.min(s.tick, queue.length - 1)].f], letters = Math.floor(W / 6.4);
+      const line = `${frame.store ? "store" : "load"}: ${frame.line}`;
+      svg.append(t.text(0, y + 8, name, { "font-weight": 600 }),
+        t.text(0, y + 24, line.length > letters ? `${line.slice(0, letters - 1)}…` : line, { class: "soft" }),
+        t.rect(L2 - 1, y + 32, 2, 34, "var(--fk-rule)"), t.rect(SM - 1, y + 32, 2, 34, "var(--fk-rule)"));
       for (let k = Math.max(s.tick - TICKS, 0); k < Math.min(s.tick, queue.length); k++) {
-        const e = queue[k], age = s.tick - k, along = (e.store ? TICKS - age : age) / TICKS, x = 20 + along * (SM - 70);
-        svg.append(t.rect(x, y + 32, 52, 22, "var(--fk-wrong)", { rx: 2 }), t.rect(x, y + 32, 52 * e.used / 32, 22, "var(--fk-series0)", { rx: 2, "data-used": e.used }));
+        const { used: asked, store } = queue[k], age = (s.tick - k - 1) / (TICKS - 1);
+        const x = (store ? 1 - age : age) * (SM - wide - 6), cut = wide * asked / 32;
+        svg.append(t.rect(x + cut, y + 34 + (age === 1 ? 12 : 0), wide - cut, 22, "var(--fk-wrong)", { rx: 2 }),
+          t.rect(x, y + 34, cut, 22, "var(--fk-series0)", { rx: 2, "data-used": asked }));
       }
-      // What has arrived, bytes as length: both kernels on one scale.
-      const scale = 140 / Math.max(...queues.map((q) => q.length * 32));
-      svg.append(t.rect(SM + 8, y + 32, used * scale, 22, "var(--fk-series0)"), t.rect(SM + 8 + used * scale, y + 32, (arrived.length * 32 - used) * scale, 22, "var(--fk-wrong)"));
-      if (arrived.length === queue.length) svg.append(t.text(SM + 8, y + 68, "all here", { class: "soft" }));
-      facts.push(`${name}: ${many(used)} bytes asked for, ${many(arrived.length * 32)} moved`
-        + (s.tick >= last ? `; in the whole run ${many(film.used)} of ${many(film.moved)} (${Math.round(100 * film.used / film.moved)} %)` : "") + ".");
+      svg.append(t.rect(SM + 8, y + 34, used * scale, 22, "var(--fk-series0)"),
+        t.rect(SM + 8 + used * scale, y + 34, (arrived.length * 32 - used) * scale, 22, "var(--fk-wrong)"));
+      if (arrived.length === queue.length) svg.append(t.text(SM + 8, y + 70, "all here", { class: "soft" }));
+      facts.push(`${name}: ${t.many(arrived.length * 32)} bytes moved, ${t.many(used)} of them asked for`
+        + (s.tick >= last ? `; in the whole run ${t.many(film.used)} of ${t.many(film.moved)} (${Math.round(100 * film.used / film.moved)} %)` : "") + ".");
     });
-    t.box.replaceChildren(svg);
+    t.show(svg);
     t.facts.textContent = facts.join(" ");
   };
 }

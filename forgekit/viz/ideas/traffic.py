@@ -65,7 +65,7 @@ def _film(name: str, p: Profile) -> dict[str, Any]:
     for a in sorted(found, key=lambda a: (a.warp, a.index))[:_FRAMES]:
         touched = (a.address[a.active][:, None] + np.arange(a.width)).ravel()
         _, used = np.unique(np.unique(touched) // _SECTOR, return_counts=True)
-        line = a.source.text.strip()[:60] if a.source else ""
+        line = a.source.text.strip()[:100] if a.source else ""
         frames.append({"store": "store" in a.kind, "line": line, "used": used.tolist()})
     kinds = [k for k in ("global_load", "global_store") if p.total[f"{k}_requests"]]
     both = [(int(p.total[f"{k}_bytes_moved"]), int(p.total[f"{k}_bytes_asked"])) for k in kinds]

@@ -1,67 +1,69 @@
-// Lanes in columns, shuffles in rows; a lane that is pointed at lights the lanes it has added up.
+// Lanes in columns and shuffles in rows, or the other way round where the page is narrow; a lane that
+// is pointed at lights the lanes whose numbers it has added up.
 function fk_warp(t, d) {
-  const names = Object.keys(d.sources), CELL = 23, LEFT = 62, ROW = 46;
-  const s = { way: 0, step: 0, lane: null, at: 0 };
-  const held = names.map((name) => {
-    const steps = [Array.from({ length: d.lanes }, (_, lane) => {
-      const own = new Array(d.lanes).fill(0);
-      own[lane] = 1;
-      return own;
-    })];
-    for (const from of d.sources[name]) {
-      const last = steps.at(-1);
-      steps.push(from.map((source, lane) => last[lane].map((count, k) => count + last[source][k])));
+  const names = Object.keys(d.sources), s = { way: 0, order: 0, step: 1, lane: null, at: 1 };
+  const offsets = (steps) => steps.map((from) => Math.max(...from.map((source, lane) => Math.abs(source - lane))));
+  // Of each way and order: after each step, how often each lane holds each lane's number.
+  const ways = names.map((name) => [d.sources[name], [...d.sources[name]].reverse()].map((sources) => {
+    const held = [Array.from({ length: d.lanes }, (_, lane) => Array.from({ length: d.lanes }, (_, k) => Number(k === lane)))];
+    for (const from of sources) {
+      const last = held.at(-1);
+      held.push(from.map((source, lane) => last[lane].map((count, k) => count + last[source][k])));
     }
-    return steps;
-  });
-  const last = () => held[s.way].length - 1;
-  if (names.length > 1) t.choice(names, (k) => { s.way = k; s.at = Math.min(s.at, last()); s.step = Math.min(s.step, last()); });
-  const steps = Math.max(...held.map((h) => h.length));
-  const slider = t.slider("shuffles", [...Array(steps).keys()], 0, (k) => `${k} of ${steps - 1}`,
-    (k) => { s.step = Math.min(k, last()); s.at = s.step; });
+    return { sources, held, by: offsets(sources) };
+  }));
+  const now = () => ways[s.way][s.order], last = () => now().held.length - 1;
+  const limit = () => { s.step = Math.min(s.step, last()); s.at = Math.min(s.at, last()); };
+  t.choice("shuffle", names, (k) => { s.way = k; limit(); });
+  t.choice("order of the offsets", [0, 1].map((k) => ways[0][k].by.join(" ")), (k) => { s.order = k; });
+  const most = Math.max(...ways.map(([way]) => way.held.length - 1));
+  const slider = t.slider("shuffles", [...Array(most + 1).keys()], 1, (k) => `${k} of ${most}`, (k) => { s.step = s.at = Math.min(k, last()); });
   const different = (of) => of.filter(Boolean).length, twice = (of) => of.some((count) => count > 1);
 
   function tell() {
+    const { held, sources, by } = now();
     if (s.lane === null) {
-      const now = held[s.way][s.step], full = now.filter((of) => different(of) === d.lanes && !twice(of)).length;
-      t.facts.textContent = `${names[s.way]}, after ${s.step} shuffles: ${full} of ${d.lanes} lanes hold all numbers once, `
-        + `${now.filter(twice).length} hold some number more than once. Point at a cell, or move with the arrow keys.`;
+      const of = held[s.step], full = of.filter((each) => different(each) === d.lanes && !twice(each)).length;
+      t.facts.textContent = `${names[s.way]}, after ${s.step} of ${last()} shuffles: ${full} of ${d.lanes} lanes have the sum of all numbers; `
+        + `${of.filter(twice).length} added some number twice or more. Point at a cell, or move with the arrow keys.`;
       return;
     }
-    const of = held[s.way][s.at][s.lane], source = s.at ? d.sources[names[s.way]][s.at - 1][s.lane] : null;
+    const of = held[s.at][s.lane], source = s.at ? sources[s.at - 1][s.lane] : null;
     const lanes = of.flatMap((count, k) => (count ? [count > 1 ? `${k} (${count} times)` : `${k}`] : []));
-    t.facts.textContent = `Lane ${s.lane} after ${s.at} shuffles holds the numbers of ${different(of)} lanes: ${lanes.join(", ")}.`
-      + (source === null ? "" : source === s.lane ? " It received its own value." : ` It received the value of lane ${source}.`);
+    t.facts.textContent = `Lane ${s.lane} after ${s.at} shuffles holds the ${lanes.length === 1 ? "number of lane" : `numbers of ${lanes.length} lanes:`} ${lanes.join(", ")}.`
+      + (source === null ? "" : source === s.lane ? ` Shuffle ${s.at}, by ${by[s.at - 1]}, gave it its own value.` : ` Shuffle ${s.at}, by ${by[s.at - 1]}, gave it the value of lane ${source}.`);
   }
   return function draw() {
-    const rows = held[s.way], focused = t.box.contains(document.activeElement);
-    const svg = t.svg(LEFT + d.lanes * CELL + 6, 22 + (last() + 1) * ROW, `${names[s.way]}: which lanes' numbers each lane holds`);
-    svg.classList.add("wide");
-    svg.setAttribute("tabindex", 0);
-    const x = (lane) => LEFT + lane * CELL, y = (row) => 20 + row * ROW;
-    const from = (row, lane) => d.sources[names[s.way]][row - 1][lane];
+    const { held, sources, by } = now(), W = t.width(), upright = W < 600, lines = [], cells = [];
+    const [along, across] = upright ? [20, (W - 22) / (last() + 1)] : [(W - 60) / d.lanes, 46];
+    const wide = upright ? Math.min(across - 18, 40) : along - 2, high = upright ? 18 : 21;
+    const place = (lane, row) => (upright ? [22 + row * across, 20 + lane * along] : [56 + lane * along, 20 + row * across]);
+    const named = (lane, row) => (upright ? { "text-anchor": row === null ? "end" : "start" } : { "text-anchor": row === null ? "middle" : "end" });
     // The lanes of each row whose sums went into the one that is pointed at.
-    const lit = s.lane === null ? null : rows.map(() => new Set());
+    const lit = s.lane === null ? null : held.map(() => new Set());
     lit?.[s.at].add(s.lane);
-    for (let row = s.at; lit && row > 0; row--) for (const lane of lit[row]) lit[row - 1].add(lane).add(from(row, lane));
-    for (let lane = 0; lane < d.lanes; lane += 4) svg.append(t.text(x(lane) + CELL / 2, 12, lane, { "text-anchor": "middle", class: "soft" }));
+    for (let row = s.at; lit && row > 0; row--) for (const lane of lit[row]) lit[row - 1].add(lane).add(sources[row - 1][lane]);
+    for (let lane = 0; lane < d.lanes; lane += 4) {
+      const [x, y] = place(lane, 0);
+      cells.push(t.text(upright ? x - 5 : x + wide / 2, upright ? y + 13 : 12, lane, { ...named(lane, null), class: "soft" }));
+    }
     for (let row = 0; row <= s.step; row++) {
-      svg.append(t.text(LEFT - 8, y(row) + 15, row ? `shuffle ${row}` : "start", { "text-anchor": "end", class: "soft" }));
-      rows[row].forEach((of, lane) => {
-        const doubled = twice(of), many = different(of);
-        const on = lit?.[row].has(lane);
-        const g = t.el("g", { "data-lane": lane, "data-row": row, class: lit && !on ? "off" : "" },
-          t.rect(x(lane), y(row), CELL - 2, 21, doubled ? "var(--fk-wrong)" : `var(--fk-lane${many - 1})`,
-            { class: on ? "cell on" : "cell", rx: doubled ? 10 : 2 }),
-          t.text(x(lane) + CELL / 2 - 1, y(row) + 14.5, doubled ? "×" : many, { "text-anchor": "middle", class: "dark" }));
-        svg.append(g);
-        if (!row) return;
-        const source = from(row, lane);
-        if (source !== lane && (lit ? on : row === s.step)) {
-          svg.prepend(t.line(`M${x(source) + CELL / 2 - 1} ${y(row - 1) + 21}L${x(lane) + CELL / 2 - 1} ${y(row)}`));
-        }
+      const [left, top] = place(0, row);
+      cells.push(t.text(upright ? left : left - 6, upright ? 12 : top + 15, row ? `by ${by[row - 1]}` : "start", { ...named(0, row), class: "soft" }));
+      held[row].forEach((of, lane) => {
+        const [x, y] = place(lane, row), many = different(of), doubled = twice(of), on = lit?.[row].has(lane);
+        const hue = Math.round(31 * Math.log2(many) / Math.log2(Math.max(d.lanes, 2)));
+        cells.push(t.el("g", { "data-lane": lane, "data-row": row, class: lit && !on ? "off" : "" },
+          t.rect(x, y, wide, high, doubled ? "var(--fk-wrong)" : `var(--fk-lane${hue})`, { class: on ? "cell on" : "cell", rx: doubled ? 10 : 2 }),
+          t.text(x + wide / 2, y + high - 5, doubled ? "×" : many, { "text-anchor": "middle", class: "dark" })));
+        const source = row ? sources[row - 1][lane] : lane;
+        if (source === lane || !(lit ? on : row === s.step)) return;
+        const [fx, fy] = place(source, row - 1);
+        lines.push(t.line(upright ? `M${fx + wide} ${fy + high / 2}L${x} ${y + high / 2}` : `M${fx + wide / 2} ${fy + high}L${x + wide / 2} ${y}`));
       });
     }
+    const height = upright ? 24 + d.lanes * along : 24 + last() * across + high;
+    const svg = t.svg(height, `${names[s.way]}: which lanes' numbers each lane holds`, ...lines, ...cells);
     const look = (event) => {
       const g = event.target.closest?.("[data-lane]");
       if (!g) return;
@@ -70,20 +72,18 @@ function fk_warp(t, d) {
       Object.assign(s, { lane, at: row });
       draw();
     };
+    const leave = () => { s.lane = null; draw(); };
     svg.addEventListener("pointermove", look);
     svg.addEventListener("click", look);
-    svg.addEventListener("pointerleave", () => { if (s.lane !== null && !t.box.contains(document.activeElement)) { s.lane = null; draw(); } });
+    svg.addEventListener("pointerleave", (event) => { if (s.lane !== null && event.pointerType === "mouse" && !t.box.contains(document.activeElement)) leave(); });
     const go = (lane, row) => () => {
-      Object.assign(s, { lane: Math.min(Math.max((s.lane ?? 0) + lane, 0), d.lanes - 1) });
-      const to = Math.min(Math.max(s.at + row, 0), last());
-      s.at = to;
-      if (to > s.step) slider.to(to);
+      s.lane = Math.min(Math.max((s.lane ?? -lane) + lane, 0), d.lanes - 1);
+      s.at = Math.min(Math.max(s.at + row, 0), last());
+      if (s.at > s.step) slider.to(s.at);
       else draw();
     };
-    fkKeys(svg, { ArrowRight: go(1, 0), ArrowLeft: go(-1, 0), ArrowDown: go(0, 1), ArrowUp: go(0, -1),
-      Escape: () => { s.lane = null; draw(); } });
-    t.box.replaceChildren(svg);
-    if (focused) svg.focus();
+    const keys = upright ? ["ArrowDown", "ArrowUp", "ArrowRight", "ArrowLeft"] : ["ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"];
+    t.show(svg, { [keys[0]]: go(1, 0), [keys[1]]: go(-1, 0), [keys[2]]: go(0, 1), [keys[3]]: go(0, -1), Escape: leave });
     tell();
   };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,14 +17,16 @@ Counts = list[list[list[int]]]  # [step][lane][lane whose number it holds] -> ho
 
 
 @checked()
-def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]]) -> Idea:
+def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) -> Idea:
     """Show which lanes' numbers each lane holds after each shuffle and addition.
 
     sources: for each way to sum, by its name, a list per step of the lanes that the lanes 0, 1, …
-    received from; a run of a kernel that shuffles its own lane number gives it.
+    received from; a run of a kernel that shuffles its own lane number gives it. Without it, CuTe's
+    three shuffles with the offsets 16, 8, 4, 2 and 1. The page can turn the steps' order round.
 
     Raises UsageError for a step that does not name as many existing lanes as there are.
     """
+    sources = cute_shuffles() if sources is None else sources
     lanes = len(next(iter(sources.values()))[0]) if sources else 0
     for name, steps in sources.items():
         for step in steps:
@@ -39,20 +42,30 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]]) -> Idea:
         for axes, (name, of_steps) in zip(panels, held.items(), strict=True):
             for step, of_lanes in enumerate(of_steps):
                 for lane, of_lane in enumerate(of_lanes):
-                    twice = max(of_lane) > 1
-                    colour = WRONG if twice else thread_colour(sum(map(bool, of_lane)) - 1)
+                    twice, place = max(of_lane) > 1, math.log2(sum(map(bool, of_lane)))
+                    colour = WRONG if twice else thread_colour(round(place), 6)
                     axes.plot(lane, -step, "X" if twice else "s", ms=4, color=colour, mew=0)
             axes.set_yticks(range(1 - len(of_steps), 1), [*range(len(of_steps) - 1, -1, -1)])
             axes.set(title=f"{name}: × has a number twice", xlabel="lane", ylabel="shuffles")
 
     return Idea(
         "warp", "Which lanes' numbers a lane holds",
-        "Colour and number of a cell: how many different lanes. A cross: some number is in it "
-        "more than once.",
+        "Colour and number of a cell: how many different lanes' numbers are in its sum. A cross: "
+        "some number was added more than once.",
         {"sources": {name: [list(map(int, step)) for step in steps]
                      for name, steps in sources.items()}, "lanes": lanes},
         words, draw,
     )  # fmt: skip
+
+
+def cute_shuffles() -> dict[str, list[list[int]]]:
+    """Whose value each lane gets by bfly, down and up; a lane without a source keeps its own."""
+    offsets, lanes = (16, 8, 4, 2, 1), range(32)
+    return {
+        "butterfly": [[lane ^ k for lane in lanes] for k in offsets],
+        "down": [[lane + k if lane + k < 32 else lane for lane in lanes] for k in offsets],
+        "up": [[lane - k if lane >= k else lane for lane in lanes] for k in offsets],
+    }
 
 
 def counts(steps: Sequence[Sequence[int]]) -> Counts:

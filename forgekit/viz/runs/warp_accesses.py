@@ -109,13 +109,18 @@ def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
     return text, size
 
 
+def _lanes(shown: WarpAccesses) -> int:
+    """How many lanes share the colours: those up to the last that takes part in any access."""
+    return max((int(np.flatnonzero(a.active)[-1]) + 1 for a in shown.accesses), default=32)
+
+
 def _scene(
     shown: WarpAccesses, panels: list[Block], right: float,
     swatches: Sequence[Swatch], notes: Sequence[str],
 ) -> Scene:  # fmt: skip
     if panels:
         active = shown.accesses[0].active if len(panels) == 1 else np.ones(32, bool)
-        panels = [*panels, _lane_key(right, active)]
+        panels = [*panels, _lane_key(right, active, _lanes(shown))]
     else:
         swatches, notes = (), ()
     return compose(
@@ -124,11 +129,12 @@ def _scene(
     )  # fmt: skip
 
 
-def _lane_key(right: float, active: Array) -> Block:
+def _lane_key(right: float, active: Array, lanes: int) -> Block:
     across = (_WIDTH - _LEFT - right) / 32
     items: list[Item] = [_side_label("lane", 8, 11)]
     for lane in range(32):
-        fill, stroke, ink = (thread_colour(lane), None, INK) if active[lane] else (
+        used = active[lane] and lane < lanes
+        fill, stroke, ink = (thread_colour(lane, lanes), None, INK) if used else (
             None, "rule", "dim")  # fmt: skip
         x = _LEFT + lane * across
         items.append(Rect(x, 0, across - 1.2, 16, fill, stroke, sort="lane key"))
@@ -138,9 +144,9 @@ def _lane_key(right: float, active: Array) -> Block:
 
 # -- global memory: lines and their sectors ------------------------------------------------------
 def draw_coalescing(shown: Coalescing) -> Scene:
-    panels = []
+    panels, lanes = [], _lanes(shown)
     for access, (cost, more) in zip(shown.accesses, shown.costs, strict=True):
-        rows = _lines(access)
+        rows = _lines(access, lanes)
         head: list[Item] = [_side_label("first asked", 8)]
         for first in range(0, LINE_BYTES, SECTOR_BYTES):
             middle = _x(first) + SECTOR_BYTES / 2 * _BYTE
@@ -153,7 +159,7 @@ def draw_coalescing(shown: Coalescing) -> Scene:
     return _scene(shown, panels, _RIGHT, _SECTORS, ())
 
 
-def _lines(access: WarpAccess) -> list[_Row]:
+def _lines(access: WarpAccess, of_lanes: int) -> list[_Row]:
     found: dict[int, Asked] = {}
     for address in np.unique(access.address[access.active]).tolist():
         lanes = np.flatnonzero(access.active & (access.address == address))
@@ -165,7 +171,7 @@ def _lines(access: WarpAccess) -> list[_Row]:
         label = access.element[int(lanes[0])] or f"offset {at:,}"
         if len(label) > 18 and "[" in label:
             label = label[label.index("[") :]
-        items = [*_sectors(cells, access.width), *_lanes_of(cells, access.width)]
+        items = [*_sectors(cells, access.width), *_lanes_of(cells, access.width, of_lanes)]
         rows.append(_Row(label, items, _BREAK if far else 0.0, f"+{far:,}" if far else ""))
     return rows
 
@@ -184,13 +190,13 @@ def _sectors(cells: Asked, width: int) -> list[Item]:
     return items
 
 
-def _lanes_of(cells: Asked, width: int) -> list[Item]:
+def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
     """What the lanes ask for; neighbours share a name where a cell has no room for its own."""
     gap = min(1.2, 0.12 * width * _BYTE)
     items: list[Item] = []
     runs: list[Asked] = []
     for at, lanes in cells:
-        fill = thread_colour(int(lanes[0]))
+        fill = thread_colour(int(lanes[0]), of_lanes)
         items.append(Rect(_x(at), 0.5, width * _BYTE - gap, _HIGH - 1, fill, sort="used"))
         before, its = runs[-1][-1] if runs else (-width, lanes)
         if at % SECTOR_BYTES and (at, lanes[0]) == (before + width, its[-1] + 1):
@@ -231,14 +237,15 @@ def draw_banks(shown: BankConflicts) -> Scene:
             notes = [_WAVEFRONTS, _TIMES]
         panels.append(
             _panel(access, f"{access.place}: {use.text}", access.details, head,
-                   _wavefronts(use, wide, named), "wavefronts",
+                   _wavefronts(use, wide, named, _lanes(shown)), "wavefronts",
                    several=len(shown.accesses) > 1, foldable=len(use.passes) == 1)
         )  # fmt: skip
     return _scene(shown, panels, 0, (), notes)
 
 
-def _wavefronts(use: BankUse, wide: int, named: bool) -> list[_Row]:
-    """The wavefronts of each pass; named: the lanes of each cell, else how many they are."""
+def _wavefronts(use: BankUse, wide: int, named: bool, of_lanes: int) -> list[_Row]:
+    """The wavefronts of each pass; named: the lanes of each cell, else how many they are; of_lanes:
+    among how many a lane has its colour."""
     rows: list[_Row] = []
     for part in use.passes:
         for turn in range(part.wavefronts):
@@ -248,11 +255,11 @@ def _wavefronts(use: BankUse, wide: int, named: bool) -> list[_Row]:
             elif not rows:
                 label = f"wavefront  {label}"
             gap = _BETWEEN if rows and turn == 0 else 0.0
-            rows.append(_Row(label, _words(part, turn, wide, named), gap))
+            rows.append(_Row(label, _words(part, turn, wide, named, of_lanes), gap))
     return rows
 
 
-def _words(part: BankPass, turn: int, wide: int, named: bool) -> list[Item]:
+def _words(part: BankPass, turn: int, wide: int, named: bool, of_lanes: int) -> list[Item]:
     items: list[Item] = []
     for bank in range(BANKS):
         words = part.words.get(bank, ())
@@ -261,7 +268,7 @@ def _words(part: BankPass, turn: int, wide: int, named: bool) -> list[Item]:
             items.append(Rect(x + 1, 1, _BANK - 2, _HIGH - 2, None, "rule", 0.6, sort="idle"))
         elif words[turn][0] % wide == 0:
             lanes, width = words[turn][1], wide * _BANK
-            fill = thread_colour(lanes[0])
+            fill = thread_colour(lanes[0], of_lanes)
             items.append(Rect(x + 0.6, 0.6, width - 1.2, _HIGH - 1.2, fill, sort="word"))
             one = named or len(lanes) == 1
             items.append(_lane_label(x, width, (spans(lanes) if one else f"×{len(lanes)}",)))

@@ -41,18 +41,14 @@ styled = matplotlib.rc_context(STYLE)  # decorates functions that draw
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A benchmark's matplotlib `figure`, and in `words` all that it says with numbers."""
+    """A matplotlib `figure`, and in `words` all that it says with numbers."""
 
     figure: Figure
     words: str
 
     @functools.cached_property
     def png(self) -> bytes:
-        """The picture as a PNG, on white; equal results give equal bytes."""
-        file = io.BytesIO()
-        self.figure.savefig(file, format="png", dpi=_DPI)
-        drawn = Image.open(file).convert("RGBA")
-        return small_png(Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn))
+        return figure_png(self.figure, _DPI)
 
     @functools.cached_property
     def svg(self) -> str:
@@ -78,6 +74,14 @@ def timing_html(shown: TimingPicture) -> str:
     return living(shown.png, drawn, shown.alt, shown.figure.get_size_inches()[0] * CSS_PIXELS)
 
 
+def figure_png(figure: Figure, dpi: int) -> bytes:
+    """A figure as a PNG, on white; equal figures give equal bytes."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=dpi)
+    drawn = Image.open(file).convert("RGBA")
+    return small_png(Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn))
+
+
 def figure_svg(figure: Figure, key: str) -> str:
     """A figure as SVG with ids of its own, its text as text; equal figures give equal bytes."""
     file = io.StringIO()
@@ -95,7 +99,7 @@ def figure_svg(figure: Figure, key: str) -> str:
         return found[0] if seen[found[1]] == 1 else f'id="{found[1]}-{seen[found[1]]}"'
 
     svg = re.sub(r'\bid="([^"]+)"', once, svg[svg.index("<svg") :])
-    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg)
+    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg).replace("xlink:href", "href")
     return " ".join(svg.replace("'DejaVu Sans'", html.escape(SANS)).split())
 
 
