@@ -289,7 +289,7 @@ def loads_in_flight(runs: Mapping[str, fk.CompiledKernel]) -> None:
         words.append(f"{name}: {len(waits[name])} loads, {now} waits for memory")
     longest = max(max(starts) for starts in waits.values()) + 1
     alt = "Bars of equal length, one per load. " + "; ".join(words) + "."
-    with fk.figure("How long a thread waits for its loads", alt, height=1.7,
+    with fk.figure("How long a thread waits for its loads", alt, height=1.7, width=4.2,
                    panels=len(runs)) as panels:  # fmt: skip
         for axes, (name, starts) in zip(panels, waits.items(), strict=True):
             axes.barh(range(len(starts)), [0.94] * len(starts), 0.7, starts, color=SERIES[0])
@@ -333,7 +333,8 @@ def littles_law(answer_ns: float) -> None:
 def draw_piece() -> None:
     """Draw one thread's piece of a tile before and after it is transposed: 8 × 2 and 2 × 8."""
     alt = "Left, 8 rows of one word each, a0 b0 to a7 b7. Right, two rows, a0 to a7 and b0 to b7."
-    with fk.figure("Eight words become two rows of 16 bytes", alt, height=2.3, panels=2) as panels:
+    with fk.figure("Eight words become two rows of 16 bytes", alt, height=1.7, panels=2,
+                   width=4.2) as panels:  # fmt: skip
         for axes, turned in zip(panels, (False, True), strict=True):
             for k in range(16):
                 row, col = (k // 8, k % 8) if turned else (k % 8, k // 8)
@@ -358,7 +359,7 @@ def draw_strip(strip: torch.Tensor, ours: int, untouched: float) -> None:
     alt = (
         f"{ours} elements are ours, the {len(wrong)} after them are overwritten, the rest are not."
     )
-    with fk.figure(f"{len(wrong)} numbers that are not ours", alt, height=0.9) as axes:
+    with fk.figure(f"{len(wrong)} numbers that are not ours", alt, height=0.9, width=4.2) as axes:
         bars = axes.bar(range(len(strip)), 1, 0.92, color=colours)
         for k in wrong:
             bars[k].set(hatch="///", edgecolor=PAPER, linewidth=0)
