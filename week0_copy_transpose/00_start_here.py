@@ -16,7 +16,7 @@
 # edge of an array, and what the compiler makes of your Python. **You need** Python, and no GPU:
 # without one, kernels run on the **virtual GPU**, which executes the low-level code that NVIDIA's
 # compiler generates from them. About 30 minutes, and 25 more for the exercises: three kernels, the
-# last of them from an empty body.
+# last one written from scratch.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
 # **Predict**, decide before you run the next cell, whose output is folded away until then. Where a
@@ -80,10 +80,10 @@ def copy(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# Nothing has run yet. `fk.compile` passes the functions to the CuTe DSL compiler, with example
-# tensors that give the types. forgekit's tensors are `float32` unless you set `dtype=`. `fk.empty`
-# fills a tensor with NaN, "not a number": if an element is still NaN afterwards, no thread has
-# written it.
+# Nothing has run yet. `fk.compile` passes the functions to the CuTe DSL compiler, along with
+# example tensors that determine the types. forgekit's tensors are `float32` unless you set
+# `dtype=`. `fk.empty` fills a tensor with NaN, "not a number": if an element is still NaN
+# afterwards, no thread has written it.
 
 # %%
 x = fk.arange(8)
@@ -256,7 +256,7 @@ fk.check(y, x)
 fk.footprint(run_guarded, x, fk.empty(1000))
 
 # %% [markdown]
-# `fk.compile` leaves the size open, so one compiled kernel serves every length from 1 on. (An empty
+# `fk.compile` leaves the size open, so one compiled kernel serves every length from 1 up. (An empty
 # array would need no blocks, and a launch needs at least one.) It does fix the element type, the
 # number of dimensions, the order of elements in memory, and the alignment of the array's start.
 # Pass a tensor that differs in one of them, and the call reports it. Mistakes hide at sizes near a
@@ -274,10 +274,10 @@ print(f"{sum(equal)} of {len(lengths)} lengths copied exactly")
 # %% [markdown]
 # ## 7. Your turn
 #
-# An exercise is a cell to complete and a cell that grades it. The grade runs your kernel on several
-# sizes, some of them drawn at random when Python starts. Then it runs the threads in other orders
-# that a GPU might choose. Last, it counts what the kernel does. It stops at the first fault and
-# reports what it has seen. Hints and the solution are folded away below the task;
+# An exercise is a cell to complete and a cell that grades it. The grader runs your kernel on
+# several sizes, some of them drawn at random when Python starts. Then it runs the threads in other
+# orders that a GPU might choose. Last, it counts what the kernel does. It stops at the first fault
+# and reports what it has seen. Hints and the solution are folded away below the task;
 # `fk.exercise("week0/scale").hint()` shows the same hints, one per call.
 
 # %% [markdown] exercise="week0/scale" part="task"
@@ -461,8 +461,8 @@ first_wrong.against((y != x).nonzero()[0].item())
 fk.check(y, x)
 
 # %% [markdown]
-# > **Looks right and is wrong.** There is no error, and the beginning is right: a glance would
-# > accept it. The check reports the place: the last 104 elements still hold the NaN of `fk.empty`.
+# > **Looks right and is wrong.** There is no error, and the beginning is right, so it would pass at
+# > a glance. The check reports the place: the last 104 elements still hold the NaN of `fk.empty`.
 # > If `y` had held the result of an earlier, correct run, the old numbers would have hidden the
 # > mistake. **Poison the output before you test a kernel.**
 #
@@ -575,7 +575,7 @@ fk.exercise("week0/ramp").grade(ramp)
 # </details>
 
 # %% [markdown]
-# forgekit records on this machine which exercises you have passed, over all weeks:
+# forgekit records on this machine which exercises you have passed, across all weeks:
 
 # %% tags=["nbval-ignore-output"]
 fk.progress()
@@ -583,13 +583,13 @@ fk.progress()
 # %% [markdown]
 # ## Summary
 #
-# | kernel | elements | threads | threads too many | result |
+# | kernel | elements | threads | extra threads | result |
 # |---|---|---|---|---|
 # | `copy` | 8 | 1 block × 8 | 0 | right |
-# | `talking_copy` | 8 | 2 blocks × 4 | 0 | right, and prints it |
+# | `talking_copy` | 8 | 2 blocks × 4 | 0 | right; each thread prints a line |
 # | `overhanging_copy` | 1,000 | 8 blocks × 128 | 24 | stopped: out of bounds |
 # | `guarded_copy` | any | ⌈n/128⌉ blocks × 128 | up to 127, which do nothing | right |
-# | `hasty_copy` | 1,000 | 7 blocks × 128 | 104 too *few* | 104 elements never written |
+# | `hasty_copy` | 1,000 | 7 blocks × 128 | 104 *missing* | 104 elements never written |
 #
 # You can now write a kernel, launch it over any length, see what each thread did, and let a check
 # find mistakes that a glance would miss.
@@ -603,5 +603,5 @@ fk.progress()
 # model](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#programming-model)
 # · [the PTX manual](https://docs.nvidia.com/cuda/parallel-thread-execution/index.html)
 #
-# **Next:** how to see why a kernel is slow, or wrong although its values are right
+# **Next:** how to see why a kernel is slow, or wrong even though its values are right
 # ([`01_why_slow_why_wrong`](01_why_slow_why_wrong.ipynb)).

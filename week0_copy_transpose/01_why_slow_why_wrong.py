@@ -15,8 +15,8 @@
 # then you fix both.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that a comparison of values misses.
-# **You need** `00_start_here`, and no GPU: this notebook looks inside the virtual GPU, even where
-# there is a real one. About 35 minutes, and 55 more for the exercises, two of them whole kernels.
+# **You need** `00_start_here`, and no GPU: this notebook looks inside the virtual GPU, even if you
+# have a real one. About 35 minutes, and 55 more for the exercises, two of them whole kernels.
 
 # %%
 import cutlass
@@ -33,8 +33,8 @@ from forgekit.viz.ideas import traffic_film
 # In `00_start_here` each thread read 4 bytes and wrote 4 bytes. The hardware moves more than that.
 #
 # 32 threads that execute the same instruction together are a **warp**; its threads are its
-# **lanes**, 0 to 31. When a warp reads memory, the hardware does not fetch 32 single numbers. It
-# fetches **sectors** of 32 bytes, eight float32 each, and it always fetches a whole sector.
+# **lanes**, 0 to 31. When a warp reads memory, the hardware does not fetch 32 individual numbers.
+# It fetches **sectors** of 32 bytes, eight float32 each, and it always fetches a whole sector.
 #
 # This kernel copies a matrix with one thread per element. A block may have two dimensions; this one
 # has 32 × 8 threads. The hardware numbers them with the first index fastest, and 32 consecutive
@@ -100,8 +100,8 @@ profile.show()
 # %% [markdown]
 # ## 2. Exchange row and column
 #
-# Let `tidx` select the **column** instead. Row and column change places in the kernel and in the
-# grid; the result does not change.
+# Let `tidx` select the **column** instead. Row and column trade places in the kernel and in the
+# grid; the result stays the same.
 
 
 # %%
@@ -143,8 +143,8 @@ print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.
 traffic_film({"by rows": profile, "by columns": better})
 
 # %% [markdown]
-# Play the film: it moves one sector per tick for each kernel. Orange bytes are those that the warp
-# did not ask for. `profile.compare(better)` puts the two profiles into one table, line by line.
+# Play the animation: each tick moves one sector for each kernel. The warp did not request the
+# orange bytes. `profile.compare(better)` puts the two profiles into one table, line by line.
 #
 # The **footprint** by warp shows where the warps worked for one line: each warp now covers a piece
 # of one row. (Thin white lines separate blocks; each block has warps 0 to 7.)
@@ -518,8 +518,8 @@ fk.exercise("week0/three_sums").grade(three_sums)
 #
 # <details><summary>Hint 3</summary>
 #
-# A `cute.arch.sync_threads()` must separate the read of one round from the write of the next, as
-# another separates the write from the read.
+# A `cute.arch.sync_threads()` must separate the read of one round from the write of the next, just
+# as the existing one separates the write from the read.
 #
 # </details>
 
@@ -652,7 +652,7 @@ fk.banks(run_padded, x, y, kind="load")
 #
 # <details><summary>Hint 2</summary>
 #
-# Count the different words in the bank that holds most of them.
+# Find the bank from which the lanes need the most different words, and count those words.
 #
 # </details>
 #

@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Write five kernels from an empty body
 #
-# **You will build** five kernels, each with its host function and its launch, from two empty
-# bodies.
+# **You will build** five kernels, each with its host function and its launch: you get two empty
+# function bodies and fill both.
 # **You will learn** how a kernel is graded, how to pass numbers and convert types, and how to
 # choose one owner per element and one predicate per access.
 # **You need** `00_start_here` and `01_why_slow_why_wrong`; no GPU. About 10 minutes, and 65 more
@@ -35,7 +35,7 @@ import forgekit as fk
 # 1. **Values** at awkward sizes (1, one more than a block, sizes that no block divides), and at
 #    sizes drawn at random when Python starts.
 # 2. **Every order of threads**: the sanitizer, in the usual order and in adversarial schedules.
-# 3. **As asked**: exactly the facts in the last line of the task, if it has such a line.
+# 3. **As asked**: exactly the requirements in the last line of the task, if it lists any.
 # 4. **Nothing wasted**: sectors, stores, threads, instructions and more, compared with our solution
 #    on the same call. A kernel written in another way passes if it wastes nothing.
 #
@@ -222,8 +222,8 @@ fk.exercise("week0/clamp").grade(clamp)
 # ## 3. Two dimensions
 #
 # The next kernel needs two indices per thread. The copies of `01_why_slow_why_wrong` differ in one
-# decision: which of the two indices changes from lane to lane? One of them moves eight times the
-# bytes of the other.
+# decision: which of the two indices changes from lane to lane? One of them moves eight times as
+# many bytes as the other.
 
 # %% [markdown] exercise="week0/add_row" part="task"
 # ### Exercise 3: add a row to every row
@@ -291,9 +291,10 @@ fk.exercise("week0/add_row").grade(add_row)
 #     add_row_kernel(mX, mR, mZ).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The kernel loads `r` once for each row of `x`, so it requests as many sectors again as for `x`. On
-# a GPU a cache serves most of these requests, but the warps still issue them. A thread that keeps
-# `r[j]` in a register and goes down eight rows issues an eighth of them. Try it: it passes as well.
+# The kernel loads `r` once for each row of `x`, so it requests as many sectors for `r` as for `x`.
+# On a GPU a cache serves most of these requests, but the warps still issue them. A thread that
+# keeps `r[j]` in a register and goes down eight rows issues an eighth of them. Try it: it passes as
+# well.
 #
 # </details>
 
@@ -369,9 +370,10 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 #     reverse_in_place_kernel(mX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# When input and output are one array, two threads that touch an element race as soon as either of
-# them writes it. So assign ownership first: one thread per pair. Lanes that go *down* from the end
-# are coalesced just as well: a request fetches the same four sectors in any order of its lanes.
+# When input and output are the same array, two threads that touch an element race as soon as either
+# of them writes it. So assign ownership first: one thread per pair. Lanes that count *down* from
+# the end are coalesced just as well: a request fetches the same four sectors whatever the order of
+# its lanes.
 #
 # </details>
 
@@ -457,8 +459,8 @@ fk.exercise("week0/window").grade(window)
 #     window_kernel(mX, top, left, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Convolutions pad their input in this way: the load has its own predicate, and an element outside
-# is a zero that no thread reads from memory. If the window does not begin at a multiple of 8
+# Convolutions pad their input in this way: the load has its own predicate, and elements outside
+# become zeros without any read from memory. If the window does not begin at a multiple of 8
 # elements, each load request touches a fifth sector.
 #
 # </details>

@@ -31,9 +31,9 @@ from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_div
 # %% [markdown]
 # ## 1. A matrix is a line, and two numbers
 #
-# So far you computed each index by hand. In `01_why_slow_why_wrong` one number in such an index,
-# the pitch of a tile, decided between **32 wavefronts** and 1. A layout keeps such numbers in one
-# place.
+# So far you have computed each index by hand. In `01_why_slow_why_wrong` one number in such an
+# index, the pitch of a tile, decided between **32 wavefronts** and 1. A layout keeps such numbers
+# in one place.
 #
 # Memory is a line of numbered places. A matrix of 4 rows and 6 columns needs a rule that gives the
 # place, the **offset**, of the element in row `i` and column `j`. The usual rule has two numbers:
@@ -96,7 +96,7 @@ viz.display_layout(fk.Layout((4, 6)))
 
 # %% [markdown]
 # The next cell defines a row-major layout for any size and tries it on a square, where the picture
-# is perfect.
+# looks perfect.
 #
 # **Predict:** how many *different* offsets do the 24 elements of a 4 × 6 matrix get?
 
@@ -117,8 +117,8 @@ viz.display_layout(wrong)
 
 # %% [markdown]
 # > **Looks right and is wrong.** A step down must skip a whole row, as many elements as there are
-# > *columns*: the stride is `(columns, 1)`. In a square, rows and columns are equal, which hides
-# > the mistake. The second picture shows it: offset 4 is in row 0 *and* at the start of row 1, so a
+# > *columns*: the stride is `(columns, 1)`. A square has as many rows as columns, which hides the
+# > mistake. The second picture shows it: offset 4 is in row 0 *and* at the start of row 1, so a
 # > copy into this layout overwrites elements. Test a layout on a shape whose sizes all differ.
 #
 # ## 3. A mode with two strides
@@ -129,10 +129,10 @@ viz.display_layout(wrong)
 # step *from square to square*. The plain Python below splits `j` into `j % 2`, the position in the
 # square, and `j // 2`, the square. It splits `i` in the same way.
 #
-# The mode of columns becomes a pair, shape `(2,2)`, stride `(1,4)`; the mode of rows is
-# `(2,2):(2,8)`. Layouts with such nested modes are **hierarchical**. A nested mode is still a mode
-# of size 4. Give it one index, which CuTe splits *leftmost part first* (3 becomes `(1,1)`, 2
-# becomes `(0,1)`), or give it the parts.
+# The column mode becomes a pair, shape `(2,2)`, stride `(1,4)`; the row mode is `(2,2):(2,8)`.
+# Layouts with such nested modes are **hierarchical**. A nested mode is still a mode of size 4. Give
+# it one index, which CuTe splits *leftmost part first* (3 becomes `(1,1)`, 2 becomes `(0,1)`), or
+# give it the parts.
 
 # %%
 for i in range(4):
@@ -269,7 +269,7 @@ print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 # <details><summary>Hint 3</summary>
 #
 # The tile is `i // 8`, and `k = i % 8` is the position in it. A tile has 4 columns, so `k` splits
-# into a row and a column. `cute.size(mY)` is the number of all elements.
+# into a row and a column. `cute.size(mY)` is the total number of elements.
 #
 # </details>
 
@@ -364,10 +364,10 @@ value_1.against((index, (index % 2, index // 2)))
 # %% [markdown]
 # ## 6. A kernel that follows the layout
 #
-# For any layouts, three steps lead a thread to its elements:
+# Whatever the layouts, a thread finds its elements in three steps:
 #
 # 1. slice this block's tile out of the divided tensor,
-# 2. **composition**, `cute.composition`: replace the tile's coordinate by the TV layout's,
+# 2. **composition**, `cute.composition`: replace the tile's coordinate with the TV layout's,
 #    `(thread, value)`,
 # 3. slice the values of this thread out of the result.
 #
@@ -418,8 +418,8 @@ fk.footprint(run_copy, x, fk.empty(4, 16), tensor="mX")
 
 # %% [markdown]
 # Four blocks have eight threads each; a cell shows `block,thread`. Block 1 has the tile *below*
-# block 0, not the tile beside it: `bidx` is a linear index into the mode of tiles, and the leftmost
-# mode is the fastest.
+# that of block 0, not the one beside it: `bidx` is a linear index into the mode of tiles, and the
+# leftmost mode is the fastest.
 #
 # ## 7. Four values per thread: 128 bits at once
 #
@@ -503,10 +503,10 @@ for run in runs.values():
 # pitch of 32 and with one at 33. Each cell shows the offset and its bank, `offset % 32`, which is
 # also its colour.
 #
-# The pitch of 33 is **padding**: one place after each row stays free. A **swizzle** takes no extra
-# space. It permutes the elements within each row, by an XOR of the column with the row, here
+# The pitch of 33 is **padding**: one place after each row stays unused. A **swizzle** takes no
+# extra space. It permutes the elements within each row, by XORing the column with the row, here
 # `offset ^ (offset >> 5)`. Move the sliders. The second cell shows corners of both tiles. (Ignore
-# `ldmatrix`, an instruction of later weeks.)
+# `ldmatrix`, an instruction that appears in later weeks.)
 
 # %%
 fk.explore(fk.Layout((32, 32), (32, 1)), memory="smem")
@@ -575,8 +575,8 @@ for name, offsets in fk.exercise("week0/which_layout").given.items():
 # %% [markdown] exercise="week0/which_layout" part="task"
 # ### Exercise 3: which layout is it?
 #
-# Write the layout of each picture as `(shape, stride)`. Every layout that is the same *function* is
-# right.
+# Write the layout of each picture as `(shape, stride)`. Any layout that is the same *function* is
+# accepted.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -621,8 +621,8 @@ fk.exercise("week0/which_layout").grade(layouts)
 # }
 # ```
 #
-# **A** is row-major with two unused places after each row: six columns of a matrix that has eight,
-# or a padded tile.
+# **A** is row-major with two unused places after each row: the first six columns of an eight-column
+# matrix, or a padded tile.
 #
 # **B**: row 0 has the steps 1, 1, 1, 5: a group of four cells, then a group that begins at 8. So
 # the columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. The

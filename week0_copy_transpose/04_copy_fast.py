@@ -18,7 +18,7 @@
 # **You need** `01_why_slow_why_wrong` (sectors, requests) and `03_see_layouts` (tiles, TV layouts);
 # no GPU. About 35 minutes, and 35 more for the exercises.
 #
-# Where the page says **Predict**, replace `None` by your answer before you run the cell.
+# Where the page says **Predict**, replace `None` with your answer before you run the cell.
 
 # %%
 import cutlass
@@ -33,11 +33,11 @@ from forgekit.benching.recorded import recorded
 # %% [markdown]
 # ## 1. The least time of a copy
 #
-# A copy computes nothing. It reads every byte once and writes every byte once, so memory decides
+# A copy computes nothing. It reads every byte once and writes every byte once, so memory determines
 # its time. **Bandwidth** is the number of bytes that memory moves per second. Bytes divided by
 # bandwidth is the **bound**: no copy takes less time. An H200 moves at most 4.8 TB/s.
 #
-# **Predict:** how many microseconds does a copy of 8192 × 8192 `float32` take at least?
+# **Predict:** what is the least time, in microseconds, of a copy of 8192 × 8192 `float32`?
 
 # %%
 least = fk.predict("microseconds at least", None)
@@ -222,8 +222,8 @@ fk.coalescing(run_vectors, x, y, kind="load")
 # copy, but now every byte of a sector is used. *Sectors per request* alone says little: 16 is bad
 # where 4 would be enough, and right where the lanes ask for 512 bytes. Compare it with the ideal.
 #
-# Both copies give a thread the same four elements. Why did the compiler not make vectors of the
-# consecutive copy?
+# Both copies give a thread the same four elements. Why did the compiler not turn the consecutive
+# copy into vector accesses?
 
 # %%
 for name, run in (("consecutive", run_consecutive), ("vectors", run_vectors)):
@@ -259,15 +259,15 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # of them past the end. A GPU would not stop it. All of `y` would be right, `fk.check` would pass,
 # and the kernel would overwrite 12 bytes of another tensor.
 #
-# > **Looks right and is wrong.** All lengths above are multiples of 4, including those that are no
-# > multiple of a block's 512 elements. Test a vector kernel with lengths that are no multiple of
-# > the vector.
+# > **Looks right and is wrong.** All lengths above are multiples of 4, including those that are not
+# > multiples of a block's 512 elements. Test a vector kernel with lengths that are not multiples of
+# > the vector length.
 
 # %% [markdown] exercise="week0/fold_halves" part="task"
 # ### Exercise 1: fold a vector in the middle
 #
 # `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-# multiple of 8. Serve float32 and float16. The lengths are promised to the compiler. Write the
+# multiple of 8. Support float32 and float16. The lengths are promised to the compiler. Write the
 # whole kernel and its launch. Signature: `fold_halves(x, y)`.
 #
 # **Asked**: 16 bytes per load, 16 bytes per store.
@@ -281,7 +281,7 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 #
 # <details><summary>Hint 2</summary>
 #
-# `h` elements are `h // vec` vectors. You can add the values that `load()` returns.
+# `h` elements make `h // vec` vectors. You can add the values that `load()` returns.
 #
 # </details>
 #
@@ -455,9 +455,9 @@ for tile_row, tile_column in ((0, 0), (1, 0), (0, 1), (1, 1)):
     print(line)
 
 # %% [markdown]
-# The kernel is the one of `03_see_layouts` with a third tensor, `cX`, cut as the others are. `tXcX`
-# is the thread's part of it. `cute.elem_less(a, b)` is true if *every* entry of `a` is less than
-# the matching entry of `b`: here, row and column.
+# The kernel is the one of `03_see_layouts` with a third tensor, `cX`, cut like the other two.
+# `tXcX` is the thread's part of it. `cute.elem_less(a, b)` is true if *every* entry of `a` is less
+# than the matching entry of `b`: here, row and column.
 #
 # One predicate per vector is enough if no vector crosses an edge. So the number of columns must be
 # a multiple of the vector. The helper `promised` promises that to the compiler, with
@@ -504,7 +504,7 @@ fk.footprint(run_small, x, fk.empty(3, 12), tensor="mX")
 
 # %% [markdown]
 # Each cell shows `block,thread`. Block 3 has work for one thread, as the loops predicted. Next come
-# blocks of 128 threads, first for a matrix without a whole tile, in two types; then the cost.
+# blocks of 128 threads, first on shapes with partial tiles, in two types; then the cost.
 
 # %%
 for dtype in (torch.float32, torch.float16):
@@ -523,9 +523,9 @@ profile = cost("TV layout", run_tv, x)
 #
 # ## 6. Counts and times, side by side
 #
-# The five copies move the same matrix with the same result. The helper `flat` passes a matrix to a
-# copy of vectors as one long vector; `05_tiled_copies` explains it. First the counters, for
-# 32 × 1024 `float32`:
+# The five copies move the same matrix with the same result. The helper `flat` lets a vector copy
+# treat a matrix as one long vector; `05_tiled_copies` explains it. First the counters, for 32 ×
+# 1024 `float32`:
 
 # %%
 steps = {

@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Copy in tiles: more bytes in flight
 #
-# **You will build** a tiled copy, a copy for rows that are no whole vectors, and a copy that runs
-# while its thread continues.
+# **You will build** a tiled copy, a copy for rows that vectors do not divide evenly, and a copy
+# that runs while its thread continues.
 # **You will learn** how many bytes a thread must have in flight, when 16-byte loads are impossible,
 # and what `cp.async` requires before you may read its data.
 # **You need** `04_copy_fast` (vectors, TV layouts, coordinates as predicates); no GPU. About 35
 # minutes, and 40 more for the exercises.
 #
 # **The bad number is 104.** The TV layout of `04_copy_fast` executes 104 instructions for 1 kB,
-# because each thread locates its tile for a single vector. The copy of vectors executes 32.
+# because each thread locates its tile for a single vector. The vector copy executes 32.
 
 # %%
 import cutlass
@@ -65,9 +65,9 @@ viz.display_tv_layout(layout_tv, tiler_mn)
 
 # %% [markdown]
 # `get_slice(tidx)` is a thread's share of the tiled copy. Its `partition_S` and `partition_D` cut a
-# tile as source and as destination; they compose and slice as you did by hand. Our threads copy
-# *four* vectors each, so a thread's part has the shape `((Vec,4),1,1)`. `tXcX[(0, v), 0, 0]` is the
-# coordinate of the first element of vector `v`.
+# tile as source and as destination; they do the composing and slicing that you did by hand. Our
+# threads copy *four* vectors each, so a thread's part has the shape `((Vec,4),1,1)`.
+# `tXcX[(0, v), 0, 0]` is the coordinate of the first element of vector `v`.
 #
 # `cute.copy` copies all of a thread's vectors. `tXrX` is a tensor in **r**egisters, which hold the
 # values between load and store. `tXpX` stores one **p**redicate per vector; `cute.copy` skips a
@@ -152,9 +152,9 @@ loads_in_flight(
 # half of a copy's traffic, so the rate is half of 4.8 TB/s. An H200 has 132 multiprocessors, the
 # units that run blocks, with room for 2,048 threads each.
 #
-# We need an answer time. The law gives one from the recorded *four, strided* in `float16`, whose
-# threads have 2 bytes in flight: at most 547 ns, since starting and ending a block takes a part of
-# that time.
+# We need an answer time. Apply the law to the recorded time of *four, strided* in `float16`, whose
+# threads have 2 bytes in flight: the answer takes at most 547 ns. (Starting and ending the blocks
+# accounts for part of that.)
 #
 # **Predict:** how many bytes must each thread have in flight to read 2.4 TB/s? (One decimal.)
 
@@ -177,8 +177,8 @@ littles_law(answer_ns)
 #
 # Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types. The
 # skeleton has the partitions, the registers and the tensor `tXpX`, one predicate for each of a
-# thread's 4 vectors. Fill the predicates, load both matrices, compute in `Float32`, and store. As
-# given, the kernel copies `x`, and only where every tile fits.
+# thread's 4 vectors. Fill in the predicates, load both matrices, compute in `Float32`, and store.
+# As given, the kernel copies `x`, and only where every tile fits.
 #
 # Rows may have gaps between them: `x` can be a part of a wider matrix, so you cannot treat it as
 # one long vector. In the tests, rows of 256 elements are 272 elements apart, and the reported sizes
@@ -201,9 +201,9 @@ littles_law(answer_ns)
 #
 # <details><summary>Hint 3</summary>
 #
-# Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` if each entry of the
-# vector's coordinate is less than that of `shape`; two loads; the arithmetic; two lines to store.
-# All three copies take the predicates.
+# Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry of the
+# vector's coordinate is less than the matching entry of `shape`; two loads; the arithmetic; two
+# lines to store. All three copies take the predicates.
 #
 # </details>
 
@@ -393,8 +393,8 @@ print(accesses(run_flat))
 #   incomplete.
 #
 # The kernel below copies a tile into shared memory and stores it from there. Each thread stores
-# only what it copied itself, so it need not wait for other threads. A later cell omits the wait
-# with `waits`.
+# only what it copied itself, so it need not wait for other threads. A later cell passes `waits` to
+# leave out the wait.
 
 
 # %%
@@ -575,8 +575,8 @@ fk.exercise("week0/async_reverse").grade(async_reverse)
 # ```
 #
 # The wait makes a thread wait for its own copies; the barrier makes threads wait for each other.
-# You need both, in this order: after a barrier that comes first, copies of other threads may still
-# be in flight. The wait costs nothing for a thread that has copied nothing, so it needs no `if`,
+# You need both, in this order: if the barrier comes first, other threads' copies may still be in
+# flight after it. The wait costs nothing for a thread that has copied nothing, so it needs no `if`,
 # and the barrier must not be in one.
 #
 # Both sides are coalesced: vectors of 16 bytes on the way in, and on the way out one element per
@@ -588,7 +588,7 @@ fk.exercise("week0/async_reverse").grade(async_reverse)
 # %% [markdown]
 # ## 5. All steps side by side
 #
-# First the counters, for 32 × 1024 `float32`, beside the copy of vectors:
+# First the counters, for 32 × 1024 `float32`, next to the vector copy:
 
 
 # %%
@@ -624,8 +624,8 @@ times
 # - **Tiled copy, down** takes as long as the TV layout. Instructions were not the limit, and one
 #   vector per thread already had enough bytes in flight.
 # - **Down or across** makes a difference of 5 to 6 % that none of our counters shows, since each
-#   block does the same work in both. Blocks that run at the same time should read memory that lies
-#   together; with *down*, neighbouring blocks are 16 rows apart.
+#   block does the same work in both. Blocks that run at the same time should read adjacent memory;
+#   with *down*, neighbouring blocks are 16 rows apart.
 # - **cp.async** takes as long as the tiled copy: the wait for memory hides its detour.
 #
 # ## Summary
@@ -642,14 +642,14 @@ times
 # Instructions are for `float32`. Times are for 8192 × 8192, recorded on an H200 on 21 November
 # 2026.
 #
-# | rows that are no whole vectors | remedy |
+# | rows that vectors do not divide evenly | remedy |
 # |---|---|
 # | without gaps, all elements alike | one long vector |
 # | otherwise | padding, narrower vectors, or single elements at the edge |
 #
 # **In practice** kernels keep tiles in shared memory in two or three buffers, and `cp.async` fills
-# one while the block computes with another. Recent GPUs copy whole tiles with one instruction of
-# one thread (TMA), predicates included.
+# one while the block computes with another. Recent GPUs copy whole tiles, predicates included, with
+# a single instruction from one thread (TMA).
 #
 # **Further reading:** [`cp.async` in the PTX
 # manual](https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#data-movement-and-conversion-instructions-cp-async)

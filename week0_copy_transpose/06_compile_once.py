@@ -12,17 +12,17 @@
 # # Compile once, call often
 #
 # **You will build** a cache of compiled kernels. It fails in two ways, and you fix both. **You will
-# learn** how long the first call of a kernel takes, which facts about its example tensors a
-# compiled kernel contains, and how to choose them. **You need** `03_see_layouts` (strides, tiles),
+# learn** how long the first call of a kernel takes, which facts about its example tensors are
+# compiled into a kernel, and how to choose them. **You need** `03_see_layouts` (strides, tiles),
 # `04_copy_fast` and `05_tiled_copies` (vectors, promises); no GPU. About 40 minutes, and 55 more
 # for the exercises.
 #
 # **The bad number is 115 ms.** The best copy of `05_tiled_copies` takes 0.13 ms for 8192 × 8192
-# `float32`. On the machine of that H200, CuTe DSL took 115 to 260 ms to compile kernels as small as
-# this notebook's (2026-11-21).
+# `float32`. On that H200's host, CuTe DSL took 115 to 260 ms to compile kernels as small as this
+# notebook's (2026-11-21).
 #
 # So far `fk.compile` hid that. Here you compile by hand, in plain CuTe DSL, as production code
-# does. Plain CuTe DSL does not find the virtual GPU; `vgpu.install()` in the next cell sends it
+# does. Plain CuTe DSL does not find the virtual GPU; `vgpu.install()` in the next cell redirects it
 # there if you have no GPU.
 
 # %%
@@ -106,8 +106,8 @@ fk.check(y, FACTOR * x)
 # 2. The compiler turns the trace into PTX, then into machine code.
 # 3. At the first call on a GPU, the machine code is loaded, so that call is slow as well.
 #
-# A call of a compiled kernel takes 9 to 10 µs of the same machine's host time (forgekit's own
-# operators, 2026-11-21): over 10,000 times less. So compile once, keep the result, and call that.
+# Calling a compiled kernel takes 9 to 10 µs of host time on the same machine (forgekit's own
+# operators, 2026-11-21), over 10,000 times less. So compile once, keep the result, and call that.
 #
 # (On the virtual GPU a call *runs* the kernel in Python, and the first call reads the PTX. Its
 # milliseconds tell you nothing about a GPU.)
@@ -154,10 +154,10 @@ with forgekit.vgpu.installed():
 # The kernel was compiled for 4 × 8, and it uses 4 × 8 for every matrix that you pass.
 # `from_dlpack(x)` makes a **static** layout: the shape is part of the type, and its sizes become
 # constants in the code. CuTe DSL itself does not compare them with the tensors of a call. The
-# virtual GPU does, and refuses.
+# virtual GPU does, and rejects the call.
 #
 # On a GPU the kernel would access places 0 to 31 of memory. The second matrix has places 0 to 11;
-# the following places belong to other data. The next cell shows that in a strip where it does no
+# the following places belong to other data. The next cell shows that in a buffer where it does no
 # harm: 40 numbers, of which the first 12 are our matrix. `frozen` does the same as the compiled
 # `scale`: it takes bare addresses (pointers), and its layout is built in. A pointer has no shape,
 # so the virtual GPU cannot object.
@@ -266,8 +266,8 @@ check_shapes(
 )
 
 # %% [markdown]
-# One compilation serves five shapes. In the printed layout, `?` is a value that comes with the
-# call; `i64` means a 64-bit number.
+# One compilation serves five shapes. In the printed layout, `?` is a value passed at each call;
+# `i64` means a 64-bit number.
 #
 # `leading_dim=1` names the mode with stride 1. If you know the memory order, specify it. Without
 # `leading_dim`, CuTe DSL derives the mode from the tensor. A 64 × 1 matrix has the strides `(1,
@@ -350,13 +350,13 @@ of_four.against(counts)
 
 # %% [markdown]
 # With all sizes open, the matrix might have 5 columns; then row 1 would start 20 bytes after row 0,
-# which is no multiple of 16. The compiler needs **three** promises: the number of columns is a
+# and 20 is not a multiple of 16. The compiler needs **three** promises: the number of columns is a
 # multiple of 4, rows are a multiple of 4 elements apart, and the first element is aligned.
 # `divisible={1: 4}` makes the first two, since in a matrix without gaps one follows from the other.
 # A static N of 512 is the first promise in a stronger form.
 #
-# forgekit checks a promise when you make it, and again at each call. A view of 512 columns cut from
-# 513 cannot keep the second promise, and 66 columns break the first:
+# forgekit checks a promise when you make it, and again at each call. A view of 512 of 513 columns
+# breaks the second promise, and a matrix with 66 columns breaks the first:
 
 # %%
 run_vectors = fk.compile(scale_by_vectors, *[fk.spec(t, divisible={1: 4}) for t in (x, y)])
@@ -468,7 +468,7 @@ fk.exercise("week0/scale_columns").grade(scale_columns)
 #
 # <details><summary>Hint 2</summary>
 #
-# How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.
+# How many elements make up 16 bytes? `x.element_size()` is the size of one, in bytes.
 #
 # </details>
 #
@@ -499,8 +499,8 @@ fk.exercise("week0/promise").grade(promise)
 #
 # The promise about mode 1 has two effects. Each row contains whole vectors. And since the rows of a
 # contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the first
-# one does. The first one does, because `fk.spec` reads the address of `x`; `align=16` would state
-# it. The number of rows needs no promise, because no vector crosses from row to row.
+# one does. The first one does, because `fk.spec` reads the address of `x`; `align=16` only makes
+# that explicit. The number of rows needs no promise, because no vector crosses from row to row.
 #
 # </details>
 
@@ -665,11 +665,11 @@ of_nine.against(len(letters))
 print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column in range(5)])
 
 # %% [markdown]
-# Sizes and the distance of rows are open, so the first three cases share a kernel. From column 1
-# on, the first element lies 4 bytes after a multiple of 16. forgekit promises alignment in steps:
-# 16 bytes, 8, 4, down to the size of an element. Here it can promise only 4 bytes. From column 2 on
-# it could promise 8, with a separate kernel. Another memory order, element type, fixed N or program
-# also needs its own kernel.
+# Sizes and row strides are open, so the first three cases share a kernel. In the view that starts
+# at column 1, the first element lies 4 bytes after a multiple of 16. forgekit promises alignment in
+# steps: 16 bytes, 8, 4, down to the size of an element. Here it can promise only 4 bytes. For a
+# view from column 2 it could promise 8, with a separate kernel. Another memory order, element type,
+# fixed N or program also needs its own kernel.
 
 # %% [markdown] exercise="week0/cache_key" part="task"
 # ### Exercise 4: write the key
@@ -743,7 +743,7 @@ fk.exercise("week0/cache_key").grade(cache_key)
 #
 # | looks right and is wrong | the key forgets |
 # |---|---|
-# | other data change | shape and stride |
+# | other data are overwritten | shape and stride |
 # | the results of an earlier program | source and captured values |
 #
 # The times below were recorded with a factor of 1, which makes each kernel a copy that you can

@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Transpose a matrix without wasting a byte
 #
-# **You will build** one operation, `y = x.T`, in six steps: from two lines that move eight times
-# too many bytes on one side to a tile whose every access is ideal.
+# **You will build** one operation, `y = x.T`, in six steps: from two lines that move eight times as
+# many bytes as needed on one side to a tile whose every access is ideal.
 # **You will learn** to check the claim that a kernel is *coalesced*, how a tile in shared memory
 # makes both sides coalesced, and how padding and swizzling remove bank conflicts.
 # **You need** the notebooks up to `05_tiled_copies`; no GPU. About 40 minutes, and 45 more for the
@@ -438,10 +438,10 @@ for name in ("shared tile", "padded"):
 
 # %% [markdown]
 # Padding costs little memory: 31 unused words per block (the last row needs none), 3 %. It also
-# costs alignment. Row 1 begins at byte 132, which is no multiple of 16. With one word of padding,
-# only every fourth row allows 16-byte accesses. The next notebook needs them in all rows.
+# costs alignment. Row 1 begins at byte 132, which is not a multiple of 16. With one word of
+# padding, only every fourth row allows 16-byte accesses. The next notebook needs them in all rows.
 #
-# Now try a tile that is not square, and elements that are not words.
+# Now try a tile that is not square, and elements smaller than a word.
 
 # %% [markdown] exercise="week0/transpose_padded" part="task"
 # ### Exercise 2: a padded tile that is not square
@@ -461,7 +461,7 @@ for name in ("shared tile", "padded"):
 # <details><summary>Hint 2</summary>
 #
 # Without conflicts, the next row of the tile is one *bank* further, and a bank is a word of 32
-# bits. How many 16-bit elements are a word?
+# bits. How many 16-bit elements make a word?
 #
 # </details>
 #
@@ -552,9 +552,10 @@ x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load")
 
 # %% [markdown]
-# The price is arithmetic: the table of section 6 shows more instructions for it than for `padded`.
-# The offset of `(row, col)` is `32 · row + col`: bits 0 to 4 are the column, bits 5 to 9 the row,
-# and `S<5,0,5>` XORs the row into the column. In a tile of another width the bits are different.
+# The price is arithmetic: the table of section 6 shows more instructions for `swizzled` than for
+# `padded`. The offset of `(row, col)` is `32 · row + col`: bits 0 to 4 are the column, bits 5 to 9
+# the row, and `S<5,0,5>` XORs the row into the column. In a tile of another width the bits are
+# different.
 
 # %% [markdown] exercise="week0/transpose_swizzled" part="task"
 # ### Exercise 3: the same tile, swizzled
@@ -651,8 +652,9 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 # column, so only four bits of the row take part: 32 rows share 16 banks, and a request takes two
 # wavefronts.
 #
-# The same exchange in the index is `sX[r, c ^ r]` on both sides. In a 16-bit type the words begin
-# at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
+# Written in the index, the same exchange is `sX[r, c ^ r]` on both sides. In a 16-bit type the
+# words begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and*
+# one type.
 #
 # </details>
 
@@ -725,5 +727,5 @@ table.plot()
 # CuTe](https://research.colfax-intl.com/tutorial-matrix-transpose-in-cutlass/), in C++ · *What the
 # virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** `padded` lacks 16 % of a copy's speed, and more with 16-bit elements
+# **Next:** `padded` is 16 % short of a copy's speed, and falls further behind with 16-bit elements
 # ([`08_transpose_to_the_limit`](08_transpose_to_the_limit.ipynb)).

@@ -9,7 +9,7 @@
 # ---
 
 # %% [markdown]
-# # Take a transpose to the limit of the memory
+# # Take a transpose to the limit of memory
 #
 # **You will build** the transpose of 16-bit elements: first with the tile of `07_transpose`, then
 # with 16 bytes per access, and once without any tile.
@@ -249,12 +249,12 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 #
 # With eight lanes side by side and four below one another, one load of the warp reads four pieces
 # of 8 × 16 = 128 bytes, and one store writes eight pieces of 4 × 16 = 64 bytes. Both use whole
-# sectors, 16 per request, the fewest that 512 bytes need. No element changes its thread, so no
+# sectors, 16 per request, the fewest that 512 bytes need. No element moves to another thread, so no
 # thread waits for another. The price is registers: 64 elements in and 64 out take 32 registers
 # each.
 #
 # It works because 16 bytes are *eight* elements, so a square has whole pieces on both sides. For
-# 32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are no multiple of
+# 32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are not multiples of
 # eight still need the shared tile.
 #
 # </details>
@@ -263,8 +263,8 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 # ## 3. Counts and times, side by side
 #
 # The table compares your kernel with the others: `yours` is the one you submitted above. Until it
-# is right, the table gives the reason why it is not counted. The speeds were recorded on an H200
-# for 8192 × 8192; `yours` has one only if you have a GPU.
+# is right, the table shows why it is not counted. The speeds were recorded on an H200 for 8192 ×
+# 8192; `yours` has one only if you have a GPU.
 #
 # **Predict:** what percentage of a copy's speed does the vectorised kernel reach in float16?
 
@@ -297,7 +297,8 @@ in16
 
 # %% [markdown]
 # These times come from an H200. A time can also be **predicted**, from the counts and from rates
-# that were measured on that GPU. Nine of ten predictions lie within the interval printed beside it.
+# that were measured on that GPU. Nine out of ten predictions lie within the interval printed beside
+# it.
 #
 # **Predict:** how many microseconds does the model predict for `swizzled`?
 
@@ -307,14 +308,14 @@ x16, y16 = (fk.empty(8192, 8192, dtype=torch.float16) for _ in range(2))
 fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
 
 # %% [markdown]
-# The recorded time is 107 µs, outside this interval. The prediction takes a thread's loads in the
-# order of the PTX, and section 5 explains why machine code may do better.
+# The recorded time is 107 µs, outside this interval. The prediction assumes that a thread issues
+# its loads in PTX order, and section 5 explains why machine code may do better.
 #
 # `swizzled` wastes no byte and has no conflict, yet it reaches 60 % of a copy; in float32 the same
-# kernel reaches 82 %. `padded` *has* conflicts, since 33 elements of 16 bits are no whole number of
-# words, and still wins with 63 %. `vectorised` reaches 85 %. What does `swizzled` lack? The table
-# has one column in which it is the worst, instructions per byte. A second reason appears in no
-# column. The next two sections take them in turn.
+# kernel reaches 82 %. `padded` *has* conflicts, since 33 elements of 16 bits are not a whole number
+# of words, and still wins with 63 %. `vectorised` reaches 85 %. What holds `swizzled` back? It is
+# the worst in one column of the table, instructions per byte. A second reason appears in no column.
+# The next two sections take the two reasons in turn.
 #
 # ## 4. Seven instructions per byte
 #
@@ -414,9 +415,9 @@ fk.exercise("week0/what_bounds").grade(bounds)
 #
 # **A**: it takes 131.1 / 1.7 = 77 µs to start its blocks, while device memory needs 13. **B**: its
 # wavefronts take 17,301 / 251 = 69 µs. **C**: its sectors take 17,826 / 206 = 87 µs, and the real
-# cost is higher, because the kernel stores most of them in part. **D**: 13 µs; no other quotient is
-# longer, so device memory is the bound. Issue slots bound none of the four, although B and C
-# execute over three times as many instructions as D.
+# cost is higher, because the kernel writes only a part of most of them. **D**: 13 µs; no other
+# quotient is longer, so device memory is the bound. Issue slots bound none of the four, although B
+# and C execute over three times as many instructions as D.
 #
 # A predicted time combines all quotients and adds the cost of a launch. `p.time("H200")` of a
 # profile shows them as bars.
@@ -439,8 +440,8 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # flight, 10 kB per multiprocessor of an H200.
 #
 # In PTX each load of a thread is followed by its store to the tile, which waits for it. Machine
-# code may issue the loads first. So the table shows both ends: one load per thread, and all of
-# them.
+# code may issue the loads first. So the table shows both extremes: one load in flight per thread,
+# and all of them.
 #
 # **Predict:** a multiprocessor holds 2,048 threads. How many kB does `swizzled` have in flight in
 # float16, with one load per thread?
@@ -466,10 +467,10 @@ for name, (run, shared_bytes, load_bytes, loads) in in_flight.items():
         least_guess.against(round(one))
 
 # %% [markdown]
-# All three have an occupancy of 100 %, so it explains nothing. The tiles of single elements may or
-# may not have enough bytes in flight, and those of 16 bits have the least. The vectorised kernel
-# has more than enough in any case. No row isolates how much each of the two reasons contributes:
-# the vectorised kernel removes both.
+# All three have an occupancy of 100 %, so it explains nothing. The two kernels that move single
+# elements may or may not have enough bytes in flight; the one with 16-bit elements has the fewest.
+# The vectorised kernel has more than enough in any case. No row isolates the contribution of either
+# reason: the vectorised kernel removes both.
 #
 # ## 6. Larger tiles, smaller tiles
 #
@@ -586,7 +587,7 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 # latency takes 63 µs: a thread requests two bytes, and no new block replaces a block before its
 # last warp has ended. A two-dimensional grid removes the divisions, which saves 3 of 54 µs. Vectors
 # shorten all three bounds: an eighth of the blocks, an eighth of the instructions, and eight times
-# the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes is
+# the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes can be
 # faster. (All these times are predicted for an H200, not measured.)
 #
 # </details>
@@ -594,7 +595,7 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 # %% [markdown]
 # ## 7. What production code does beyond this
 #
-# Two problems remain: sizes that are no multiple of 8, and the right promises for every tensor.
+# Two problems remain: sizes that are not multiples of 8, and the right promises for every tensor.
 # `copy_transpose(x)` takes any 2-D tensor and returns its transpose in new memory. It reads the
 # size, the strides and the address, and **chooses** a kernel. Three of them:
 #
@@ -628,8 +629,8 @@ for (m, n), guess in which.items():
 
 # %% [markdown]
 # `vector` moves as many bytes as a copy. In the 127 × 193 matrix, rows begin anywhere in a sector,
-# yet `gather` stores whole sectors, except at the ends of Y's rows. In return, neighbouring blocks
-# load some rows of X twice.
+# yet `gather` stores whole sectors, except at the ends of Y's rows. The price is that neighbouring
+# blocks load some rows of X twice.
 #
 # `vector` is `VectorTranspose` in `forgekit/kernels/copy_transpose.py`, one page of source. You
 # know each of its ideas: a square transposed **in registers**; a **shared tile**, which combines
@@ -730,7 +731,7 @@ fk.exercise("week0/transpose_batch").grade(transpose_batch)
 # |---|---|---|
 # | 2 sectors per 16-bit load | 16 bytes per lane, transposed in registers | multiples of 8 |
 # | 10.8 instructions per byte | the same | the same |
-# | sizes that are no multiples | another kernel, chosen by size | code |
+# | sizes that are not multiples of 8 | another kernel, chosen by size | code |
 # | one launch per matrix | the batch in the grid | one index |
 
 # %%

@@ -11,7 +11,7 @@
 # %% [markdown]
 # # Profile on a GPU: ask ncu, nsys and compute-sanitizer
 #
-# **You will build** a reader for NVIDIA's reports, and fix a kernel by its report.
+# **You will build** a reader for NVIDIA's reports, and fix a kernel with the help of its report.
 # **You will learn** which of NVIDIA's three tools answers which question, how to call and read
 # them, which mistakes each of them misses, and where to look first when a kernel is slow.
 # **You need** the notebooks before this one; no GPU. All output of the tools was recorded on a GPU
@@ -24,7 +24,7 @@
 # | tool | what it shows |
 # |---|---|
 # | **Nsight Compute**, `ncu` | *one kernel* in detail: what it moves, what it waits for |
-# | **Nsight Systems**, `nsys` | a time line of the *program*: host, kernels, copies, gaps |
+# | **Nsight Systems**, `nsys` | a timeline of the *program*: host, kernels, copies, gaps |
 # | **compute-sanitizer** | wrong accesses and races in a running program |
 
 # %%
@@ -112,8 +112,8 @@ guess = {n: fk.predict(f"{n} takes … times as long as padded_4", f) for n, f i
 #
 # **`ERR_NVGPUCTRPERM`:** on many machines only an administrator may read the counters, because they
 # can reveal what other users compute. The administrator can allow it (see the link below). A
-# container needs `--cap-add SYS_ADMIN`; many clouds offer no way. nsys, compute-sanitizer and the
-# virtual GPU need no permission.
+# container needs `--cap-add SYS_ADMIN`; many cloud providers do not allow it. nsys,
+# compute-sanitizer and the virtual GPU need no permission.
 #
 # **Lines:** ncu can show Python lines only if the machine code has line numbers. `fk.compile` makes
 # them; plain CuTe DSL needs the option `--generate-line-info`.
@@ -144,7 +144,7 @@ print(terminal[: terminal.index("    Section: Warp State")])
 #
 # **Theoretical occupancy** is the share of a multiprocessor's 64 warps that *fit* into it, given
 # the kernel's threads, registers and shared memory. **Achieved occupancy** is the average share
-# that was there. It is lower, because blocks begin and end.
+# that was actually resident. It is lower, because blocks begin and end.
 #
 # The L2 cache limits `scatter`: it is 88 % busy with 32 sectors per store. Memory itself, **DRAM**,
 # is at 12 %. Remember the "Est. Speedup" of 47 % in the line with `OPT`; section 4 compares it with
@@ -197,12 +197,12 @@ for name, metrics in hardware.items():
 differing.against(len(unequal))
 
 # %% [markdown]
-# All numbers of global memory are equal. Some numbers of *shared* memory are higher on the
-# hardware: by a few hundred wavefronts in a million for `shared_tile`, and by 5 % for `padded`,
-# which seems to have bank conflicts.
+# All numbers for global memory agree. Some numbers for *shared* memory are higher on the hardware:
+# by a few hundred wavefronts in a million for `shared_tile`, and by 5 % for `padded`, which seems
+# to have bank conflicts.
 #
 # It has none. This counter adds up wavefronts beyond the first, and some of them seem to come from
-# traffic that meets in the banks by chance. ncu's page *Source* has a second count, made by
+# traffic that collides in the banks by chance. ncu's page *Source* has a second count, made by
 # watching the instructions themselves, and it is exact. So **a few percent of conflicts in the
 # memory tables are noise; look at the line before you pad.**
 #
@@ -250,7 +250,7 @@ for name in ours:
     print(f"{name:11} {duration_us[name]:4.0f} µs, {times:.1f} times as long as padded_4")
 
 # %% [markdown]
-# `padded` and `padded_4` have the same requests, sectors, wavefronts and conflicts, and `padded`
+# `padded` and `padded_4` have the same requests, sectors, wavefronts and conflicts, yet `padded`
 # takes twice as long. On the left is ncu's Speed Of Light: how busy each unit is, in percent of its
 # maximum. On the right is the time that a warp waits between two instructions. A **scoreboard**
 # tracks results that a warp has requested and not received: *long* for global memory, *short* for
@@ -291,13 +291,14 @@ for row in csv.DictReader(lines_of("ncu_details.csv")):
         print(f"{name:11} {gain:5.1f} %  {row['Rule Name']:26} {row['Rule Description'][:62]}…")
 
 # %% [markdown]
-# The largest estimate is for using the arithmetic units of a transpose, which has no arithmetic.
-# `SharedMemoryConflicts` for `padded_4` is the noise of section 3. But `UncoalescedGlobalAccess`
-# and `UncoalescedSharedAccess` are exact, and each points to the offending line.
+# The largest estimate promises a gain from busier arithmetic units, but a transpose has no
+# arithmetic. `SharedMemoryConflicts` for `padded_4` is the noise of section 3. But
+# `UncoalescedGlobalAccess` and `UncoalescedSharedAccess` are exact, and each points to the
+# offending line.
 #
 # And the real gain? For `scatter`'s stores ncu estimated 47 % (section 2), and 78 % in another
-# rule. With the stores fixed, `padded` is 3.1 times as fast, and `padded_4` 6.5 times. **A rule is
-# a place to look at, and its percentage is not the gain.**
+# rule. With the stores fixed, `padded` is 3.1 times as fast, and `padded_4` 6.5 times. **A rule
+# tells you where to look; its percentage is not the gain.**
 #
 # ## 5. Five reports
 #
@@ -310,7 +311,7 @@ print(pictures.report_table(report, "ABCDE"))
 # %% [markdown] exercise="week0/read_the_report" part="task"
 # ### Exercise 1: read five reports
 #
-# The table above is all you know of five transposes. Name the problem of each: `"sectors"` (it
+# The table above is all you know about five transposes. Name the problem of each: `"sectors"` (it
 # moves too many), `"conflicts"` (of banks), `"lanes"` (too few are active), `"occupancy"` (too few
 # warps fit into a multiprocessor: the *theoretical* occupancy) or `"nothing"`. Then answer two
 # questions. Which one do you fix first? How many times as fast will B be if it becomes as fast as
@@ -386,8 +387,8 @@ fk.exercise("week0/read_the_report").grade(diagnosis)
 # %% [markdown]
 # ## 6. From a report to a line
 #
-# The next cell prints the report, recorded on the H200, of a kernel that turns a matrix by a
-# quarter. Stalls are in cycles between two instructions of a warp.
+# The next cell prints the report, recorded on the H200, of a kernel that rotates a matrix by a
+# quarter turn. Stalls are in cycles between two instructions of a warp.
 
 # %%
 slow = report["turn_slow"]
@@ -407,9 +408,9 @@ for row in lines:
 # %% [markdown] exercise="week0/fix_the_turn" part="task"
 # ### Exercise 2: fix a slow kernel by its report
 #
-# `turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It uses a
-# tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it. Change
-# the two marked places: the layout of `sT`, and the lines after the barrier.
+# `turn` rotates a matrix clockwise by a quarter turn: `mY[col, M - 1 - row] = mX[row, col]`. It
+# uses a tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it.
+# Change the two marked places: the layout of `sT`, and the lines after the barrier.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -506,8 +507,8 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 #
 # ncu sees nothing outside a kernel. If a program is slow and its kernels are fast, ask Nsight
 # Systems *first*. `uv run forgekit profile nsys -- python my_program.py` prints three tables: which
-# kernels take the time, which calls the host spends its time in, and what is copied. For the time
-# line itself:
+# kernels take the time, which calls the host spends its time in, and what is copied. For the
+# timeline itself:
 #
 # ```
 # nsys profile -t cuda,nvtx -o run python my_program.py     # then open run.nsys-rep in nsys-ui
@@ -548,8 +549,8 @@ print(", ".join(f"{way} {whole / 12:.1f}" for way, whole in timeline["wall_us"].
 # twelve launches together and leaves hardly any gaps. With *long* kernels none of this matters: the
 # host is far ahead, and then waits.
 #
-# A profiler also takes time, most of it in programs with many calls. Trust the times without a
-# profiler, and the picture for the order of events.
+# A profiler itself takes time, especially in programs with many calls. Trust the times measured
+# without a profiler, and use the picture only for the order of events.
 #
 # ## 8. compute-sanitizer, beside ours
 #
@@ -605,9 +606,9 @@ errors_guess.against(int(found[1]))
 # %% [markdown]
 # > **Looks right and is wrong.** No error, and the kernel is wrong. PyTorch requests memory from
 # > CUDA in pieces of 2 MB and cuts tensors from them. The 24 threads stay inside such a piece, in
-# > memory that belongs to another tensor or may do so soon. memcheck knows only the pieces.
+# > memory that belongs to another tensor or soon may. memcheck knows only the pieces.
 #
-# With `PYTORCH_NO_CUDA_MEMORY_CACHING=1` in the environment every tensor is a piece of its own:
+# With `PYTORCH_NO_CUDA_MEMORY_CACHING=1` in the environment every tensor is its own allocation:
 
 # %%
 print(theirs["overhang"]["text"])
@@ -640,9 +641,9 @@ missed_guess.against(missed)
 # - initcheck watches **global memory only**. `unset_shared` reads a word of its tile that no thread
 #   has stored.
 # - synccheck reports nothing for `split_barrier`, where 8 lanes of a warp reach a barrier and 24 do
-#   not. On an H200 this kernel ends, but the rules do not promise that.
+#   not. On an H200 this kernel ends, but CUDA does not guarantee that.
 #
-# The virtual GPU runs only kernels that CuTe DSL compiles, at small sizes; compute-sanitizer takes
+# The virtual GPU runs only kernels that CuTe DSL compiles, at small sizes; compute-sanitizer checks
 # any program. Use ours while you write a kernel, and theirs before others use it. Neither finds a
 # wrong index that stays inside its tensor: for that, use `fk.check`.
 
@@ -760,11 +761,11 @@ print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 # | nsys | host, kernels, copies and gaps of a program | where a kernel spends its time |
 # | compute-sanitizer | wrong accesses of any program | races in global memory; see section 8 |
 #
-# **In practice** engineers make a report for every change that should be faster, on one GPU with
-# fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` prints an old report, and the
-# *baselines* of `ncu-ui` compare two. They measure times without ncu, with a warm-up, as the median
-# of many. Production code names its kernels and puts NVTX ranges around its steps before they are
-# needed.
+# **In practice** engineers make a report for every change that is meant to be faster, on one GPU
+# with fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` prints an old report,
+# and the *baselines* of `ncu-ui` compare two. They measure times without ncu, with a warm-up, as
+# the median of many. Production code names its kernels and puts NVTX ranges around its steps before
+# they are needed.
 #
 # **Further reading:** [ncu's
 # options](https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html) · [ncu: metrics,

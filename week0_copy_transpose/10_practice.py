@@ -11,10 +11,10 @@
 # %% [markdown]
 # # Practise: write five more kernels
 #
-# **You will build** five kernels, each with its host function and its launch, from two empty
-# bodies.
+# **You will build** five kernels, each with its host function and its launch: you get two empty
+# function bodies and fill both.
 # **You will learn** to decide without help what a block shares, which predicate each access needs,
-# and when a vector pays.
+# and when a vector pays off.
 # **You need** `00_start_here` to `08_transpose_to_the_limit`; no GPU. About 10 minutes, and 110
 # more for the exercises.
 
@@ -99,9 +99,9 @@ fk.exercise("week0/interleave").grade(interleave)
 #     interleave_kernel(mA, mB, mZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Each of two scalar stores touches 8 sectors and fills half of each; one vector store touches the
-# same 8 sectors once. Another version has one thread per element of z, which reads from a or from
-# b: its stores are coalesced, and each load fetches the sectors of half a warp. It passes as well,
+# Each of the two scalar stores touches 8 sectors and fills half of each; one vector store touches
+# the same 8 sectors once. In another version, one thread per element of z reads from a or from b:
+# its stores are coalesced, and each load fetches the sectors of half a warp. It passes as well,
 # with twice as many threads.
 #
 # </details>
@@ -137,8 +137,8 @@ fk.exercise("week0/interleave").grade(interleave)
 # <details><summary>Hint 3</summary>
 #
 # Use a tile of 128 + 3 elements. Every thread stores its element; the first three also store one
-# element of the halo, 128 further. Store -cutlass.Float32.inf where x has ended. After a barrier,
-# read four elements of the tile.
+# element of the halo, 128 places further on. Store -cutlass.Float32.inf past the end of x. After a
+# barrier, read four elements of the tile.
 #
 # </details>
 
@@ -279,7 +279,7 @@ fk.exercise("week0/convolve").grade(convolve)
 # ```
 #
 # All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront.
-# `sX[tidx + k]` is 32 neighbours for every k, which also takes one wavefront. So each product
+# `sX[tidx + k]` reads 32 neighbours for every k, which also takes one wavefront. So each product
 # costs two accesses of shared memory and one multiply-add. For a long filter these accesses limit
 # the kernel; then the next step is to compute several results per thread from registers.
 #
@@ -287,16 +287,16 @@ fk.exercise("week0/convolve").grade(convolve)
 
 # %% [markdown]
 # > **Looks right and is wrong.** In `02_five_kernels` one `if i < n:` could enclose the whole body.
-# > In the last two kernels it would keep threads of the last block from the barrier, and all
-# > threads of a block must reach a barrier.
+# > In the last two kernels it would keep some threads of the last block from the barrier, which all
+# > threads of a block must reach.
 #
 # A good place for a break.
 
 # %% [markdown] exercise="week0/rotate_image" part="task"
 # ### Exercise 4: rotate an image by 90 degrees
 #
-# Turn `x`, M rows of N elements, clockwise: `y` has N rows of M elements, and `y[j, M - 1 - i] =
-# x[i, j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
+# Rotate `x`, with M rows of N elements, clockwise: `y` has N rows of M elements, and
+# `y[j, M - 1 - i] = x[i, j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
 #
 # **Asked**: no bank conflicts.
 #
@@ -316,7 +316,7 @@ fk.exercise("week0/convolve").grade(convolve)
 # <details><summary>Hint 3</summary>
 #
 # Keep the transpose with a padded or swizzled tile and its two predicates. Change only the
-# destination column: lanes that go down are coalesced as well.
+# destination column: lanes with descending addresses are coalesced as well.
 #
 # </details>
 
@@ -375,7 +375,7 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 # </details>
 
 # %% [markdown]
-# ## When a vector pays
+# ## When a vector pays off
 #
 # The last puzzle contains two kernels, and the compiler chooses one of them.
 
@@ -391,7 +391,7 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 # <details><summary>Hint 1</summary>
 #
 # How many elements does a vector of 16 bytes hold, and how many of them are kept? From which k on
-# is it a single one?
+# is only one kept?
 #
 # </details>
 #
@@ -465,8 +465,8 @@ fk.exercise("week0/every_kth").grade(every_kth)
 # The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
 # with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
 # four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
-# loading whole rows would double the bytes. Count bytes to decide where
-# vectors pay; a `const_expr` makes that decision per type.
+# loading whole rows would double the bytes. Count bytes to decide where vectors pay off; a
+# `const_expr` makes that decision per type.
 #
 # </details>
 
@@ -483,7 +483,7 @@ fk.progress("week0")
 # | the largest of four | a tile with a halo, a barrier, an identity | `01_why_slow_why_wrong` |
 # | convolve | two tensors in shared memory, one broadcast | `01_why_slow_why_wrong` |
 # | rotate an image | both sides coalesced, no bank conflict | `07_transpose` |
-# | every k-th column | 16 bytes where they pay | `08_transpose_to_the_limit` |
+# | every k-th column | 16 bytes where they pay off | `08_transpose_to_the_limit` |
 #
 # **In practice** the bytes that such kernels move determine their time. Convolutions, stencils and
 # image operations differ from yours in the size of their halo and in the number of results per

@@ -178,7 +178,7 @@ EXERCISE = Exercise(
     task="""
 Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types. The
 skeleton has the partitions, the registers and the tensor `tXpX`, one predicate for each of a
-thread's 4 vectors. Fill the predicates, load both matrices, compute in `Float32`, and store. As
+thread's 4 vectors. Fill in the predicates, load both matrices, compute in `Float32`, and store. As
 given, the kernel copies `x`, and only where every tile fits.
 
 Rows may have gaps between them: `x` can be a part of a wider matrix, so you cannot treat it as
@@ -191,9 +191,9 @@ include the gaps. Signature: `add_predicated(x, y, z, a)`.
         "`tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. "
         "Compute with the result as with a number. `tXrX.store(…)` writes a result back to "
         "registers, after `.to(gZ.element_type)`.",
-        "Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` if each entry of "
-        "the vector's coordinate is less than that of `shape`; two loads; the arithmetic; two "
-        "lines to store. All three copies take the predicates.",
+        "Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry "
+        "of the vector's coordinate is less than the matching entry of `shape`; two loads; the "
+        "arithmetic; two lines to store. All three copies take the predicates.",
     ),
     analysis="""
 One predicate per vector is enough, since rows are whole vectors: a vector is inside or outside,

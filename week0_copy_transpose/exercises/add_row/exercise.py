@@ -33,8 +33,8 @@ elements. Signature: `add_row(x, r, z)`.
         "predicate checks both edges.",
     ),
     analysis="""
-The kernel loads `r` once for each row of `x`, so it requests as many sectors again as for `x`. On a
-GPU a cache serves most of these requests, but the warps still issue them. A thread that keeps
+The kernel loads `r` once for each row of `x`, so it requests as many sectors for `r` as for `x`. On
+a GPU a cache serves most of these requests, but the warps still issue them. A thread that keeps
 `r[j]` in a register and goes down eight rows issues an eighth of them. Try it: it passes as well.
 """,
     entry="add_row",

@@ -157,10 +157,10 @@ Decide first which of your lines belong inside an `if`, and which must be outsid
         "third.",
     ),
     analysis="""
-The wait makes a thread wait for its own copies; the barrier makes threads wait for each other.
-You need both, in this order: after a barrier that comes first, copies of other threads may still
-be in flight. The wait costs nothing for a thread that has copied nothing, so it needs no `if`,
-and the barrier must not be in one.
+The wait makes a thread wait for its own copies; the barrier makes threads wait for each other. You
+need both, in this order: if the barrier comes first, other threads' copies may still be in flight
+after it. The wait costs nothing for a thread that has copied nothing, so it needs no `if`, and the
+barrier must not be in one.
 
 Both sides are coalesced: vectors of 16 bytes on the way in, and on the way out one element per
 thread, neighbours side by side. The reversal happens in shared memory, where the order of

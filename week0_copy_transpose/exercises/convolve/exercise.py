@@ -43,7 +43,7 @@ needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
     ),
     analysis="""
 All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront.
-`sX[tidx + k]` is 32 neighbours for every k, which also takes one wavefront. So each product
+`sX[tidx + k]` reads 32 neighbours for every k, which also takes one wavefront. So each product
 costs two accesses of shared memory and one multiply-add. For a long filter these accesses limit
 the kernel; then the next step is to compute several results per thread from registers.
 """,

@@ -27,7 +27,7 @@ bank 0. How many wavefronts does each read take?
     hints=(
         "Word number w is in bank w % 32. Write down the banks of lanes 0, 1, 2, … until a bank "
         "repeats.",
-        "Count the different words in the bank that holds most of them.",
+        "Find the bank from which the lanes need the most different words, and count those words.",
         "With a stride of 16 all lanes read from two banks, so half of the lanes share one bank. "
         "Lanes that read the same word count once.",
     ),

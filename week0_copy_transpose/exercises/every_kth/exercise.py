@@ -35,8 +35,8 @@ is a power of two, at least 2, and known when the kernel is compiled. N is a mul
 of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
 """,
     hints=(
-        "How many elements does a vector of 16 bytes hold, and how many of them are kept? "
-        "From which k on is it a single one?",
+        "How many elements does a vector of 16 bytes hold, and how many of them are kept? From "
+        "which k on is only one kept?",
         "`k` is a `cutlass.Constexpr`: an `if cutlass.const_expr(…)` chooses the kernel while "
         "it is compiled. The grid has to follow that choice.",
         "`zipped_divide` cuts x into pieces of `(1, vec)` and y into pieces of `(1, vec // "
@@ -44,11 +44,11 @@ of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
         "these as one vector. For k from vec on, use one element per thread.",
     ),
     analysis="""
-The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
-with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
-four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
-loading whole rows would double the bytes. Count bytes to decide where
-vectors pay; a `const_expr` makes that decision per type.
+The sectors are the same in both versions: elements that are kept share each sector of 32 bytes with
+elements that are not. A vector saves requests: with float16 and k = 2, one request loads four times
+as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32 loading whole rows
+would double the bytes. Count bytes to decide where vectors pay off; a `const_expr` makes that
+decision per type.
 """,
     asked={
         "load_bytes": (

@@ -88,9 +88,9 @@ def _stored(p: Places) -> Iterator[np.ndarray]:
 EXERCISE = Exercise(
     title="fix a slow kernel by its report",
     task="""
-`turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It uses a
-tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it. Change the
-two marked places: the layout of `sT`, and the lines after the barrier.
+`turn` rotates a matrix clockwise by a quarter turn: `mY[col, M - 1 - row] = mX[row, col]`. It uses
+a tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it. Change
+the two marked places: the layout of `sT`, and the lines after the barrier.
 """,
     hints=(
         "Which line has more sectors than the ideal? In that line, which index of `mY` differs "

@@ -7,13 +7,13 @@ EXERCISE = puzzle(
     title="fold a vector in the middle",
     task="""
 `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-multiple of 8. Serve float32 and float16. The lengths are promised to the compiler. Write the
+multiple of 8. Support float32 and float16. The lengths are promised to the compiler. Write the
 whole kernel and its launch. Signature: `fold_halves(x, y)`.
 """,
     hints=(
         "Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` is the "
         "partner of vector i?",
-        "`h` elements are `h // vec` vectors. You can add the values that `load()` returns.",
+        "`h` elements make `h // vec` vectors. You can add the values that `load()` returns.",
         "The predicate counts the vectors of `y`. The line after it loads vector i and its "
         "partner from `gX`, adds them, and stores vector i of `gY`.",
     ),

@@ -37,9 +37,9 @@ sector of memory twice. Signature: `interleave(a, b, z)`.
         "pair.",
     ),
     analysis="""
-Each of two scalar stores touches 8 sectors and fills half of each; one vector store touches the
-same 8 sectors once. Another version has one thread per element of z, which reads from a or from b:
-its stores are coalesced, and each load fetches the sectors of half a warp. It passes as well, with
+Each of the two scalar stores touches 8 sectors and fills half of each; one vector store touches the
+same 8 sectors once. In another version, one thread per element of z reads from a or from b: its
+stores are coalesced, and each load fetches the sectors of half a warp. It passes as well, with
 twice as many threads.
 """,
     entry="interleave",

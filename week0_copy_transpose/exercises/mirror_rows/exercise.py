@@ -58,7 +58,7 @@ same bytes. Larger blocks do not help. With 1,024 threads the start of blocks ta
 latency takes 63 µs: a thread requests two bytes, and no new block replaces a block before its last
 warp has ended. A two-dimensional grid removes the divisions, which saves 3 of 54 µs. Vectors
 shorten all three bounds: an eighth of the blocks, an eighth of the instructions, and eight times
-the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes is
+the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes can be
 faster. (All these times are predicted for an H200, not measured.)
 """,
     entry="mirror_rows",

@@ -152,15 +152,15 @@ number of columns that allows such loads. Promise enough, and no more.
 """,
     hints=(
         "The promise is `divisible={mode: number}`. Along which mode does a vector lie?",
-        "How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.",
+        "How many elements make up 16 bytes? `x.element_size()` is the size of one, in bytes.",
         "One argument of `fk.spec` is enough. It promises the number of elements in 16 bytes, for "
         "the mode along which a vector lies.",
     ),
     analysis="""
 The promise about mode 1 has two effects. Each row contains whole vectors. And since the rows of a
 contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the first one
-does. The first one does, because `fk.spec` reads the address of `x`; `align=16` would state it.
-The number of rows needs no promise, because no vector crosses from row to row.
+does. The first one does, because `fk.spec` reads the address of `x`; `align=16` only makes that
+explicit. The number of rows needs no promise, because no vector crosses from row to row.
 """,
     entry="promise",
     groups=(

@@ -124,11 +124,11 @@ def _worth(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="read five reports",
     task="""
-The table above is all you know of five transposes. Name the problem of each: `"sectors"` (it moves
-too many), `"conflicts"` (of banks), `"lanes"` (too few are active), `"occupancy"` (too few warps fit
-into a multiprocessor: the *theoretical* occupancy) or `"nothing"`. Then answer two questions. Which
-one do you fix first? How many times as fast will B be if it becomes as fast as the fastest of the
-five (two decimals)?
+The table above is all you know about five transposes. Name the problem of each: `"sectors"` (it
+moves too many), `"conflicts"` (of banks), `"lanes"` (too few are active), `"occupancy"` (too few
+warps fit into a multiprocessor: the *theoretical* occupancy) or `"nothing"`. Then answer two
+questions. Which one do you fix first? How many times as fast will B be if it becomes as fast as the
+fastest of the five (two decimals)?
 """,
     hints=(
         "Read the table row by row, not column by column. In each row look for the number that "

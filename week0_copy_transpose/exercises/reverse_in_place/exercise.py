@@ -37,9 +37,10 @@ thread exchanges each pair. Signature: `reverse_in_place(x)`.
         "covers the pairs as well, and needs one block even for a single element.",
     ),
     analysis="""
-When input and output are one array, two threads that touch an element race as soon as either of
-them writes it. So assign ownership first: one thread per pair. Lanes that go *down* from the end
-are coalesced just as well: a request fetches the same four sectors in any order of its lanes.
+When input and output are the same array, two threads that touch an element race as soon as either
+of them writes it. So assign ownership first: one thread per pair. Lanes that count *down* from the
+end are coalesced just as well: a request fetches the same four sectors whatever the order of its
+lanes.
 """,
     entry="reverse_in_place",
     given=PICTURE,

@@ -118,8 +118,8 @@ the compiler unrolls.)
         "Read the sanitizer's finding from the top: which line reads, which line writes?",
         "In the second round a thread overwrites an element. Which thread may not have read "
         "it yet?",
-        "A `cute.arch.sync_threads()` must separate the read of one round from the write of "
-        "the next, as another separates the write from the read.",
+        "A `cute.arch.sync_threads()` must separate the read of one round from the write of the "
+        "next, just as the existing one separates the write from the read.",
     ),
     analysis="""
 A barrier protects in both directions: a thread must store a value before another reads it, and must

@@ -17,15 +17,15 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="rotate an image by 90 degrees",
     task="""
-Turn `x`, M rows of N elements, clockwise: `y` has N rows of M elements, and `y[j, M - 1 - i] = x[i,
-j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
+Rotate `x`, with M rows of N elements, clockwise: `y` has N rows of M elements, and
+`y[j, M - 1 - i] = x[i, j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
 """,
     hints=(
         "You have written this kernel before, without the `M - 1 -`.",
         "The kernel fills a tile in shared memory along rows of x and reads it along rows of "
         "y. Which index of the tile changes from lane to lane when it is read?",
-        "Keep the transpose with a padded or swizzled tile and its two predicates. Change "
-        "only the destination column: lanes that go down are coalesced as well.",
+        "Keep the transpose with a padded or swizzled tile and its two predicates. Change only "
+        "the destination column: lanes with descending addresses are coalesced as well.",
     ),
     analysis="""
 Every rotation and reflection of an image is this kernel with another index in the last line. The 32

@@ -45,9 +45,9 @@ float32. Signature: `sliding_max(x, y)`.
         "threads load them?",
         "Which value can shared memory hold where x has no element, so that it is never the "
         "maximum? Not 0: all of x may be negative.",
-        "Use a tile of 128 + 3 elements. Every thread stores its element; the first three "
-        "also store one element of the halo, 128 further. Store -cutlass.Float32.inf where x "
-        "has ended. After a barrier, read four elements of the tile.",
+        "Use a tile of 128 + 3 elements. Every thread stores its element; the first three also "
+        "store one element of the halo, 128 places further on. Store -cutlass.Float32.inf past "
+        "the end of x. After a barrier, read four elements of the tile.",
     ),
     analysis="""
 Without shared memory the kernel would load each element four times. With it, a block loads 131

@@ -22,9 +22,8 @@ The sizes of `x` are multiples of the tile's. Signature: `tiles_to_rows(x, y)`.
         "that, and which position in the row?",
         "In `gX[((r, c), t)]` the inner pair is the position in the tile. `t` may be a single "
         "number: CuTe splits it, leftmost first.",
-        "The tile is `i // 8`, and `k = i % 8` is the position in it. A tile has 4 columns, "
-        "so `k` splits into a row and a column. `cute.size(mY)` is the number of all "
-        "elements.",
+        "The tile is `i // 8`, and `k = i % 8` is the position in it. A tile has 4 columns, so "
+        "`k` splits into a row and a column. `cute.size(mY)` is the total number of elements.",
     ),
     analysis="""
 The kernel computes no index into `x`: `zipped_divide` knows the position of each tile, and its

@@ -37,8 +37,8 @@ compiled.
     hints=(
         "The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? "
         "And which index of `sX` is `tx` now?",
-        "Without conflicts, the next row of the tile is one *bank* further, and a bank is a word of "
-        "32 bits. How many 16-bit elements are a word?",
+        "Without conflicts, the next row of the tile is one *bank* further, and a bank is a word "
+        "of 32 bits. How many 16-bit elements make a word?",
         "The pitch in `layout_s` is 64 elements plus one word, counted in elements of mX's type. "
         "After the load come a barrier and the second loop of exercise 1, with one round per eight "
         "rows of a tile of mY.",

@@ -116,12 +116,12 @@ squares cover the same sectors in any order, so choose the order that you find e
     analysis="""
 With eight lanes side by side and four below one another, one load of the warp reads four pieces of
 8 × 16 = 128 bytes, and one store writes eight pieces of 4 × 16 = 64 bytes. Both use whole sectors,
-16 per request, the fewest that 512 bytes need. No element changes its thread, so no thread waits
-for another. The price is registers: 64 elements in and 64 out take 32 registers each.
+16 per request, the fewest that 512 bytes need. No element moves to another thread, so no thread
+waits for another. The price is registers: 64 elements in and 64 out take 32 registers each.
 
 It works because 16 bytes are *eight* elements, so a square has whole pieces on both sides. For
-32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are no multiple of eight
-still need the shared tile.
+32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are not multiples of
+eight still need the shared tile.
 """,
     entry="transpose_registers",
     groups=(

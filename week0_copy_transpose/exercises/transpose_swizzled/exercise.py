@@ -74,8 +74,8 @@ Bits 0 to 4 of the offset select the bank. In a tile of 64 columns the row is in
 shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the column, so
 only four bits of the row take part: 32 rows share 16 banks, and a request takes two wavefronts.
 
-The same exchange in the index is `sX[r, c ^ r]` on both sides. In a 16-bit type the words begin at
-bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
+Written in the index, the same exchange is `sX[r, c ^ r]` on both sides. In a 16-bit type the words
+begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
 """,
     entry="transpose_swizzled",
     groups=(

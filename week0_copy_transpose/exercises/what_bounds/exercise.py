@@ -74,10 +74,10 @@ once, 2,097 thousand in all. What bounds each kernel?
     ),
     analysis="""
 **A**: it takes 131.1 / 1.7 = 77 µs to start its blocks, while device memory needs 13. **B**: its
-wavefronts take 17,301 / 251 = 69 µs. **C**: its sectors take 17,826 / 206 = 87 µs, and the real cost
-is higher, because the kernel stores most of them in part. **D**: 13 µs; no other quotient is
-longer, so device memory is the bound. Issue slots bound none of the four, although B and C execute
-over three times as many instructions as D.
+wavefronts take 17,301 / 251 = 69 µs. **C**: its sectors take 17,826 / 206 = 87 µs, and the real
+cost is higher, because the kernel writes only a part of most of them. **D**: 13 µs; no other
+quotient is longer, so device memory is the bound. Issue slots bound none of the four, although B
+and C execute over three times as many instructions as D.
 
 A predicted time combines all quotients and adds the cost of a launch. `p.time("H200")` of a profile
 shows them as bars.

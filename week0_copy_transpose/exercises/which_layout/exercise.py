@@ -53,8 +53,8 @@ EXERCISE = Exercise(
     given=PUZZLES,
     title="which layout is it?",
     task="""
-Write the layout of each picture as `(shape, stride)`. Every layout that is the same *function* is
-right.
+Write the layout of each picture as `(shape, stride)`. Any layout that is the same *function* is
+accepted.
 """,
     hints=(
         "Follow the first row, then the first column. If all steps are equal, the mode is a "
@@ -67,8 +67,8 @@ right.
         "first size is the number of cells before the jump, along row 0 and down column 0.",
     ),
     analysis="""
-**A** is row-major with two unused places after each row: six columns of a matrix that has eight, or
-a padded tile.
+**A** is row-major with two unused places after each row: the first six columns of an eight-column
+matrix, or a padded tile.
 
 **B**: row 0 has the steps 1, 1, 1, 5: a group of four cells, then a group that begins at 8. So the
 columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. The layout

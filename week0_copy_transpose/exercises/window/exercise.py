@@ -74,8 +74,8 @@ Signature: `window(x, top, left, y)`.
         "thread that has an element of y.",
     ),
     analysis="""
-Convolutions pad their input in this way: the load has its own predicate, and an element outside is
-a zero that no thread reads from memory. If the window does not begin at a multiple of 8 elements,
+Convolutions pad their input in this way: the load has its own predicate, and elements outside
+become zeros without any read from memory. If the window does not begin at a multiple of 8 elements,
 each load request touches a fifth sector.
 """,
     entry="window",
