@@ -27,7 +27,7 @@ multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
         looks_like(lambda x, y: x, "the kernel still copies."),
         looks_like(
             lambda x, y: 3 * (x + 1),
-            "this is 3 * (x + 1): 3 * x has to grow by 1, and it grows by 3.",
+            "this is 3 * (x + 1), as if 1 were added before the multiplication.",
         ),
         looks_like(lambda x, y: 3 * x, "the + 1 is missing."),
     ],

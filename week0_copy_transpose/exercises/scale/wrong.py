@@ -12,7 +12,7 @@ ONE_BLOCK = """    for j in range(tidx, mX.shape[0], 128):
         mY[j] = 3.0 * mX[j] + 1.0"""
 
 WRONG = (
-    Wrong("adds first", {"3.0 * mX[i] + 1.0": "3.0 * (mX[i] + 1.0)"}, "this is 3 * (x + 1)"),
+    Wrong("adds first", {"3.0 * mX[i] + 1.0": "3.0 * (mX[i] + 1.0)"}, "before the multiplication"),
     Wrong("no addition", {"3.0 * mX[i] + 1.0": "3 * mX[i]"}, "the + 1 is missing"),
     Wrong("no store", {"mY[i] = 3.0 * mX[i] + 1.0": "y = 3 * mX[i] + 1"},
           "nothing is stored: no thread writes to global memory"),

@@ -143,8 +143,8 @@ of eight, the shared tile is still the answer.
                 ),
                 looks_like(
                     _sizes_exchanged,
-                    "M and N are exchanged in the predicate: i counts squares down the M rows of "
-                    "X, j along its N columns.",
+                    "squares are stored as if N were the number of rows of X, and M that of its "
+                    "columns: are M and N exchanged in the predicate?",
                     unstored=True,
                 ),
                 looks_like(lambda x, y: x, "the kernel copies: nothing is turned."),
