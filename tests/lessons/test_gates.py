@@ -33,7 +33,7 @@ from forgekit.lessons.gates import (
     submission,
     values,
 )
-from forgekit.lessons.gates.asked import words_of
+from forgekit.lessons.gates.asked import _full, words_of
 from forgekit.lessons.gates.values import drawn_sizes, shared_out, unknown_size
 from forgekit.tracing import recordings
 from tests.lessons.submitted import load
@@ -111,6 +111,22 @@ def test_an_unknown_fact_is_refused():
 
 
 # -- values -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("work", "modes", "size"),
+    [
+        ("one warp per row", ("m", "n"), (32, 9)),
+        ("eight lanes per row", ("m", "n"), (128, 9)),
+        ("one block per two rows", ("m", "n"), (4, 9)),
+        ("one thread per column", ("m", "n"), (7, 1024)),
+        ("one block per 32 columns", ("m", "n"), (7, 64)),
+        ("one warp per 1,024 elements", ("n", "k"), (64, 64)),
+        ("one cluster per head", ("heads", "n"), (2, 9)),
+    ],
+)
+def test_a_size_without_a_remainder_shows_a_block_too_many(work, modes, size):
+    assert _full(work, modes, (7, 9)) == size
+
+
 def test_values_tells_how_many_sizes_and_types(scale):
     assert values(case, [(8,), (130,)]).run(Submission(scale())) == "2 sizes in float32"
     types = values(case, [(8,)], ("float32", "float16"))

@@ -31,7 +31,7 @@ WRONG = (
           "Out of bounds"),
     Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "worst difference: 0.5244 at [1]"),
     Wrong("a block too many for an even number of rows", {"cute.ceil_div(mX.shape[0], 2)": "mX.shape[0] // 2 + 1"},
-          "Blocks: 3 with m = 4"),
+          "Blocks: 21 with m = 40"),
     Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which makes 13"),
     Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which makes 20"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
