@@ -33,6 +33,7 @@ ARGUMENTS = {
     "flash_attention_v2": "--batch_size 1 --seqlen_q 256 --seqlen_k 256 --num_head 2",
     "hstu_attention": "--batch_size 1 --seqlen_q 128 --seqlen_k 128 --num_head 1",
     "hopper/kernel/dense_gemm": "--mnkl 256,256,128,1",
+    "geforce/kernel/dense_gemm": "--mnkl 256,256,128,1",
     "hopper/kernel/grouped_gemm": "--problem_sizes_mnkl (256,128,128,1)",
     "hopper/kernel/attention": "--q_shape 1,128,2,128 --k_shape 1,128,2,128",
 }
