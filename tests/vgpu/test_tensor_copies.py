@@ -455,7 +455,7 @@ def test_a_map_larger_than_its_tensor():
 def test_a_wrong_number_of_bytes_is_said(expected):
     x = random((8, 16), "f4")
     body = text(LOAD + "ret;", (0, 0), expected)
-    says = f"{'256 bytes have come that nobody announced' if expected < 512 else 'and 512 bytes'} "
+    says = f"{'256 bytes have arrived unexpectedly' if expected < 512 else 'and 512 bytes'} "
     with pytest.raises(KernelError, match=says + rf"\({expected:,} expected, 512 arrived\)"):
         launch(body, tensor_map(x, (16, 8)), x)
 

@@ -189,7 +189,7 @@ def test_lanes_that_share_a_word_share_a_cell():
     assert texts(loaded([5] * 32), "lane") == ["0–31"]
     shown = loaded([5, 9] * 16)
     assert texts(shown, "lane") == ["×16"] * 2 and len(boxes(shown, "word")) == 2
-    assert any("×n: n lanes ask for the same word" in t for t in texts(shown))
+    assert any("×n: n lanes request the same word" in t for t in texts(shown))
     halves = loaded(range(32), 1, torch.float16)
     assert set(texts(halves, "lane")) == {"×2"} and len(boxes(halves, "word")) == 16
 

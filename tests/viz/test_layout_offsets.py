@@ -84,7 +84,7 @@ def test_display_shows_what_draw_returns(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("01", "table of offsets: got '01', needed rows of integers; give equally long rows"),
+        ("01", "table of offsets: got '01', needed rows of integers; pass rows of offsets"),
         (None, "got None, needed rows of integers"),
         (7, "got 7, needed rows of integers"),
         ([], r"got \[\], needed rows"),

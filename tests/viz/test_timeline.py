@@ -103,7 +103,7 @@ def test_divergence_and_a_loop():
     assert half == pytest.approx(full / 2, rel=0.01)
     assert sorted(set(texts(shown, "lanes"))) == ["lanes 0–15", "lanes 16–31"]
     assert texts(shown, "iteration number") == [f"iteration {i}" for i in (1, 2, 3)]
-    assert "lanes that stand by" in texts(shown, "legend")
+    assert "idle lanes" in texts(shown, "legend")
     assert_legible(shown)
 
 

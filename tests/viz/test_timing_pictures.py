@@ -231,9 +231,9 @@ def test_a_roofline_of_counts_is_a_bound() -> None:
     assert points(figure, "recorded") == pytest.approx(measured, rel=1e-4)
     rings = [line for line in figure.axes[0].lines if line.get_gid() == "point"]
     assert {line.get_fillstyle() for line in rings} == {"none"}
-    assert shown.words.startswith("What an H200 would allow at most:")
+    assert shown.words.startswith("Upper bounds on an H200:")
     assert "A bound, not a measurement" in shown.words and "NVIDIA H200 data sheet" in shown.words
-    assert "PTX instructions a byte" in texts(figure, "unit")
+    assert "PTX instructions per byte" in texts(figure, "unit")
     assert_legible(figure)
     words = said(figure)
     assert "4.8 TB/s: H200, data sheet" in words and "issued, data sheet: 33,500" in words

@@ -1,8 +1,8 @@
-"""Pictures to play with, each of one idea: shuffles, the online softmax, traffic, bytes in flight,
+"""Interactive pictures, each of one idea: shuffles, the online softmax, traffic, bytes in flight,
 a multiprocessor's room.
 
-Plain SVG and one script per idea: nothing is fetched, so the same picture works in JupyterLab, in
-the book and in a file. Without scripts a still picture says the same.
+Plain SVG and one script per idea: the page loads no other files, so the same picture works in
+JupyterLab, in the book and in a file. Without scripts a still picture shows the same.
 """
 
 from forgekit.viz.ideas.flight import bytes_in_flight, pipeline

@@ -1,4 +1,4 @@
-"""Lanes that add up by shuffles, step by step: whose numbers each lane holds."""
+"""Animates sums by shuffles: the numbers that each lane's sum contains after each step."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Counts = list[list[list[int]]]  # [step][lane][lane whose number it holds] -> ho
 def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]]) -> Idea:
     """Show which lanes' numbers each lane holds after each shuffle and addition.
 
-    sources: for each way to sum, by its name, a list per step of the lanes that the lanes 0, 1, …
-    received from; a run of a kernel that shuffles its own lane number gives it.
+    sources: name of each method -> a list per step of the lanes that lanes 0, 1, … received from;
+    run a kernel that shuffles its own lane number to get it.
 
     Raises UsageError for a step that does not name as many existing lanes as there are.
     """
@@ -43,12 +43,12 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]]) -> Idea:
                     colour = WRONG if twice else thread_colour(sum(map(bool, of_lane)) - 1)
                     axes.plot(lane, -step, "X" if twice else "s", ms=4, color=colour, mew=0)
             axes.set_yticks(range(1 - len(of_steps), 1), [*range(len(of_steps) - 1, -1, -1)])
-            axes.set(title=f"{name}: × has a number twice", xlabel="lane", ylabel="shuffles")
+            axes.set(title=f"{name}: × contains a number twice", xlabel="lane", ylabel="shuffles")
 
     return Idea(
-        "warp", "Which lanes' numbers a lane holds",
-        "Colour and number of a cell: how many different lanes. A cross: some number is in it "
-        "more than once.",
+        "warp", "The lanes whose numbers are in a lane's sum",
+        "Colour and number of a cell: the number of distinct lanes. A cross: the sum contains some "
+        "number more than once.",
         {"sources": {name: [list(map(int, step)) for step in steps]
                      for name, steps in sources.items()}, "lanes": lanes},
         words, draw,
@@ -56,7 +56,8 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]]) -> Idea:
 
 
 def counts(steps: Sequence[Sequence[int]]) -> Counts:
-    """How often each lane's sum has each lane's number, before the first step and after each."""
+    """Return how often each lane's sum contains each lane's number, before the first step and after
+    each."""
     lanes = len(steps[0])
     held = [[[int(k == lane) for k in range(lanes)] for lane in range(lanes)]]
     for step in steps:
@@ -67,7 +68,7 @@ def counts(steps: Sequence[Sequence[int]]) -> Counts:
 
 
 def _words(name: str, held: Counts) -> list[str]:
-    """`butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none twice`"""
+    """Return `butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none twice`."""
     lines: list[Any] = []
     for step, of_lanes in enumerate(held):
         different = sorted({sum(map(bool, of_lane)) for of_lane in of_lanes})

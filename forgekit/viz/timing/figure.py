@@ -24,9 +24,9 @@ def figure(title: str, alt: str, *, height: float = 2.6, panels: int = 1, note: 
         with fk.figure("Errors grow with n", "A line from 1 at n = 2 to 30 at 1,024.") as axes:
             axes.loglog(lengths, errors)
 
-    title, note: text above and below the axes; alt: what the picture shows, for readers who cannot
-    see it; height: of the axes, in inches; panels: how many axes lie side by side, given as a list
-    if more than one. A block that raises shows nothing.
+    title, note: text above and below the axes; alt: a text equivalent; height: of the axes, in
+    inches; panels: the number of axes side by side, returned as a list if more than one. A block
+    that raises shows nothing.
 
     Raises UsageError if `alt` is empty or a number is beyond its limits.
     """
