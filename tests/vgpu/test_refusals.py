@@ -1,4 +1,4 @@
-"""What the virtual GPU does not know is refused where it is decoded, with its line."""
+"""The decoder refuses unsupported instructions, with their line."""
 
 from __future__ import annotations
 

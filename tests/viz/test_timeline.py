@@ -270,7 +270,7 @@ def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
     assert sum(bool(c.does) for c in columns) == 16
     monkeypatch.setattr("forgekit.viz.runs.timeline_figure.MOST", 12)
     columns, notes = columns_of(tiled())
-    assert len(columns) <= 12 and notes[-1].startswith("all of a line is drawn together")
+    assert len(columns) <= 12 and notes[-1].startswith("each line is drawn as one step")
     assert {c.kind for c in columns if c.does} == {"global"}
     monkeypatch.setattr("forgekit.viz.runs.timeline_figure.MOST", 4)
     shown = tiled()
