@@ -1,4 +1,4 @@
-"""How nbval tests notebooks: as Jupyter runs them, on which device, comparing what."""
+"""Runs notebooks with nbval: as in Jupyter, the device, and the compared outputs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.pins import pinned
 
 # Kernels under test read no configuration of the user's and leave nothing in the user's history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-", ignore_cleanup_errors=True)
-# What C code prints comes through a pipe, which a thread of the kernel's reads: a cell ends when it
-# has read all.
+# Output of C code comes through a pipe that a thread of the kernel reads: a cell ends when it has
+# read all of it.
 _STARTUP = """
 def register():
     import fcntl, sys, termios, time
@@ -42,8 +42,8 @@ def register():
 register()
 del register
 """
-# Kernels, workers and commands share bytecode, also where none may be written beside the sources,
-# as in many containers: otherwise each of them would compile torch and CuTe DSL again.
+# Kernels, workers and commands share bytecode, even if it cannot be written next to the sources, as
+# in many containers: otherwise each of them would compile torch and CuTe DSL again.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(_IPYTHON.name, "bytecode")))
 _FOLDER = Path(_IPYTHON.name, "profile_default", "startup")
@@ -95,7 +95,7 @@ def _set_up(self: IPyNbFile, tries: int = 3) -> None:
 
 
 def _execute(self: RunningKernel, cell_input: str, allow_stdin: bool | None = None) -> str:
-    # nbval asks for no history, without which IPython shows values that a final `;` hides.
+    # nbval requests no history, without which IPython shows values that a final `;` hides.
     return self.kc.execute(cell_input, allow_stdin=allow_stdin, stop_on_error=False)
 
 
@@ -121,7 +121,7 @@ class _Groups(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """What spreads the tests over the cores."""
+    """The plug-in that distributes the tests over the cores."""
     return _Groups(config, log)
 
 
@@ -137,7 +137,7 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print a line for each reason to skip, which says what would run those tests."""
+    """Print a line per reason to skip, with the way to run those tests."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     if reasons:
@@ -147,7 +147,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: the garbage collector need not look at it again and again."""
+    """Objects imported by now stay: the garbage collector need not check them again."""
     gc.collect()
     gc.freeze()
 

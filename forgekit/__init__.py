@@ -3,10 +3,10 @@
     import forgekit as fk
 
     run = fk.compile(copy, x, y)    # compile a @cute.jit function, cached
-    run(x, y)                       # on the GPU, or on the virtual GPU where there is none
+    run(x, y)                       # on the GPU, or on the virtual GPU without one
     fk.check(y, x)                  # compare with a reference
 
-Names are imported when they are first used, so that `import forgekit` alone is quick.
+Names are imported on first use, so `import forgekit` alone is quick.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "target":  # where kernels run now; asked again each time
+    if name == "target":  # the current target of kernels; evaluated on each access
         return importlib.import_module("forgekit.devices").current_target()
-    if name == "device":  # torch's device for tensors of that place
+    if name == "device":  # torch's device for tensors of that target
         return importlib.import_module("forgekit.devices").current_target().torch_device
     if name in _MODULE_OF:
         value = getattr(importlib.import_module(f"forgekit.{_MODULE_OF[name]}"), name)

@@ -1,10 +1,10 @@
-"""Refuse what does not fit the annotations of a public function, in one place and in words.
+"""Checks the arguments of public functions against their annotations, in one place.
 
     @checked(warps=(1, 32))
     def coalescing(kernel, *args, line: Line | None = None, warps: int = 1): ...
 
-`checked` knows the plain types of `_KINDS`; what else an annotation says it leaves to the function.
-Whole numbers of NumPy arrive as `int`, other real numbers as `float`. Imports no torch.
+`checked` handles the plain types of `_KINDS`; the function checks other annotations itself.
+NumPy integers arrive as `int`, other real numbers as `float`. Imports no torch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Limits = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class _Kind:
-    """What an annotation takes: whether a value is that, in words, and what to do."""
+    """The values that an annotation allows: a test, a description, a remedy."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -36,7 +36,7 @@ class _Kind:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter with a plain annotation. limits: least and greatest number, where it has some."""
+    """A parameter with a plain annotation. limits: least and greatest number, if any."""
 
     what: str
     kinds: tuple[_Kind, ...]
@@ -44,10 +44,10 @@ class _Parameter:
     default: Any
 
     def taken(self, value: Any) -> Any:
-        """The value as the function gets it.
+        """Return the value in the function's form.
 
         Raises:
-            UsageError: it is of another kind, or beyond the limits.
+            UsageError: it has another kind, or is beyond the limits.
         """
         kind = next((k for k in self.kinds if k.fits(value)), None)
         if kind is _WHOLE and type(value) is not int:
@@ -82,7 +82,7 @@ class _Parameter:
 
 
 def checked(**limits: Limits) -> Callable[[F], F]:
-    """Decorate a function: its arguments are checked before it runs.
+    """Decorate a function to check its arguments before it runs.
 
     limits: parameter -> least and greatest number; None for no greatest.
 
@@ -119,14 +119,14 @@ def checked(**limits: Limits) -> Callable[[F], F]:
 
 
 def require_one_of(what: str, got: object, known: tuple[object, ...]) -> None:
-    """Raise UsageError for an option that is none of `known`."""
+    """Raise UsageError for an option that is not in `known`."""
     if not (got is None or isinstance(got, str)) or got not in known:
         needed = "one of " + ", ".join(repr(k) for k in known)
         raise usage_error(what, brief(got), needed, "choose one of these")
 
 
 def integer_or_none(value: object) -> int | None:
-    """The integer (of Python or NumPy) as an int; None if it is not one."""
+    """Return the integer (of Python or NumPy) as an int; None if it is not one."""
     if type(value) is int:
         return value
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -135,12 +135,12 @@ def integer_or_none(value: object) -> int | None:
 
 
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
-    """The value, if it is a torch tensor of numbers in memory, side by side or strided.
+    """Return the value, if it is a dense torch tensor of numbers in memory, contiguous or strided.
 
-    meta: whether one without memory will do.
+    meta: True to accept a tensor without memory.
 
     Raises:
-        UsageError: it is none, or a meta, sparse, quantized or nested one.
+        UsageError: it is not a tensor, or a meta, sparse, quantized or nested one.
     """
     if not _is_tensor(value):
         raise usage_error(what, brief(value), _TENSOR.words, _TENSOR.remedy)
@@ -150,7 +150,7 @@ def dense(what: str, value: Any, *, meta: bool = False) -> Any:
                    "convert it with .to_dense()"),
         "quantized": (value.is_quantized, "convert it with .dequantize()"),
         "meta": (value.is_meta and not meta,
-                 "make it on the device itself, such as fk.empty(4, 8)"),
+                 "create it on the device, such as fk.empty(4, 8)"),
     }  # fmt: skip
     for kind, (is_one, remedy) in odd.items():
         if is_one:
@@ -166,7 +166,7 @@ def _parameters(
     found = {}
     for p in signature.parameters.values():
         parts = _parts(str(p.annotation))
-        if "os.PathLike" in parts:  # of a name as text the system asks more than of any text
+        if "os.PathLike" in parts:  # the system is stricter about text in a name than elsewhere
             parts.remove("str")
         kinds = tuple(map(_KINDS.get, parts))
         if p.kind is not p.VAR_KEYWORD and all(kinds):
@@ -176,7 +176,7 @@ def _parameters(
 
 
 def _parts(annotation: str) -> list[str]:
-    """`int`, `tuple` and `None` of `int | tuple[int, ...] | None`."""
+    """Return `int`, `tuple` and `None` for `int | tuple[int, ...] | None`."""
     depth, found = 0, [""]
     for letter in annotation:
         depth += {"[": 1, "]": -1}.get(letter, 0)
@@ -188,7 +188,7 @@ def _parts(annotation: str) -> list[str]:
 
 
 def _example(name: str, signature: inspect.Signature) -> str:
-    """`randn(*shape, dtype=torch.float32, seed=0, device=None)`"""
+    """Return `randn(*shape, dtype=torch.float32, seed=0, device=None)`."""
     shown = []
     for p in signature.parameters.values():
         star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
@@ -211,7 +211,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _names_a_file(name: Any) -> bool:
-    """Whether the system takes it for the name of a file."""
+    """True if the system accepts it as a file name."""
     try:
         return bool(os.fsencode(name)) and "\0" not in name
     except (TypeError, UnicodeError):
@@ -224,7 +224,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _instance(name: str, remedy: str = "") -> _Kind:
-    """An object of a class of ours, wherever that stands: known by its name."""
+    """True for an object of a forgekit class, identified by its name to avoid an import."""
 
     def fits(value: Any) -> bool:
         ours = [c.__name__ for c in type(value).__mro__ if c.__module__.startswith("forgekit.")]
@@ -233,11 +233,11 @@ def _instance(name: str, remedy: str = "") -> _Kind:
     return _Kind(fits, with_article(name), remedy)
 
 
-_LAYOUT = "write Layout((4, 8), (8, 1)), say; layouts.of(...) reads CuTe's"
+_LAYOUT = "write Layout((4, 8), (8, 1)), for example; layouts.of(...) reads CuTe's"
 _WHOLE = _Kind(_of(Integral, but=bool), "a whole number", "pass an int")
 _NUMBER = _Kind(_of(Real, but=bool), "a number", "pass an int or a float")
 _TENSOR = _Kind(_is_tensor, "a torch tensor", "pass one such as fk.randn(4, 8)")
-_PATH = _Kind(_is_path, "the name of a file", 'write "picture.svg", say')
+_PATH = _Kind(_is_path, "the name of a file", 'write "picture.svg", for example')
 _KINDS = {
     "None": _Kind(_of(type(None)), ""),
     "int": _WHOLE,
@@ -245,10 +245,12 @@ _KINDS = {
     "bool": _Kind(_is_flag, "True or False", "write one of the two"),
     "str": _Kind(_of(str), "a text", "write it in quotes"),
     "Callable": _Kind(callable, "a function", "pass the function itself, without calling it"),
-    "Mapping": _Kind(_of(Mapping), "a dict", "write {1: 4}, say"),
+    "Mapping": _Kind(_of(Mapping), "a dict", "write {1: 4}, for example"),
     "Sequence": _Kind(_of(Sequence, but=(str, bytes)), "a list"),
-    "Iterable": _Kind(_of(Iterable, but=(str, bytes, Mapping)), "a list", "write [0, 1], say"),
-    "tuple": _Kind(_of(tuple), "a tuple", "write (0, 1), say"),
+    "Iterable": _Kind(
+        _of(Iterable, but=(str, bytes, Mapping)), "a list", "write [0, 1], for example"
+    ),
+    "tuple": _Kind(_of(tuple), "a tuple", "write (0, 1), for example"),
     "Layout": _instance("Layout", _LAYOUT),
     "ComposedLayout": _instance("ComposedLayout"),
     "Gpu": _instance("Gpu", "a name in forgekit.profiling.gpus.GPUS"),

@@ -1,4 +1,4 @@
-"""Where the course lies on this machine: its folder, its weeks, their notebooks and exercises."""
+"""The place of the course on this machine: its folder, its weeks, their notebooks and exercises."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _GRADED = re.compile(r'fk\.exercise\(\\?"(\w+)/(\w+)\\?"\)\.grade')
 
 
 def find_course(start: Path | None = None) -> Path | None:
-    """The checkout that holds the course, or None where forgekit was installed without it.
-
-    Looks from `start` upwards; without it, from the current folder, then beside the package itself.
+    """Return the checkout that holds the course, or None if forgekit was installed without it.\n\n
+    Searches from `start` upwards; by default from the current folder, then next to the package.
     """
     for folder in _candidates(start):
         if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():
@@ -31,23 +30,23 @@ def find_course(start: Path | None = None) -> Path | None:
 
 
 def week_folders(course: Path) -> Iterator[Path]:
-    """The folders of the weeks that this checkout has, in their order."""
+    """Return the folders of this checkout's weeks, in order."""
     return (course / week for week in WEEKS if (course / week).is_dir())
 
 
 def week_title(week: str) -> str:
-    """`week0` -> "Week 0: copy and transpose"."""
+    """Map `week0` to "Week 0: copy and transpose"."""
     operators = _name_of(week).partition("_")[2].replace("_", " and ")
     return f"Week {week.removeprefix('week')}: {operators}"
 
 
 def _name_of(week: str) -> str:
-    """`week1` -> `week1_reduce`; empty if there is no such week."""
+    """Map `week1` to `week1_reduce`; empty if there is no such week."""
     return next((name for name in WEEKS if name.startswith(f"{week}_")), "")
 
 
 def _candidates(start: Path | None = None) -> list[Path]:
-    """Folders that may hold weeks, the nearest first."""
+    """Return folders that may hold weeks, the nearest first."""
     here = (start or Path.cwd()).resolve()
     beside_package = [] if start else [Path(__file__).resolve().parents[1]]
     return [here, *here.parents, *beside_package]
@@ -55,8 +54,8 @@ def _candidates(start: Path | None = None) -> list[Path]:
 
 # -- what was recorded on a GPU --------------------------------------------------------------------
 def recorded_files() -> dict[str, Path]:
-    """`week0/07_transpose` -> the JSON file in the week's folder `recorded`, for all that are found
-    from here."""
+    """Map `week0/07_transpose` to the JSON file in the week's folder `recorded`, for all files
+    found from here."""
     return {
         f"{week}/{file.stem}": file
         for week, folder in _weeks_with("recorded")
@@ -65,17 +64,16 @@ def recorded_files() -> dict[str, Path]:
 
 
 def helper_files(week: str) -> list[Path]:
-    """`week1` -> the modules that its notebooks import from their own folder."""
+    """Map `week1` to the modules that its notebooks import from their own folder."""
     return [file for name, folder in _weeks_with("exercises") if name == week
             for file in sorted(folder.glob(f"{week}_*.py"))]  # fmt: skip
 
 
 # -- exercises ------------------------------------------------------------------------------------
 def exercise_folders() -> dict[str, Path]:
-    """Exercise's name -> its folder, in the order in which the notebooks grade them.
-
-    Of each week the nearest folder counts: the current one or one above it (a student's copy of a
-    single week, say), then the checkout.
+    """Map each exercise's name to its folder, in the order in which the notebooks grade them.\n\n
+    Each week uses its nearest folder: the current one or one above it (such as a student's copy of
+    a single week), then the checkout.
     """
     found: dict[str, Path] = {}
     for week, folder in _weeks_with("exercises"):
@@ -86,7 +84,7 @@ def exercise_folders() -> dict[str, Path]:
 
 
 def exercise_folder(name: str) -> Path | None:
-    """The folder of `week0/scale`, if it is there: at once, without a look at all others."""
+    """Return the folder of `week0/scale`, if it exists, without searching all others."""
     week, _, short = name.partition("/")
     place = dict(_weeks_with("exercises")).get(week)
     folder = place / "exercises" / short if place and short.isidentifier() else None
@@ -94,15 +92,15 @@ def exercise_folder(name: str) -> Path | None:
 
 
 def _weeks_with(part: str) -> Iterator[tuple[str, Path]]:
-    """Each week with the nearest of its folders that has such a part, if there is one."""
+    """Yield each week with the nearest of its folders that has such a part, if there is one."""
     for week in (name.partition("_")[0] for name in WEEKS):
         if folder := next((f for f in _week_places(week) if (f / part).is_dir()), None):
             yield week, folder
 
 
 def _week_places(week: str) -> Iterator[Path]:
-    """Where a week's folder may be: `week1_reduce` somewhere above, or the current folder itself,
-    whatever it is called."""
+    """Yield possible folders of a week: `week1_reduce` somewhere above, or the current folder,
+    under any name."""
     name = _name_of(week)
     for folder in _candidates():
         yield folder / name
@@ -113,16 +111,18 @@ def _week_places(week: str) -> Iterator[Path]:
 
 
 def where_looked(week: str) -> str:
-    """Where a week's exercises were looked for, for an error; "" if there is no such week."""
+    """Describe where a week's exercises were searched, for an error; "" if there is no such
+    week."""
     course = Path(__file__).resolve().parents[1]
     name = _name_of(week)
     return name and f"{name}/exercises in {Path.cwd()} or above it, or in {course}"
 
 
 def notebooks_of(folder: Path, week: str) -> dict[str, str]:
-    """Exercise's short name -> the notebook that grades it, such as `07_transpose`, in order."""
+    """Map each exercise's short name to the notebook that grades it, such as `07_transpose`, in
+    order."""
     halves = {p.stem: p for p in sorted(folder.glob("[0-9]*.ipynb"))}
-    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller, where it is there
+    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller, if it exists
     found: dict[str, str] = {}
     for stem, file in sorted(halves.items()):
         for of_week, short in _graded_in(file, file.stat().st_mtime_ns):
@@ -137,16 +137,15 @@ def _graded_in(file: Path, changed: int) -> list[tuple[str, str]]:
 
 
 def load_part(folder: Path, part: str) -> ModuleType:
-    """A module of an exercise's folder, such as `exercise` or `wrong`, or of `exercises` itself.
-
-    The folder `exercises` is a package of its own, so `from ..shared import x` finds what
-    exercises of a week share.
+    """Import a module of an exercise's folder, such as `exercise` or `wrong`, or of `exercises`
+    itself.\n\n    The folder `exercises` is a package, so `from ..shared import x` imports code
+    that exercises of a week share.
 
     Raises:
-        UsageError: it is not there.
+        UsageError: it does not exist.
     """
     if not (folder / f"{part}.py").is_file():
-        remedy = f"write {part}.py there; CONTRIBUTING.md says what it holds"
+        remedy = f"write {part}.py there; CONTRIBUTING.md describes its content"
         raise usage_error(folder.name, f"no {part}.py", "one in its folder", remedy)
     inside = folder.name != "exercises"
     exercises = (folder.parent if inside else folder).resolve()

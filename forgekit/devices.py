@@ -1,8 +1,7 @@
-"""Decide once where kernels run: on the GPU or on the virtual GPU.
-
-Where they run is, in this order: the argument of a call, `use_target(...)`, the environment
-variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH, and else the GPU if
-there is one. `tensors.py` makes tensors for that place. Imports torch only when asked.
+"""Decides where kernels run: on the GPU or on the virtual GPU.\n\nIn this order: the argument of a
+call, `use_target(...)`, the environment variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu,
+auto) and FORGEKIT_ARCH, and else the GPU if there is one. `tensors.py` makes tensors for that
+place. Imports torch only when needed.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ _WITHOUT = "set FORGEKIT_DEVICE=virtual to run on the virtual GPU"
 _KINDS: dict[str, Kind | None] = {
     "gpu": "gpu", "cuda": "gpu", "virtual": "virtual", "cpu": "virtual", "auto": None,
 }  # fmt: skip
-# Compute capability -> the architecture to compile for; `a` unlocks what only that chip family has.
+# Compute capability -> the architecture to compile for; `a` enables features of that chip family
+# alone.
 _GPU_ARCHS = {
     (8, 0): "sm_80", (8, 6): "sm_86", (8, 7): "sm_87", (8, 9): "sm_89", (9, 0): "sm_90a",
     (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a", (12, 1): "sm_121a",
@@ -37,7 +37,8 @@ _GPU_ARCHS = {
 
 @dataclass(frozen=True)
 class Target:
-    """Where kernels run: its kind, the architecture they are compiled for, and a name to show."""
+    """The target of kernels: its kind, the architecture they are compiled for, and a display
+    name."""
 
     kind: Kind
     arch: str
@@ -45,18 +46,18 @@ class Target:
 
     @property
     def torch_device(self) -> torch.device:
-        """Where tensors for it live: `cuda`, or `cpu` for the virtual GPU."""
+        """The device of tensors for it: `cuda`, or `cpu` for the virtual GPU."""
         import torch
 
         return torch.device("cuda" if self.kind == "gpu" else "cpu")
 
 
-Request = tuple[str | None, str | None]  # device and architecture; None where nothing is asked for
+Request = tuple[str | None, str | None]  # device and architecture; None if not requested
 
 
 class _Chosen(threading.local):
-    """What use_target() set: by the main thread for all, by another for itself. Not of a context,
-    as notebook cells do not share these."""
+    """The choice of use_target(): the main thread's for all threads, another thread's for itself.
+    It is not a context variable, because notebook cells do not share these."""
 
     of_all: Request = (None, None)
     own: Request | None = None
@@ -65,7 +66,7 @@ class _Chosen(threading.local):
         return self.own or _Chosen.of_all
 
     def put(self, request: Request | None) -> Request | None:
-        """Set it for this thread, or for all; returns what was set before."""
+        """Set it for this thread, or for all; return the previous choice."""
         if threading.current_thread() is threading.main_thread():
             before: Request | None = _Chosen.of_all
             _Chosen.of_all = request or (None, None)
@@ -79,7 +80,7 @@ _chosen = _Chosen()
 
 @checked()
 def current_target(device: str | None = None, arch: str | None = None) -> Target:
-    """The place where kernels run now.
+    """Return the current target of kernels.
 
     Args:
         device: "gpu" (or "cuda"), "virtual" (or "cpu"), "auto"; None asks use_target, then the
@@ -87,8 +88,8 @@ def current_target(device: str | None = None, arch: str | None = None) -> Target
         arch: such as "sm_90a"; None for the chosen one, the GPU's own or sm_90a.
 
     Raises:
-        UsageError: no such device or architecture, or another architecture than the GPU's own.
-        PlatformError: a GPU is asked for and there is none, or it is older than compute capability
+        UsageError: no such device or architecture, or an architecture other than the GPU's own.
+        PlatformError: a GPU is requested but there is none, or it is older than compute capability
             8.0.
     """
     return _resolve((device, arch), _chosen.get())
@@ -106,7 +107,8 @@ def _resolve(given: Request, chosen: Request) -> Target:
 def _first(
     name: str, given: str | None, chosen: str | None, variable: str
 ) -> tuple[str | None, str]:
-    """What is asked for: by the call, by use_target, by the environment; and what to call it."""
+    """Return the requested device and architecture, from the call, use_target or the environment,
+    with their names for messages."""
     asked = chosen if given is None else given
     if asked is None and os.environ.get(variable):
         return os.environ[variable], variable
@@ -144,7 +146,7 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
     import torch
 
     if not gpu_is_there():
-        needed = "an NVIDIA GPU that PyTorch can use, and there is none here"
+        needed = "an NVIDIA GPU that PyTorch can use, but there is none here"
         raise PlatformError(got_needed(device_from, "gpu", needed, _WITHOUT))
     name, capability = torch.cuda.get_device_name(), torch.cuda.get_device_capability()
     own = _GPU_ARCHS.get(capability)
@@ -159,11 +161,11 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
 
 
 class TargetChoice:
-    """What `use_target` returns: the choice is made already; as a context manager it ends at the
-    end.
+    """The result of `use_target`: the choice is already made; as a context manager it ends with the
+    block.
 
     Attributes:
-        target: the Target that was chosen; also what `with ... as` gives.
+        target: the chosen Target; also the value of `with ... as`.
     """
 
     def __init__(self, device: str | None = None, arch: str | None = None) -> None:
@@ -188,16 +190,16 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
         with fk.use_target("virtual", arch="sm_80"): ... # in here
         fk.use_target()                                  # back to the environment's choice
 
-    The main thread's choice is that of all threads which make none of their own. Takes the
-    arguments of `current_target`; raises what that raises, and then changes nothing.
+    The main thread's choice applies to all threads without their own choice. Takes the arguments of
+    `current_target`; raises its errors, and then changes nothing.
     """
     return TargetChoice(device, arch)
 
 
 @dataclass(frozen=True)
 class GpuReport:
-    """What `forgekit doctor` tells of this machine: names, versions, the path of nvdisasm; None for
-    what is not there. target_problem: why it is not clear where kernels run."""
+    """The facts of `forgekit doctor` about this machine: names, versions, the path of nvdisasm;
+    None for missing parts. target_problem: why the target of kernels is undecided."""
 
     gpu: str | None
     driver: str | None
@@ -212,7 +214,7 @@ class GpuReport:
 
 
 def gpu_report() -> GpuReport:
-    """Look at this machine. Raises nothing; imports torch and asks the driver."""
+    """Inspect this machine. Never raises; imports torch and queries the driver."""
     import platform
 
     torch_version = torch_cuda = gpu = target = problem = None
@@ -239,7 +241,7 @@ def gpu_report() -> GpuReport:
 
 
 def package_version(name: str) -> str | None:
-    """The version of an installed package, None if it is not installed."""
+    """Return the version of an installed package, None if it is not installed."""
     from importlib import metadata
 
     try:
@@ -264,7 +266,7 @@ def _driver_version() -> str | None:
 
 
 def find_disassembler() -> str | None:
-    """Path of nvdisasm: on the PATH, in the CUDA toolkit, or in the package that ships it."""
+    """Return the path of nvdisasm: on PATH, in the CUDA toolkit, or in its own package."""
     if found := shutil.which("nvdisasm"):
         return found
     roots = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]

@@ -1,6 +1,6 @@
-"""What draws which type: name of the type -> form -> `module:function`, all within forgekit.
-
-`forgekit/show.py` looks here; to add a picture of a result, write its function and a line here.
+"""Maps types to their drawers: name of the type -> form -> `module:function`, all within
+forgekit.\n\n`forgekit/show.py` reads this table; to add a picture of a result, write its function
+and a line here.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A tolerance (rtol, atol) is for comparing a kernel's result in this type with a reference computed
 in fp32 or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the rounding of the
-result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 are those of
+result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 come from
 `torch.testing.assert_close`, about 4 and 2 units in the last place. fp32 is ten times looser than
-there, because a row sum or a softmax adds in another order than the reference does. Integers and
+there, because a row sum or a softmax adds in a different order than the reference. Integers and
 booleans are exact.
 """
 
@@ -22,7 +22,8 @@ from forgekit.errors import usage_error
 
 @dataclass(frozen=True)
 class DType:
-    """One element type. cute_name: in the `cutlass` module. rtol, atol: 0 for exact types."""
+    """One element type. cute_name: its name in the `cutlass` module. rtol, atol: 0 for exact
+    types."""
 
     torch_dtype: torch.dtype
     cute_name: str
@@ -31,7 +32,7 @@ class DType:
 
     @property
     def name(self) -> str:
-        """`float32`, without `torch.`."""
+        """Return `float32`, without `torch.`."""
         return str(self.torch_dtype).removeprefix("torch.")
 
     @property
@@ -57,13 +58,13 @@ class DType:
 
     @property
     def numpy_is_bits(self) -> bool:
-        """Whether NumPy has no such type, so that `numpy_view` shows the bits alone."""
+        """True if NumPy has no such type, so that `numpy_view` shows only the bits."""
         return not hasattr(np, self.name)
 
     @property
     def numpy_view(self) -> np.dtype[Any]:
-        """NumPy dtype of the same width to view the bits with, uint16 for bfloat16; equal in
-        meaning unless `numpy_is_bits`."""
+        """NumPy dtype of the same width to view the bits with, uint16 for bfloat16; equivalent
+        unless `numpy_is_bits`."""
         return np.dtype(f"uint{self.bits}" if self.numpy_is_bits else self.name)
 
 
@@ -91,10 +92,11 @@ _BY_NUMPY = {row.numpy_view: row for row in _ROWS if not row.numpy_is_bits}
 
 
 def dtype_info(dtype: object) -> DType:
-    """The table's row for a torch dtype, a NumPy dtype, a CuTe DSL type or a CuTe type's name.
+    """Return the table's row for a torch dtype, a NumPy dtype, a CuTe DSL type or a CuTe type's
+    name.
 
     Raises:
-        UsageError: the type is none of the table (complex numbers, for example).
+        UsageError: the table lacks the type (complex numbers, for example).
     """
     found: DType | None = None
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
@@ -105,7 +107,7 @@ def dtype_info(dtype: object) -> DType:
     elif name in _BY_CUTE_NAME:
         found = _BY_CUTE_NAME[name]
     else:
-        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # it is no dtype of NumPy's
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # it is not a NumPy dtype
             found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
     if found is None:
         names = ", ".join(row.name for row in _ROWS)
@@ -114,10 +116,10 @@ def dtype_info(dtype: object) -> DType:
 
 
 def cute_type(dtype: object) -> Any:
-    """The CuTe DSL type, such as `cutlass.Float32`, of a torch dtype; imports cutlass.
+    """Return the CuTe DSL type, such as `cutlass.Float32`, of a torch dtype; imports cutlass.
 
     Raises:
-        UsageError: the type is none of the table.
+        UsageError: the table lacks the type.
     """
     import cutlass
 
@@ -125,13 +127,14 @@ def cute_type(dtype: object) -> Any:
 
 
 def scaled_atol(dtype: object, scale: float) -> float:
-    """The table's atol for expected values whose root mean square is `scale`: smaller where they
-    are below 1, never below the dtype's smallest value."""
+    """Return the table's atol for expected values whose root mean square is `scale`: smaller if
+    they are below 1, never below the dtype's smallest value."""
     row = dtype_info(dtype)
     return max(row.atol * min(1.0, scale or 1.0), row.smallest) if row.is_float else row.atol
 
 
 def tolerance(dtype: object) -> tuple[float, float]:
-    """(rtol, atol) for results of this dtype against an fp32 or fp64 reference; (0, 0) if exact."""
+    """Return (rtol, atol) for results of this dtype against an fp32 or fp64 reference; (0, 0) if
+    exact."""
     row = dtype_info(dtype)
     return row.rtol, row.atol

@@ -1,26 +1,26 @@
 """The exceptions of forgekit.
 
     ForgekitError(Exception)
-    ├── UsageError(.., ValueError)       a forgekit function was given something it cannot take
+    ├── UsageError(.., ValueError)       a forgekit function got an unusable argument
     │   ├── CallError(.., TypeError)     too many or too few arguments, or an unknown name
-    │   └── ArgumentMismatchError        a compiled kernel was called with a tensor or scalar other
-    │                                    than it was compiled for
+    │   └── ArgumentMismatchError        a compiled kernel was called with a tensor or scalar
+    │                                    that does not fit
     ├── PlatformError                    this machine lacks something (no GPU, no compiler here)
     ├── CompileError                     a mistake in the kernel caught by CuTe DSL's compiler
     ├── CheckError(.., AssertionError)   check() found wrong values
     └── KernelError                      the virtual GPU stopped a kernel
         ├── MemoryAccessError            out of bounds, misaligned, unmapped
-        ├── DeadlockError                threads wait for each other endlessly
+        ├── DeadlockError                threads wait for each other indefinitely
         ├── InstructionBudgetError       the kernel ran longer than its instruction budget
-        ├── SanitizerError               a race, memory nobody wrote, a barrier misused
+        ├── SanitizerError               a race, unwritten memory, a misused barrier
         ├── LaunchError                  too many threads, too much shared memory, bad grid
-        ├── UnsupportedPtxError          PTX the virtual GPU does not know yet
+        ├── UnsupportedPtxError          PTX that the virtual GPU does not support yet
         └── PtxSyntaxError               PTX text that cannot be parsed
 
-Messages say got, needed and remedy (`got_needed`). In a notebook only the message and the student's
-own line show, never the frames of libraries; in a script and in pytest the traceback ends at that
-line, but with FORGEKIT_TRACEBACK=full. The virtual GPU owns the exceptions that it raises, and with
-them their base; the others are here.
+Messages say got, needed and remedy (`got_needed`). A notebook shows only the message and the
+student's own line, never the frames of libraries; in a script and in pytest the traceback ends at
+that line, unless FORGEKIT_TRACEBACK=full. `forgekit.vgpu.errors` defines the virtual GPU's
+exceptions and their base; the others are here.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class CompileError(ForgekitError):
 
     Attributes:
         kind: short slug of the mistake, such as `store-dtype`; `unrecognised` if no rule fits.
-        filename, line: the student's file (or cell) and 1-based line; None if not known.
-        source_line: the text of that line, stripped; None if not known.
+        filename, line: the student's file (or cell) and 1-based line; None if unknown.
+        source_line: the text of that line, stripped; None if unknown.
         compiler_text: the compiler's own words, without colours and internal frames.
     """
 
@@ -105,12 +105,12 @@ class CompileError(ForgekitError):
         self.compiler_text = compiler_text
 
     def _where(self) -> SourceLine | None:
-        # The message names the kernel's line; the line that called compile() would only distract.
+        # The message names the kernel's line; the calling line of compile() would only distract.
         return super()._where() if self.line is None else None
 
 
 class CheckError(ForgekitError, AssertionError):
-    """`check()` found wrong values; `report` is the CheckReport with all that is known of them."""
+    """`check()` found wrong values; `report` is the CheckReport with all details."""
 
     def __init__(self, message: str = "", report: Any = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Files that options name to be written: refused before the work, written whole or not at all."""
+"""Output files named by options: checked before the work, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forgekit.errors import UsageError, usage_error
 
 
 def check_output(option: str, file: str | os.PathLike[str]) -> None:
-    """Raise UsageError where `write_output` could not write the file that an option names."""
+    """Raise UsageError if `write_output` could not write the file that an option names."""
     path = Path(file)
     try:
         if path.is_dir():
@@ -29,16 +29,16 @@ def check_output(option: str, file: str | os.PathLike[str]) -> None:
 
 
 def write_output(option: str, file: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file that an option names; what was there is replaced at once or not at all.
+    """Write a file that an option names; an existing file is replaced atomically.
 
     Raises:
-        UsageError: it cannot be written; nothing is left half-written.
+        UsageError: it cannot be written; no partial file is left.
     """
     path = Path(file)
     try:
         if _is_device(path):
             sys.stdout.flush()
-            with path.open("ab") as out:  # behind what was printed, where it is the same file
+            with path.open("ab") as out:  # after printed text, if it is the same file
                 out.write(content.encode() if isinstance(content, str) else content)
             return
         shared_files.replace(path, content, private=False)
@@ -47,7 +47,7 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
 
 
 def _is_device(path: Path) -> bool:
-    """Whether it is something to write into that no file may replace, such as /dev/stdout."""
+    """True if it is a special file that must not be replaced, such as /dev/stdout."""
     named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
     return path.exists() and (named or not path.is_file())
 

@@ -1,6 +1,5 @@
-"""What the operators compute, in PyTorch: the references that tests and benchmarks compare with.
-
-They are computed in float64: the order in which a CPU adds stays far below every tolerance.
+"""Reference implementations of the operators in PyTorch, for tests and benchmarks.\n\nThey compute
+in float64, so the effect of a CPU's order of additions is far below every tolerance.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ __all__ = ["copy_transpose", "reduce_sum", "softmax", "softmax_backward"]
 
 @checked()
 def copy_transpose(x: torch.Tensor) -> torch.Tensor:
-    """x (M, N) of any dtype and strides -> a new contiguous tensor (N, M) equal to x.t()."""
+    """Return a new contiguous tensor (N, M) equal to x.t(), for x (M, N) of any dtype and
+    strides."""
     if dense("x", x, meta=True).dim() != 2:
         got, remedy = f"{x.dim()} dimensions", "reshape it, or transpose slice by slice"
         raise usage_error("x", got, "2", remedy)
@@ -24,7 +24,8 @@ def copy_transpose(x: torch.Tensor) -> torch.Tensor:
 
 @checked()
 def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.Tensor:
-    """x of any shape, strides and float type -> a new contiguous tensor, its sums along dim.
+    """Return a new contiguous tensor, the sums of x along dim, for x of any shape, strides and
+    float type.
 
     Added in float64, rounded once to x's type.
     """
@@ -34,8 +35,8 @@ def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.T
 
 @checked()
 def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """x of any shape, strides and float type -> a new contiguous tensor, exp(x) / sum of exp(x)
-    along dim.
+    """Return a new contiguous tensor, exp(x) / sum of exp(x) along dim, for x of any shape, strides
+    and float type.
 
     Computed in float64, rounded once to x's type.
     """
@@ -45,10 +46,9 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 @checked()
 def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """y * (grad - sum of grad * y along dim): from the gradient of y = softmax(x) that of x.
-
-    grad and y of one shape and float type, any strides; the result is new and contiguous. Computed
-    in float64, rounded once.
+    """Return y * (grad - sum of grad * y along dim): the gradient of x from that of y =
+    softmax(x).\n\n    grad and y have the same shape and float type, any strides; the result is new
+    and contiguous. Computed in float64, rounded once.
     """
     dim = _row_wise(dim, grad=grad, y=y)
     wide_grad, wide_y = grad.double(), y.double()
@@ -57,7 +57,8 @@ def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torc
 
 
 def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
-    """`dim` counted from 0, if the tensors are of one shape, of floats, and have it.
+    """Return `dim` counted from 0, if the tensors have the same shape, hold floats, and have this
+    dimension.
 
     Raises:
         UsageError: they are not.
@@ -69,7 +70,7 @@ def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
             raise usage_error(name, x.dtype, needed, f"use {name}.float()")
         if x.shape != first.shape:
             got, needed = tuple(x.shape), f"the other's shape, {tuple(first.shape)}"
-            raise usage_error(f"shape of {name}", got, needed, "pass tensors alike")
+            raise usage_error(f"shape of {name}", got, needed, "pass tensors of equal shape")
     sizes = max(first.dim(), 1)
     if not -sizes <= dim < sizes:
         needed = f"a dimension from {-sizes} to {sizes - 1}"

@@ -1,6 +1,5 @@
-"""Files that others may read meanwhile: read, locked, replaced at once, set aside.
-
-A FIFO in a file's place never blocks, and what somebody else put there is never emptied or lost.
+"""Files that other processes may read at the same time: read, locked, replaced atomically, set
+aside.\n\nA FIFO in a file's place never blocks, and another user's file is never emptied or lost.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from pathlib import Path
 
 
 def _open_regular(path: Path, flags: int) -> int:
-    """The descriptor of a regular file, made for its owner alone; OSError for anything else."""
+    """Return the descriptor of a regular file, private to its owner; raise OSError for anything
+    else."""
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -26,14 +26,14 @@ def _open_regular(path: Path, flags: int) -> int:
 
 
 def read(path: Path) -> bytes:
-    """What a regular file holds; raises OSError."""
+    """Return the content of a regular file; raise OSError otherwise."""
     with os.fdopen(_open_regular(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
 
 @contextlib.contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """One writer of a file at a time, as far as the file system knows locks."""
+    """Allow one writer of a file at a time, if the file system supports locks."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             lock = file.with_name(f".{file.name}.lock")
@@ -44,12 +44,12 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
-    """Write a file, or what a link names; a reader sees the old one or the new one.
+    """Write a file, or a link's target; a reader sees either the old or the new file.
 
-    private: for its owner alone; else with the permissions that the file has or would get.
+    private: readable only by its owner; else with the file's present or default permissions.
 
     Raises:
-        OSError: it cannot be written; the old one is there still.
+        OSError: it cannot be written; the old file remains.
     """
     file = file.resolve()
     descriptor, partial = create_beside(file, private=private)
@@ -58,12 +58,12 @@ def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
             out.write(content.encode() if isinstance(content, str) else content)
         os.replace(partial, file)
     finally:
-        with contextlib.suppress(OSError):  # it is gone, if all went well
+        with contextlib.suppress(OSError):  # it no longer exists after success
             partial.unlink()
 
 
 def create_beside(file: Path, *, private: bool = True) -> tuple[int, Path]:
-    """Descriptor and name of a new, empty file in the same folder; see `replace`."""
+    """Return descriptor and name of a new, empty file in the same folder; see `replace`."""
     path = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     if not private and file.exists():
@@ -72,7 +72,7 @@ def create_beside(file: Path, *, private: bool = True) -> tuple[int, Path]:
 
 
 def set_aside(file: Path) -> Path:
-    """Rename what stands in a file's place to a name that is free; returns that. Raises OSError."""
+    """Rename a file to a free name; return that. Raise OSError on failure."""
     aside = file.with_suffix(".unreadable.json")
     for number in itertools.count(2):
         if not os.path.lexists(aside):

@@ -1,8 +1,7 @@
-"""How a result is shown: its words everywhere, and in a notebook what draws its type.
-
-Results are data and import nothing that draws. Drawers are plug-ins: `forgekit/drawers.py` has one
-table, from the name of a type to the functions that draw it, which are imported by name when a
-result is first shown. So drawing depends on results, and no result depends on drawing.
+"""Shows a result: as text everywhere, and in a notebook with the drawer of its type.\n\nResults are
+data and import no drawing code. Drawers are plug-ins: `forgekit/drawers.py` has one table, from the
+name of a type to the functions that draw it, which are imported by name when a result is first
+shown. So drawing depends on results, but results do not depend on drawing.
 """
 
 from __future__ import annotations
@@ -20,19 +19,18 @@ from forgekit.output_files import write_output
 
 
 class Shown(ABC):
-    """Base of everything that a notebook shows; a subclass has `summary`.
-
-    A dataclass among them is declared with `repr=False`, so that `print` gives the summary.
+    """Base of all results that a notebook shows; a subclass has `summary`.\n\n    Declare a
+    dataclass subclass with `repr=False`, so that `print` shows the summary.
     """
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """All that is to be said, in plain text."""
+        """Return the full text."""
 
     @property
     def alt(self) -> str:
-        """The same in one line, for a reader who does not see the picture."""
+        """Return the same in one line, for readers who cannot see the picture."""
         return "; ".join(line.strip() for line in self.summary.split("\n") if line.strip())
 
     def __repr__(self) -> str:
@@ -44,22 +42,23 @@ class Shown(ABC):
 
 
 class Picture(Shown):
-    """A result that is shown as one picture, with `alt` beside it."""
+    """A result that is shown as one picture, with `alt` text."""
 
     @functools.cached_property
     def scene(self) -> Any:
-        """What the picture shows, as data: the texts and boxes of `forgekit.viz.scene.Scene`."""
+        """Return the picture's content as data: texts and boxes of `forgekit.viz.scene.Scene`."""
         return draw(self, "scene")
 
     @functools.cached_property
     def svg(self) -> str:
-        """The picture as an SVG document, in the colours of its page; equal results, equal text."""
+        """Return the picture as an SVG document, in the colours of its page; equal results give
+        equal text."""
         text: str = draw(self, "svg")
         return text
 
     @functools.cached_property
     def png(self) -> bytes:
-        """The picture as a PNG, on white; equal results give equal bytes."""
+        """Return the picture as a PNG, on white; equal results give equal bytes."""
         data: bytes = draw(self, "png")
         return data
 
@@ -74,16 +73,16 @@ class Picture(Shown):
 
 
 def in_notebook() -> bool:
-    """Whether this code runs in a Jupyter kernel."""
+    """True if this code runs in a Jupyter kernel."""
     ipython: Any = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def draw(result: Any, form: str, **options: Any) -> Any:
-    """What the drawer of the result's type makes of it.
+    """Return the output of the drawer for the result's type.
 
     form: `html` (text), `scene`, `svg` or `png` (of a picture), `bundle` (MIME type -> data), or
-    another that the table has for the type, such as `bars`.
+    another form in the table for the type, such as `bars`.
     """
     found = drawer(type(result), form)
     if found is None:
@@ -93,7 +92,8 @@ def draw(result: Any, form: str, **options: Any) -> Any:
 
 
 def drawer(kind: type, form: str) -> str | None:
-    """`module:function` for a type or the nearest of its bases; None if the table has none."""
+    """Return `module:function` for a type or the nearest of its bases; None if the table has
+    none."""
     for base in kind.__mro__:
         if form in (forms := DRAWERS.get(f"{base.__module__}.{base.__qualname__}", {})):
             return forms[form]

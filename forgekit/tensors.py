@@ -1,6 +1,6 @@
 """Make torch tensors on the device that kernels run on, with equal values on every device.
 
-Shapes are given as numbers or as one tuple. Random values come from a generator of their own on the
+Shapes are given as numbers or as one tuple. Random values come from a separate generator on the
 CPU, seeded with `seed`: two calls with the same seed, shape and dtype give the same values (pass
 seed=1 for the second tensor), and torch's global generator is never touched.
 """
@@ -21,7 +21,7 @@ from forgekit.vgpu import HOST
 Shape = int | Sequence[int]
 
 _INT64, _SEEDS = (-(2**63), 2**63 - 1), (-(2**63), 2**64 - 1)
-_MOST = 2**59  # elements; of 8 bytes each, as many as an address can reach
+_MOST = 2**59  # elements of 8 bytes each, as many as an address can reach
 
 
 def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
@@ -37,13 +37,13 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
         whole.append(number)
     if max((*whole, math.prod(whole))) > _MOST:
         got = f"{brief(tuple(whole))}, which is {math.prod(whole):.3g} elements"
-        raise usage_error("shape", got, f"at most {_MOST:.3g}", "take smaller sizes")
+        raise usage_error("shape", got, f"at most {_MOST:.3g}", "choose smaller sizes")
     return tuple(whole)
 
 
 @contextlib.contextmanager
 def _in_memory(dtype: torch.dtype, count: int) -> Iterator[None]:
-    """Around what allocates so many elements: say in words that there is not so much memory."""
+    """Wrap the allocation of so many elements: report clearly if memory is too small."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -63,12 +63,12 @@ def _check_dtype(dtype: object) -> None:
     raise usage_error("dtype", brief(dtype), "a torch dtype", remedy)
 
 
-_shift = 0  # of every seed
+_shift = 0  # a number added to every seed
 
 
 @contextlib.contextmanager
 def reseeded(secret: int) -> Iterator[None]:
-    """Draw other values for every seed, as `secret` decides; 0 draws the usual ones."""
+    """Draw other values for every seed, depending on `secret`; 0 draws the usual ones."""
     global _shift
     before, _shift = _shift, secret
     try:
@@ -78,7 +78,7 @@ def reseeded(secret: int) -> Iterator[None]:
 
 
 def shifted(seed: int) -> int:
-    """Return the seed to draw from: `seed`, or within `reseeded` another one."""
+    """Return the seed to draw from: `seed`, or another one within `reseeded`."""
     return (seed + _shift) % 2**64 if _shift else seed
 
 
@@ -91,7 +91,7 @@ def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torc
 
 
 def _randn(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Normal values in float32, equal on every CPU.
+    """Return normal values in float32, equal on every CPU.
 
     PyTorch's normal values in float32 depend on the CPU's vector instructions. Those in float64
     depend on them in the last bit only, which the rounding to float32 removes.
@@ -100,7 +100,7 @@ def _randn(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _rand(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Uniform values in float32: whole multiples of 2⁻²⁴, equal on every CPU."""
+    """Return uniform values in float32: integer multiples of 2⁻²⁴, equal on every CPU."""
     return torch.rand(sizes, dtype=torch.float32, generator=generator)
 
 
@@ -111,7 +111,7 @@ def _drawn(
     seed: int,
     device: str | None,
 ) -> torch.Tensor:
-    """Random floats, drawn in float32 and then converted to `dtype`."""
+    """Return random floats, drawn in float32 and then converted to `dtype`."""
     _check_dtype(dtype)
     if not dtype.is_floating_point:
         needed, remedy = "a floating-point dtype", "use randint(low, high, ...) for integers"
@@ -155,12 +155,11 @@ def randint(
     seed: int = 0,
     device: str | None = None,
 ) -> torch.Tensor:
-    """Integers from `low` up to, not with, `high`, in any dtype; the same seed gives the same
-    values.
-    """
+    """Return integers from `low` (inclusive) to `high` (exclusive), in any dtype; the same seed
+    gives the same values."""
     _check_dtype(dtype)
     if low >= high:
-        remedy = "give randint(low, high, *shape) with low < high"
+        remedy = "write randint(low, high, *shape) with low < high"
         raise usage_error("randint", f"low={low}, high={high}", "low < high", remedy)
     sizes = _shape(shape)
     with _in_memory(torch.int64, math.prod(sizes)):
@@ -176,7 +175,7 @@ def full(
     dtype: torch.dtype = torch.float32,
     device: str | None = None,
 ) -> torch.Tensor:
-    """Every element `value`."""
+    """Return a tensor with every element `value`."""
     _check_dtype(dtype)
     where = current_target(device).torch_device
     sizes = _shape((shape,))
@@ -199,7 +198,7 @@ def _fits(what: str, value: float, dtype: torch.dtype) -> None:
 def zeros(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """Every element 0."""
+    """Return a tensor of zeros."""
     return full(_shape(shape), 0, dtype=dtype, device=device)
 
 
@@ -207,12 +206,12 @@ def zeros(
 def ones(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """Every element 1."""
+    """Return a tensor of ones."""
     return full(_shape(shape), 1, dtype=dtype, device=device)
 
 
 def poison(dtype: torch.dtype) -> float | int | bool:
-    """The value `empty` fills with: one that no correct kernel is likely to store."""
+    """Return the fill value of `empty`: one that a correct kernel is unlikely to store."""
     if dtype == torch.bool:
         return True
     if dtype.is_floating_point or dtype.is_complex:
@@ -225,15 +224,15 @@ def poison(dtype: torch.dtype) -> float | int | bool:
 def empty(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """A tensor for a kernel to fill, poisoned so that an element it never writes shows.
+    """Return a tensor for a kernel to fill, poisoned so that unwritten elements are visible.
 
-    Floats are NaN, signed integers their minimum, unsigned ones their maximum, booleans True (which
-    a kernel may well store: write booleans as uint8 where that matters).
+    Floats are NaN, signed integers their minimum, unsigned ones their maximum, booleans True (a
+    usual result: write booleans as uint8 if that matters).
     """
     _check_dtype(dtype)
     made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)
     if made.device.type == "cpu":
-        HOST.mark_blank(made)  # the sanitizer then knows which memory is unwritten
+        HOST.mark_blank(made)  # tells the sanitizer which memory is unwritten
     return made
 
 
@@ -241,9 +240,7 @@ def empty(
 def arange(
     *limits: float, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """arange(end), arange(start, end) or arange(start, end, step), in float32 unless dtype is
-    given.
-    """
+    """Return arange(end), arange(start, end) or arange(start, end, step), in float32 by default."""
     if not 1 <= len(limits) <= 3:
         remedy = "write arange(end) or arange(start, end, step)"
         raise usage_error("arange", f"{len(limits)} limits", "1 to 3", remedy)
@@ -252,7 +249,7 @@ def arange(
     wide = torch.float64 if dtype.is_floating_point or dtype.is_complex else torch.int64
     for limit in limits:
         if not math.isfinite(limit):
-            raise usage_error("arange", brief(limit), "finite limits", "give a number")
+            raise usage_error("arange", brief(limit), "finite limits", "pass a number")
         _fits("arange", limit, torch.int64)
     if step == 0 or (end - start) * step < 0:
         got = f"start={start}, end={end}, step={step}"

@@ -1,4 +1,4 @@
-"""Numbers and tables as a person reads them: plain text, Markdown, and HTML for any page."""
+"""Numbers and tables for readers: plain text, Markdown, and HTML for any page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from html import escape
 
 # -- numbers ------------------------------------------------------------------------------------
 def plural(count: int, noun: str) -> str:
-    """`1 sector`, `2,560 sectors`, `3 branches`, `2 copies`"""
+    """Return `1 sector`, `2,560 sectors`, `3 branches`, `2 copies`."""
     if count == 1:
         return f"1 {noun}"
     if noun.endswith("y") and noun[-2] not in "aeiou":
@@ -21,26 +21,27 @@ def plural(count: int, noun: str) -> str:
 
 
 def times(count: int) -> str:
-    """`once`, `twice`, `1,000 times`"""
+    """Return `once`, `twice`, `1,000 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def size(count: float, *, exact: bool = False) -> str:
-    """Bytes in decimal units, `2.62 MB`; exact: `1,280 bytes`."""
+    """Return bytes in decimal units, `2.62 MB`; exact: `1,280 bytes`."""
     if exact or count < 1000:
         return plural(int(count), "byte") if exact else f"{int(count)} B"
     return _scaled(count, ("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
 
 
 def seconds(value: float) -> str:
-    """`0.14 µs`, `1.2 ms`"""
+    """Return `0.14 µs`, `1.2 ms`."""
     if not value:
         return "0 s"
     return _scaled(value, ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
 
 
 def _scaled(value: float, *units: tuple[str, float]) -> str:
-    """Three digits that count, in the first unit that has no more; the last takes what is left."""
+    """Format three significant digits, in the first unit that needs no more; the last unit has no
+    limit."""
     unit, factor = next(((u, f) for u, f in units if value < 999.5 * f), units[-1])
     value = float(f"{value / factor:.3g}") if value < 999.5 * factor else value / factor
     digits = max(2 - math.floor(math.log10(value)), 0) if value else 0
@@ -48,14 +49,14 @@ def _scaled(value: float, *units: tuple[str, float]) -> str:
 
 
 def extent(dims: tuple[int, int, int], noun: str) -> str:
-    """`8 blocks`, or `1,024 blocks (32 × 32)`."""
+    """Return `8 blocks`, or `1,024 blocks (32 × 32)`."""
     used = dims[: max((i + 1 for i, n in enumerate(dims) if n > 1), default=1)]
     shape = f" ({' × '.join(f'{n:,}' for n in used)})" if len(used) > 1 else ""
     return plural(math.prod(dims), noun) + shape
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """`0–15, 24` for numbers in ascending order; a stride is said: `0, 2, … 30`."""
+    """Return `0–15, 24` for ascending numbers; a stride is shown as `0, 2, … 30`."""
     steps = {b - a for a, b in itertools.pairwise(numbers)}
     if len(numbers) > 3 and len(steps) == 1 and steps != {1}:
         return f"{numbers[0]}, {numbers[1]}, … {numbers[-1]}"
@@ -71,22 +72,20 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def without_colours(text: str) -> str:
-    """The text without a terminal's escape sequences."""
+    """Return the text without a terminal's escape sequences."""
     return _ESCAPES.sub("", text)
 
 
 def shortened(text: str, width: int) -> str:
-    """The text, or its beginning and `…`."""
+    """Return the text, or its beginning and `…`."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 # -- tables -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Cell:
-    """A cell that is more than its text.
-
-    span: how many columns it takes; style: CSS of its own; title: shown when pointed at; link:
-    where its text leads, in HTML.
+    """A cell with more than text.\n\n    span: the number of columns; style: its own CSS; title: a
+    tooltip; link: the target of its text, in HTML.
     """
 
     text: str
@@ -98,8 +97,8 @@ class Cell:
 
 Row = Sequence[str | Cell]
 
-# Every style stands at its element: pages that show notebooks often drop style sheets. Colours are
-# the page's own, or translucent, so that they do on white and on black.
+# Every style is inline, because pages that show notebooks often drop style sheets. Colours are the
+# page's own, or translucent, so that they work on white and on black.
 _TABLE = "border-collapse:collapse;margin:0;font-size:12px;color:inherit;border:0;"
 _CELL = "padding:3px 9px;border:0;background:transparent;vertical-align:top;"
 _WORDS = _CELL + "text-align:left;"
@@ -109,10 +108,9 @@ _HEAD = "border-bottom:1px solid currentColor;font-weight:600;"
 
 @dataclass(frozen=True)
 class Table:
-    """rows of texts or `Cell`s below heads (empty for none; a head may have several lines).
-
-    left: the columns of words; the others hold numbers, which stand at the right. styles: of
-    whole rows, by their number.
+    """Rows of texts or `Cell`s below heads (empty for none; a head may have several lines).\n\n
+    left: the columns of words; the others hold numbers, aligned right. styles: those of whole rows,
+    by number.
     """
 
     heads: Row
@@ -121,7 +119,7 @@ class Table:
     styles: Mapping[int, str] | None = None
 
     def lines(self, *, widest: Mapping[int, int] | None = None) -> list[str]:
-        """As plain text. widest: column -> the letters after which its cells are cut."""
+        """Return plain text. widest: column -> the number of letters at which its cells are cut."""
         head = [_cell(h).text.split("\n") for h in self.heads]
         deep = max(map(len, head), default=0)
         tops = [[*[""] * (deep - len(parts)), *parts] for parts in head]
@@ -134,7 +132,7 @@ class Table:
                 if cell.span == 1:
                     most = (widest or {}).get(at, len(cell.text))
                     widths[at] = max(widths[at], min(len(cell.text), most))
-        for row in rows:  # what spans several columns may widen the last of them
+        for row in rows:  # cells that span several columns may widen the last of them
             for at, cell in _placed(row):
                 if cell.span > 1:
                     last = at + cell.span - 1
@@ -152,7 +150,7 @@ class Table:
         return "  ".join(parts).rstrip()
 
     def markdown(self) -> str:
-        """As Markdown."""
+        """Return Markdown."""
         left = tuple(self.left)
         heads = [_cell(h).text for h in self.heads]
         rules = "".join("---|" if i in left else "---:|" for i in range(len(heads)))
@@ -160,7 +158,7 @@ class Table:
         return "\n".join([_bars(heads), f"|{rules}", *map(_bars, body)])
 
     def html(self, style: str = "") -> str:
-        """As HTML; style: CSS added to the table's own."""
+        """Return HTML; style: extra CSS for the table."""
         heads = f"<thead>{self._html_row('th', self.heads, _HEAD)}</thead>" if self.heads else ""
         styles = self.styles or {}
         rows = (self._html_row("td", row, "", styles.get(i, "")) for i, row in enumerate(self.rows))
@@ -187,7 +185,7 @@ def _cell(cell: str | Cell) -> Cell:
 
 
 def _placed(row: Row) -> Iterable[tuple[int, Cell]]:
-    """Each cell with the number of its first column."""
+    """Return each cell with the number of its first column."""
     at = 0
     for cell in map(_cell, row):
         yield at, cell

@@ -131,9 +131,9 @@ BAD: dict[str, Callable[[], Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Right:
-    """A call that is right. of: what is called; skip: parameters that are not exchanged, and why
-    stands beside the entry; functions: parameters for a function of the user's, whose own errors
-    pass through."""
+    """A correct call. of: the called function; skip: parameters that are not exchanged (the reason
+    is next to the entry); functions: parameters for a user's function, whose own errors pass
+    through."""
 
     name: str
     of: Callable[..., Any]
@@ -154,7 +154,7 @@ class Attempt:
 
 
 def attempts(right: Right, one_in: int = 1) -> Iterator[Attempt]:
-    """The calls made from a right one, with one in so many values, others for each parameter."""
+    """Yield the calls made from a correct one: one for so many values, others per parameter."""
     parameters = list(inspect.signature(right.of).parameters.values())
     for number, p in enumerate(parameters):
         if p.name in right.skip or p.kind is p.VAR_KEYWORD:
@@ -206,12 +206,12 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def problem(attempt: Attempt) -> str:
-    """What came out of a call and should not have; empty if all is well."""
+    """Return an outcome of a call that should not happen; empty if all is well."""
     try:
         with limit(SECONDS), contextlib.redirect_stdout(io.StringIO()):
             shown(attempt.of(*attempt.args, **attempt.named))
     except fk.ForgekitError as error:
-        # The compiler's own words, which quote what it was given, are not shortened.
+        # The compiler's own words, which quote its input, are not shortened.
         words = str(error)
         return wording(words[:1000] if isinstance(error, fk.CompileError) else words)
     except TookTooLong as error:
@@ -231,7 +231,7 @@ def problem(attempt: Attempt) -> str:
 
 
 def shown(result: Any) -> None:
-    """What a notebook does with the last value of a cell."""
+    """Do what a notebook does with the last value of a cell."""
     if isinstance(result, types.GeneratorType) or hasattr(result, "__enter__"):
         with result:
             return

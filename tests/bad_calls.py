@@ -162,7 +162,7 @@ def pictures(_: tuple[Any, ...]) -> list[Right]:
     m = fk.ones(4, 4)
     path = "picture.svg"
     viz.draw_layout(a).save(path)
-    drawn: dict[str, tuple[Any, ...]] = {  # what draw_, display_ and render_ take
+    drawn: dict[str, tuple[Any, ...]] = {  # arguments of draw_, display_ and render_
         "layout": (a,),
         "swizzle_layout": (a,),
         "offsets": ([[1, 2], [3, 4]],),

@@ -1,4 +1,4 @@
-"""What all tests share: nothing is left behind; the browser that looks at pages."""
+"""Shared by all tests: clean-up checks, and the browser that opens pages."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Nothing that reads a kernel's environment when it is imported: no Matplotlib, nothing of forgekit.
+# Only modules that do not read a kernel's environment on import: no Matplotlib, no forgekit.
 PRELOADED = ["torch", "cutlass.cute", "ipykernel.kernelapp"]
 
 _FORKS = multiprocessing.get_context("forkserver")
@@ -17,7 +17,8 @@ _FORKS.set_forkserver_preload(PRELOADED)
 
 
 class ForkedKernel:
-    """A kernel as `jupyter_client` knows processes, which calls `subprocess.Popen` otherwise."""
+    """A kernel with the process interface of `jupyter_client`, which otherwise calls
+    `subprocess.Popen`."""
 
     stdin = stdout = stderr = None
 
@@ -26,7 +27,7 @@ class ForkedKernel:
         arguments = command[command.index("ipykernel_launcher") + 1 :]
         self._process = _FORKS.Process(target=_run, args=(arguments, env, cwd, there))
         self._process.start()
-        ready.recv()  # its process group is asked for at once
+        ready.recv()  # its process group is needed immediately
         self.pid = self._process.pid
 
     def poll(self) -> int | None:

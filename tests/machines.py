@@ -35,7 +35,7 @@ NUMBERS = ("tests/checking", "tests/kernels", "tests/ops", "tests/test_devices.p
            "tests/tracing", "tests/vgpu")  # fmt: skip
 PLACES = ("tests/checking", "tests/commands", "tests/compiling", "tests/profiling",
           "tests/test_errors.py")  # fmt: skip
-PROGRAMS = ("git", "chromium", "google-chrome")  # that a machine may lack
+PROGRAMS = ("git", "chromium", "google-chrome")  # possibly missing on a machine
 NOBODY = 65534
 
 
@@ -86,7 +86,7 @@ ROWS = (
 
 
 def main() -> None:
-    """Run the rows that were asked for, print a line for each, and exit with 1 if one failed."""
+    """Run the requested rows, print a line for each, and exit with 1 if one failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -115,7 +115,7 @@ def main() -> None:
 def played(
     row: Row, logs: Path | None = None, options_of_pytest: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Run a row and return its counts, its seconds and the names of the tests that failed."""
+    """Run a row and return its counts, its seconds and the names of the failed tests."""
     if why := _why_not(row):
         return {"row": row.name, "left_out": why, "failed": []}
     started = time.monotonic()
@@ -181,7 +181,7 @@ def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, An
     options: dict[str, Any] = {}
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FORGEKIT_")}
     environment |= row.environment
-    environment.pop("PYTEST_ADDOPTS", None)  # which tests that run pytest would take over
+    environment.pop("PYTEST_ADDOPTS", None)  # tests that pytest would replace when they run
     with ExitStack() as stack:
         there = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="machine-")))
         there.chmod(0o755)
@@ -211,7 +211,7 @@ def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, An
 
 
 def _left_behind(folder: str, names: list[str]) -> set[str]:
-    """What a copy of the course goes without: what git keeps, environments, caches, builds."""
+    """The files omitted from a copy of the course: git's, environments, caches, builds."""
     hidden = {name for name in names if name.startswith(".") and name not in (".ci", ".github",
               ".gitignore", ".devcontainer", ".pre-commit-config.yaml")}  # fmt: skip
     return hidden | ({"_build", "__pycache__", "uv.lock"} & set(names))

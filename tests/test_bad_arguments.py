@@ -27,12 +27,12 @@ GIB = 2**30
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder, a cache and backends of its own, and a GiB of memory more than there is in use."""
+    """Its own folder, cache and backends, and a limit one GiB above the memory in use."""
     folder = tmp_path_factory.mktemp("bad_arguments")
     known = {op: dict(table) for op, table in backends.functions.items()}
     limits = resource.getrlimit(resource.RLIMIT_DATA)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch's, about sparse and quantized tensors
+        warnings.simplefilter("ignore")  # torch's warnings about sparse and quantized tensors
         patch.setenv("FORGEKIT_CACHE_DIR", str(folder / "cache"))
         patch.setenv("FORGEKIT_PROGRESS", "off")
         patch.setenv("FORGEKIT_DEVICE", "virtual")

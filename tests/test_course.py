@@ -1,4 +1,4 @@
-"""Where weeks, their exercises and records are found: the nearest folder counts."""
+"""Finding weeks, their exercises and records: the nearest folder counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where kernels run, decided without a GPU by pretending that torch sees one; and tensors there."""
+"""The target of kernels, decided without a GPU by pretending that torch sees one; and its
+tensors."""
 
 import hashlib
 import subprocess

@@ -94,7 +94,7 @@ def test_frames_of_libraries_are_skipped_wherever_they_are_installed(library):
 
 
 def cell(source, number="/tmp/ipykernel_77/1234.py", name="__main__"):
-    """What a notebook does with a cell: run it under a pseudo path, its text in linecache."""
+    """Run a cell like a notebook: under a pseudo path, its text in linecache."""
     linecache.cache[number] = (len(source), None, source.splitlines(keepends=True), number)
     scope = {"__name__": name, "UsageError": UsageError}
     try:
@@ -353,7 +353,7 @@ def test_importing_forgekit_stays_light():
 def test_commands_read_as_they_have_to_be_typed(monkeypatch):
     text = "run `forgekit doctor` (not forgekit), or `jupytext --sync x`, `uv sync`"
     assert str(ForgekitError(text)) == text
-    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as `uv run` does
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # like `uv run`
     assert str(ForgekitError(text)) == (
         "run `uv run forgekit doctor` (not forgekit), or `uv run jupytext --sync x`, `uv sync`"
     )

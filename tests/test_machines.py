@@ -20,7 +20,7 @@ def test_rows_name_tests_that_are_there() -> None:
 
 
 def seen(row: Row, code: str) -> str:
-    """What a Python prints in a row's surroundings."""
+    """Return the output of a Python in a row's environment."""
     with machines._surroundings(row) as (root, environment, options):
         done = subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, check=True,
                               capture_output=True, text=True, **options)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The pins of pyproject.toml: every package that the project asks for, in one exact version."""
+"""The pins of pyproject.toml: one exact version of every required package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiler's files go where there is room; where there is none, that is what is said."""
+"""The compiler's files go where there is room; if there is none, the message says so."""
 
 from __future__ import annotations
 

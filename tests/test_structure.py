@@ -36,7 +36,7 @@ BY_NAME = {
 
 
 def circle(imports: dict[str, set[str]]) -> str:
-    """A circle in words, or nothing."""
+    """Return a circle in words, or nothing."""
     try:
         TopologicalSorter(imports).prepare()
     except CycleError as error:

@@ -98,7 +98,7 @@ def test_the_wheel_holds_the_library_alone(wheel):
 
 
 def same_versions(folder: Path) -> Path:
-    """A constraints file with this environment's versions: they lie in uv's cache already."""
+    """A constraints file with this environment's versions, which are already in uv's cache."""
     lines = {
         f"{dist.name}=={dist.version}"
         for dist in importlib.metadata.distributions()

@@ -1,16 +1,16 @@
-"""Pictures. What is made of cells is a Scene, which becomes SVG and PNG; plots are matplotlib's.
+"""Pictures. Pictures made of cells are a Scene, which becomes SVG and PNG; plots use matplotlib.
 
-    runs/       what a kernel touched: footprint, coalescing, banks, timeline
+    runs/       a kernel's accesses: footprint, coalescing, banks, timeline
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
     explorer/   layouts to hover and step through
     timing/     plots of benchmarks: bars, lines over sizes, rooflines; their style
     report_pages.py, profile_page.py        the HTML of other results
-    mismatch.py                             where values are wrong
+    mismatch.py                             the places of wrong values
     scene.py, svg.py, raster.py             a picture as data, as SVG, as PNG
     compose.py, grid.py, cells.py           its card, grids of cells, maps of tensors
     palette.py, page.py, picture.py         colours and what they mean; HTML
 
-Names are imported when they are first used, so that `import forgekit.viz` alone is quick.
+Names are imported on first use, so `import forgekit.viz` alone is quick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A tensor's elements as cells of a picture: wrapped, several a cell, lonely ones ringed."""
+"""A tensor's elements as cells of a picture: wrapped, several per cell, isolated ones ringed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _TICK = 10.5  # px, letters
 
 
 def wrapped_width(size: int) -> int:
-    """Elements in a row of a 1-D tensor: a power of two, for a picture wider than high."""
+    """Return the elements per row of a 1-D tensor: a power of two, for a picture wider than
+    high."""
     width = 32
     while width * width < 4 * size:
         width *= 2
@@ -27,7 +28,7 @@ def wrapped_width(size: int) -> int:
 
 
 def cell_steps(rows: int, columns: int) -> tuple[int, int]:
-    """How many elements, down and across, share a cell."""
+    """Return how many elements, down and across, share a cell."""
     return -(-rows // _MOST), -(-columns // _MOST)
 
 
@@ -37,7 +38,8 @@ def reduced(
     steps: tuple[int, int],
     of: Callable[[Array], Array] = lambda strip: strip,
 ) -> Array:
-    """A number for each cell; strip by strip, for there may be millions of values."""
+    """Return a number per cell; computed strip by strip, because there may be millions of
+    values."""
     rows = []
     for start in range(0, len(values), steps[0]):
         strip = of(values[start : start + steps[0]])
@@ -50,13 +52,14 @@ def cell_items(
     numbers: Array, colours: Sequence[str | None], steps: tuple[int, int],
     cell: tuple[float, float],
 ) -> list[Item]:  # fmt: skip
-    """The numbered colours of the cells in a frame; `cell`: width and height of an element, px."""
+    """Return the numbered colours of the cells in a frame; `cell`: width and height of an element,
+    px."""
     high, wide = numbers.shape[0] * steps[0] * cell[1], numbers.shape[1] * steps[1] * cell[0]
     return [Pixels(0, 0, wide, high, numbers, colours), Rect(0, 0, wide, high, None, "rule")]
 
 
 def rings(cells: Array, steps: tuple[int, int], cell: tuple[float, float]) -> list[Item]:
-    """Circles round the few cells that are true, where they would be overlooked."""
+    """Return circles round the few true cells, which would be overlooked otherwise."""
     hit = np.argwhere(cells)
     if max(cells.shape) < _LARGE or not 0 < len(hit) <= _MOST_RINGS:
         return []
@@ -69,7 +72,7 @@ def panel(
     name: str, heads: Sequence[Label], items: Sequence[Item], size: tuple[float, float],
     x: tuple[str, Ticks], y: tuple[str, Ticks], cell: tuple[float, float],
 ) -> Block:  # fmt: skip
-    """Cells with texts above them and what their axes count.
+    """Cells with texts above them and labels of their axes.
 
     heads: lines whose x counts from the cells' left edge; items: relative to the first cell's
     corner; size: of all cells, px; x, y: what an axis counts, and its ticks; cell: of an element.

@@ -1,4 +1,4 @@
-"""Put blocks on a card: title, what it says in words, the grids in rows, a legend and notes."""
+"""Puts blocks on a card: title, description, the grids in rows, a legend and notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _LEAST, _PAGE = 340.0, 1040.0  # width of the content, px
 
 
 def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
-    """Grids side by side; if one of them is large, overviews above and their corners below."""
+    """Return grids side by side; if one of them is large, overviews above and their corners
+    below."""
     if not any(g.is_large for g in grids):
         return _wrapped([g.block() for g in grids])
     overviews = [g.overview() if g.is_large else g.block() for g in grids]
@@ -25,7 +26,7 @@ def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
 
 
 def _wrapped(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Rows of blocks no wider than a page; as many in each as fit."""
+    """Return rows of blocks no wider than a page, with as many blocks per row as fit."""
     rows: list[list[Block]] = [[]]
     for block in blocks:
         if rows[-1] and sum(b.width + _GAP for b in rows[-1]) + block.width > _PAGE:
@@ -46,10 +47,10 @@ def compose(
     plain: bool = False,
     alarms: Sequence[str] = (),
 ) -> Scene:
-    """The whole picture.
+    """Return the whole picture.
 
-    title: in CuTe's notation, or plain; lines: below it; alarms: what went wrong; rows: the grids,
-    None leaves a place free; swatches, notes: at the bottom; words: the description; aligned: in so
+    title: in CuTe's notation, or plain; lines: below it; alarms: errors; rows: the grids, None
+    leaves a place free; swatches, notes: at the bottom; words: the description; aligned: in this
     many rows, blocks of a column begin their cells at the same x.
     """
     places, body_width, body_height = _place(rows, aligned)
@@ -128,7 +129,7 @@ def _swatch_width(swatch: Swatch) -> float:
 
 
 def wrap_layout(text: str, letters: int) -> list[str]:
-    """A layout in lines that end at a colon, a comma or a circle."""
+    """Split a layout into lines that end at a colon, a comma or a circle."""
     lines = [""]
     for piece in re.findall(r"[^:,o ]*(?:[:,]| o |[o ])?", text):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > letters:

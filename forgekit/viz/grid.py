@@ -34,6 +34,7 @@ class Content:
 @dataclass(frozen=True)
 class Axis:
     """levels: from the grid outwards; each a list of (first cell, cell after the last, text).
+
     borders: cell -> weight (1, 2, …) of the line before it, where groups of modes meet.
     """
 
@@ -46,12 +47,13 @@ class Axis:
 
 
 def plain_axis(size: int, step: int = 1) -> Axis:
-    """0, 1, 2, … beside each cell, or so many further on each time."""
+    """Number the cells 0, 1, 2, …, or in larger steps."""
     return Axis((tuple((i, i + 1, str(i * step)) for i in range(size)),))
 
 
 def nested_axis(shape: Any) -> Axis:
-    """The coordinates of a nested mode: the innermost entry beside the cells, then outwards."""
+    """Return the coordinates of a nested mode: the innermost entry next to the cells, then
+    outwards."""
     leaves = [leaf for leaf in flat(shape) if leaf > 1] or [1]
     size = math.prod(leaves)
     levels, span = [], 1
@@ -65,7 +67,7 @@ def nested_axis(shape: Any) -> Axis:
 
 
 def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, float]:
-    """Width and height of a cell, px: generous in small pictures, tighter in wide ones."""
+    """Return width and height of a cell, px: generous in small pictures, tighter in wide ones."""
     wide = (29.0 if columns <= 32 else 25.0) if lines == 1 else 30.0
     side = 40.0 if columns <= 8 else 36.0 if columns <= 16 else wide
     return max(side, longest * 6.0 + 6.0), side
@@ -88,9 +90,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Grid:
-    """name: of the panel; content: what the cell at (row, column) shows; group: what cells of one
-    group share; a line is drawn where two neighbours' first entries (heavy) or groups (fine)
-    differ; caption, note: lines above, bold and plain; cell: its size, px; frame: its colour.
+    """name: of the panel; content: the content of the cell at (row, column); group: the key that
+    cells of one group share; a line is drawn where two neighbours' first entries (heavy) or groups
+    (fine) differ; caption, note: lines above, bold and plain; cell: its size, px; frame: its
+    colour.
     """
 
     name: str
@@ -148,9 +151,8 @@ class Grid:
     # -- lines --------------------------------------------------------------------------------
     def _group_lines(self, left: float, top: float, cell: tuple[float, float],
                      weights: tuple[float, float]) -> list[Item]:  # fmt: skip
-        """Where neighbours belong to different groups, along whole runs; `weights` of a line where
-        the groups' first entries are equal, and where they differ.
-        """
+        """Yield lines where neighbours belong to different groups, along whole runs; `weights`:
+        line widths if the groups' first entries are equal, and if they differ."""
         if self.group is None:
             return []
         width, height = cell
@@ -206,7 +208,7 @@ class Grid:
 
     # -- large grids --------------------------------------------------------------------------
     def corner(self) -> Grid:
-        """The upper left part that is drawn in full beside an overview."""
+        """Return the upper left part that is drawn in full next to an overview."""
         rows, columns = (8, 16) if self.columns > 2 * self.rows else (16, 8)
         rows, columns = min(rows, self.rows), min(columns, self.columns)
         cell = max(self.cell[0], 34.0), max(self.cell[1], 30.0)
@@ -219,14 +221,15 @@ class Grid:
         )  # fmt: skip
 
     def dot(self) -> tuple[float, float]:
-        """Width and height of a cell in an overview, px: square unless that would be a thread."""
+        """Return width and height of a cell in an overview, px: square unless that would be too
+        thin."""
         side = min(_OVERVIEW_PX * 1.4 / self.columns, _OVERVIEW_PX / self.rows, 10.0)
         sizes = (min(max(side, _LEAST_PX / n), 10.0) for n in (self.columns, self.rows))
         wide, high = (max(math.floor(size * 2) / 2, 0.5) for size in sizes)
         return wide, high
 
     def overview(self, dot: tuple[float, float] | None = None) -> Block:
-        """Each cell as a dot of colour, and a frame round the corner that is drawn in full."""
+        """Draw each cell as a dot of colour, and a frame round the corner that is drawn in full."""
         wide, high = dot or self.dot()
         top = _CAPTION * bool(self.caption or self.note) + _LEVEL
         left = text_width("0" * len(str(self.rows)), _TICK) + 8
@@ -251,7 +254,7 @@ class Grid:
 
 
 def ticks(size: int, most: int = 8) -> range:
-    """Multiples of a power of two, the numbers that tiles are made of; at most so many."""
+    """Return multiples of a power of two, the usual tile sizes; at most so many."""
     step = 1
     while size > step * most:
         step *= 2
@@ -273,7 +276,7 @@ def _caption(grid: Grid, left: float) -> tuple[list[Item], float]:
 
 
 def _text_size(contents: list[Content], width: float, height: float) -> float:
-    """The letters' size at which every cell's text fits."""
+    """Return the letter size at which every cell's text fits."""
     lines = max((len(c.lines) for c in contents), default=1)
     letters = max((len(line) for c in contents for line in c.lines), default=1)
     wide = (width - 5) / (max(letters, 1) * (0.62 if lines > 1 else 0.58))
@@ -281,7 +284,7 @@ def _text_size(contents: list[Content], width: float, height: float) -> float:
 
 
 def runs(values: Iterable[Any]) -> list[tuple[int, int, Any]]:
-    """Stretches of equal entries: where each begins and ends, its entry."""
+    """Yield runs of equal entries: start, end, entry."""
     found, start = [], 0
     for value, same in itertools.groupby(values):
         end = start + len(list(same))

@@ -1,6 +1,5 @@
-"""Draw where two tensors differ: one cell an element, or a block of them, coloured by what is wrong
-there.
-"""
+"""Draws where two tensors differ: one cell per element, or per block of them, coloured by the kind
+of error."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ _CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px, of an element, and of the longe
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mismatches(Picture):
-    """A picture of the elements in which two tensors differ, those of a CheckReport."""
+    """A picture of the differing elements of two tensors, those of a CheckReport."""
 
     report: CheckReport
     tile: tuple[int, ...] | None
@@ -47,16 +46,14 @@ def mismatch_map(
     expected: object = None,
     tile: int | tuple[int, ...] | None = None,
 ) -> Mismatches:
-    """A picture of the elements in which `actual` and `expected` differ.
-
-    A 2-D tensor is drawn as it is, a 1-D one in rows (whose width the axis states), leading
-    dimensions of others are merged. Where a cell stands for a block of elements, it has the colour
-    of the worst of them.
+    """Draw the elements in which `actual` and `expected` differ.\n\n    A 2-D tensor is drawn
+    directly, a 1-D one in rows (the axis states their width); leading dimensions of others are
+    merged. A cell for a block of elements has the colour of the worst one.
 
     Args:
         report_or_actual: a CheckReport, or the actual values, compared as `check` does.
         expected: the expected values, if no report is given.
-        tile: draw the borders of tiles of this size (rows, columns); None takes the report's tile.
+        tile: draw the borders of tiles of this size (rows, columns); None uses the report's tile.
 
     Raises:
         UsageError: no expected values, or the two cannot be compared.
@@ -64,7 +61,7 @@ def mismatch_map(
     if isinstance(report_or_actual, CheckReport):
         report = report_or_actual
     elif expected is None:
-        remedy = "give a CheckReport, or both tensors"
+        remedy = "pass a CheckReport, or both tensors"
         raise UsageError(got_needed("mismatch_map", "one tensor", "actual and expected", remedy))
     else:
         report = compare(report_or_actual, expected)
@@ -107,10 +104,9 @@ def draw(shown: Mismatches) -> Scene:
 def _tiles(
     codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
 ) -> tuple[list[Item], str]:
-    """Thin borders of the kernel's tiles, a frame round those with mismatches; how many these are:
-    `2 of 8 tiles`. Of a 1-D tensor they are not drawn: a row of the picture is a tile already, or
-    has few of them.
-    """
+    """Draw thin borders of the kernel's tiles, and a frame round those with mismatches; return
+    their number: `2 of 8 tiles`. They are not drawn for a 1-D tensor: a row of its picture is
+    already a tile, or has few of them."""
     rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
     each = max(codes.shape[-2], 1) if codes.ndim > 1 else 1  # rows of a matrix: tiles end with it
     high = tile[-2] if len(tile) > 1 and codes.ndim > 1 else each
@@ -166,7 +162,7 @@ def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, st
 
 
 def _size(rows: int, columns: int) -> tuple[float, float]:
-    """Width and height of all cells, near the tensor's proportions."""
+    """Return width and height of all cells, near the tensor's proportions."""
     long_side = min(_MOST, max(_LEAST, _CELL * max(rows, columns)))
     ratio = min(max(rows / columns, 0.12), 2.0)
     wide, high = (long_side, long_side * ratio) if ratio <= 1 else (long_side / ratio, long_side)

@@ -1,7 +1,6 @@
-"""HTML that a script brings to life: until it runs, and where none may, there is a still picture.
-
-Everything is inside: nothing is fetched, no kernel is asked. JupyterLab takes a script and all that
-is in it out of a notebook that is not trusted.
+"""HTML made interactive by a script: until it runs, or if it may not, a still picture is
+shown.\n\nThe page is self-contained: it needs no network and no kernel. JupyterLab removes scripts
+and their content from a notebook that is not trusted.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str
 
 
 def in_script(value: object) -> str:
-    """A value as JSON that no text in it can end the script with."""
+    """Return a value as JSON in which no text can end the script."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     for character in "<>\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -53,9 +52,8 @@ def in_script(value: object) -> str:
 
 
 def packed(value: Any) -> Any:
-    """The payload with each list of many integers as runs [first, step, count, ...], where that is
-    shorter: offsets of a layout mostly run evenly. `unpacked` in shared.js undoes it.
-    """
+    """Return the payload with each list of many integers as runs [first, step, count, ...], if that
+    is shorter: offsets of a layout are mostly regular. `unpacked` in shared.js reverses it."""
     if isinstance(value, dict):
         return {key: packed(entry) for key, entry in value.items()}
     if not isinstance(value, list):
@@ -76,7 +74,7 @@ def packed(value: Any) -> Any:
 
 @functools.cache
 def script(package: str, *names: str) -> str:
-    """Scripts of a package without comments and indentation."""
+    """Return scripts of a package without comments and indentation."""
     files = (resources.files(package).joinpath(name) for name in names)
     lines = (line.strip() for file in files for line in file.read_text("utf-8").split("\n"))
     return "\n".join(line for line in lines if line and not line.startswith("//"))
@@ -101,7 +99,7 @@ def write_page(path: Any, title: str, body: str) -> None:
 
 
 def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
-    """A PNG that HTML takes the place of, in the page's colours; the fk-scroll in it scrolls."""
+    """Return a PNG that is replaced by HTML in the page's colours; the fk-scroll in it scrolls."""
     for character, escaped in (("\\", "\\\\"), ("`", "\\`"), ("${", "\\${"), ("</", "<\\/")):
         drawn = drawn.replace(character, escaped)
     scripts = (

@@ -1,10 +1,10 @@
-"""Colours and what they mean in every picture, on light pages and on dark ones.
+"""Colours and their meaning in every picture, on light and dark pages.
 
-Orange: waste, or wrong. Grey: untouched. Viridis: the lane, or the thread, of who did it. The hues
-of Okabe and Ito (https://jfly.uni-koeln.de/color/), which people with any of the usual colour
-blindnesses can tell apart: the block, the warp or the tile. A ramp from yellow to blue: how far on
-in memory, or how often. Cells are light on every page, so that dark text reads on all of them, and
-a number in them says the same as their colour.
+Orange: waste, or wrong. Grey: untouched. Viridis: the lane or the thread. The hues
+of Okabe and Ito (https://jfly.uni-koeln.de/color/), which readers with common colour blindnesses
+can distinguish: the block, the warp or the tile. A ramp from yellow to blue: place in memory, or
+frequency. Cells are light on every page, so dark text is readable on all of them, and a number in a
+cell repeats the meaning of its colour.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STEPS = 128
 
 
 def theme_style(name: str, light: str, dark: str) -> str:
-    """CSS that gives a class its declarations on light pages, or those on dark ones."""
+    """Return CSS that gives a class its declarations for light pages, or for dark ones."""
 
     def on(pages: tuple[str, ...]) -> str:
         return ",".join(f"{page} .{name}" for page in pages)
@@ -57,7 +57,7 @@ def theme_style(name: str, light: str, dark: str) -> str:
 
 
 def variables(theme: dict[str, tuple[str, str]]) -> tuple[str, str]:
-    """CSS variables of a theme's roles, on light pages and on dark ones."""
+    """Return CSS variables of a theme's roles, for light and dark pages."""
     light, dark = ("".join(f"--fk-{role}:{both[i]};" for role, both in theme.items())
                    for i in range(2))  # fmt: skip
     return light, dark
@@ -75,7 +75,7 @@ def _along(ramp: Sequence[str], share: float) -> str:
 
 
 def offset_colour(offset: int, span: int) -> str:
-    """Light for the first offset of `span`, dark for the last: the way memory runs."""
+    """Return light for the first offset of `span`, dark for the last, in memory order."""
     share = offset / max(span - 1, 1)
     if span > _STEPS:  # neighbours of a large layout share a colour
         share = round(share * (_STEPS - 1)) / (_STEPS - 1)
@@ -83,15 +83,15 @@ def offset_colour(offset: int, span: int) -> str:
 
 
 def thread_colour(thread: int, threads: int = 32) -> str:
-    """A place on viridis: the lane's, or the thread's among so many."""
+    """Return a colour on viridis: the lane's, or the thread's among so many."""
     return _along(_VIRIDIS, thread % threads / max(threads - 1, 1))
 
 
 def block_colour(block: int) -> str:
-    """Of a block, a warp or a tile: one of eight hues."""
+    """Return the colour of a block, a warp or a tile: one of eight hues."""
     return mix(_HUES[block % len(_HUES)], PAPER, _TINTS[0])
 
 
 def bank_colour(bank: int) -> str:
-    """One of 32 colours: a hue for each 16 bytes (four banks), a tint for the bank in it."""
+    """Return one of 32 colours: a hue per 16 bytes (four banks), a tint per bank in it."""
     return mix(_HUES[bank // 4 % len(_HUES)], PAPER, _TINTS[bank % 4])

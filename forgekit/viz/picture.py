@@ -32,7 +32,7 @@ def picture_svg(shown: Picture) -> str:
 
 
 def picture_png(shown: Picture) -> bytes:
-    """Two pixels for a CSS pixel, 1.5 if it is large."""
+    """Use two pixels per CSS pixel, 1.5 for a large picture."""
     scene = shown.scene
     return png_bytes(scene, 1.5 if scene.width * scene.height > _LARGE else 2.0)
 
@@ -48,7 +48,8 @@ def pictures_html(shown: Iterable[Picture]) -> str:
 
 
 def _card(scene: Scene) -> str:
-    """The picture with its texts as HTML, which wraps on a narrow page; the cells alone scroll."""
+    """Return the picture with its texts as HTML, which wraps on a narrow page; only the cells
+    scroll."""
     layout = "" if scene.plain else " layout"
     head = [f'<p class="title{layout}">{escape(scene.title)}</p>']
     head += [f'<p class="{role}">{escape(text)}</p>' for text, role in scene.lines]
@@ -58,7 +59,7 @@ def _card(scene: Scene) -> str:
         shape = f'<svg {width} height="16" style="flex:none">{drawn(swatch.items(1, 1))}</svg>'
         keys.append(f"<span>{shape * bool(swatch.fills)}{escape(swatch.text)}</span>")
     foot = [f"<p>{escape(text)}</p>" for text in scene.notes]
-    # All that these texts say is the name of the picture between them, too.
+    # The name of the picture between these texts already contains them.
     return (
         f'<div class="fk-picture fk-card"><style>{_STYLE}</style>'
         f'<div class="fk-texts" aria-hidden="true">{"".join(head)}</div>'
@@ -69,10 +70,10 @@ def _card(scene: Scene) -> str:
 
 
 class LayoutPicture(Picture):
-    """A picture; as the last line of a cell it shows itself, `print` gives its words.
+    """A picture; shown as the last line of a cell; `print` shows its text.
 
     Attributes:
-        scene: what is drawn, as data.
+        scene: the drawing, as data.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -80,17 +81,17 @@ class LayoutPicture(Picture):
 
     @property
     def title(self) -> str:
-        """The layout in CuTe's notation."""
+        """Return the layout in CuTe's notation."""
         return self.scene.title
 
     @property
     def summary(self) -> str:
-        """The lines at the top of the picture."""
+        """Return the lines at the top of the picture."""
         return "\n  ".join([self.title, *(text for text, _ in self.scene.lines)])
 
     @property
     def words(self) -> str:
-        """All that the picture shows, for a reader who does not see it."""
+        """Return a text equivalent of the picture."""
         return self.scene.words
 
     alt = words

@@ -1,4 +1,4 @@
-"""What a notebook shows of a predicted time: the number with its interval, a bar for each bound."""
+"""The notebook view of a predicted time: the number with its interval, one bar per bound."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from forgekit.text import Cell, Table
 if TYPE_CHECKING:
     from forgekit.profiling.predicting.predicted import PredictedTime
 
-PREDICTED = "#CC79A7"  # Okabe and Ito's purple: no measurement has it
+PREDICTED = "#CC79A7"  # Okabe and Ito's purple: not used for measurements
 _BAR_PX = 260
 
 
 def predicted_html(p: PredictedTime) -> str:
-    """The prediction; striped bars, since none is a measurement."""
+    """Return the prediction; bars are striped, because they are not measurements."""
     head, colon, rest = p.headline.partition(": ")
     parts = [f'<div style="margin:4px 0 6px"><b>{escape(head)}</b>{escape(colon + rest)}</div>']
     if p.us is not None:

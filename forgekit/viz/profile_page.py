@@ -1,7 +1,6 @@
-"""What a notebook shows of a profile: its table, and of the line clicked its accesses.
-
-The first accesses of each line are inside the page; `profile.js` draws them. Where no script may
-run there is a picture of the line that wastes most, and all accesses in words.
+"""The notebook view of a profile: its table, and the accesses of the clicked line.\n\nThe page
+contains the first accesses of each line; `profile.js` draws them. Without scripts it shows a
+picture of the line that wastes most, and all accesses in words.
 """
 
 from __future__ import annotations
@@ -53,10 +52,11 @@ def profile_html(p: Profile) -> str:
     left_out = len(sites) - _MOST_SITES
     sites = dict([*sites.items()][:_MOST_SITES])
     note = (
-        f"the first {FIRST_WARPS} warps of block 0 that do it, the first {FIRST_TIMES} times each"
+        f"the first {FIRST_WARPS} warps of block 0 with this access, its first {FIRST_TIMES} times "
+        "each"
     )
     if left_out > 0:
-        note += f"; {left_out} more rows have none here: p.show(line) draws them"
+        note += f"; {left_out} more rows are not included: p.show(line) draws them"
     texts: dict[str, int] = {}
     lanes = min(max(math.prod(launch.block) for launch in p.launches), 32)
     data = {
@@ -88,7 +88,7 @@ def _shown(accesses: tuple[WarpAccess, ...], kind: str) -> WarpAccesses:
 
 
 def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
-    """What the page draws and says of a line's accesses; texts: each once, by its number."""
+    """Return the data and texts of a line's accesses; texts: each once, by its number."""
     accesses = p.first_accesses[site]
     shown = _shown(accesses, site[1])
     block = next(launch.block for launch in p.launches
@@ -114,7 +114,8 @@ def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
 
 
 def _elements(a: WarpAccess) -> list[Any]:
-    """The tensor's name and its lanes' coordinates, mode by mode; names where there are several."""
+    """Return the tensor's name and its lanes' coordinates, mode by mode; names if there are
+    several."""
     found = [_ELEMENT.fullmatch(text) for text in a.element]
     names = {m[1] for m in found if m}
     if len(names) != 1 or any(m is None for m, on in zip(found, a.active, strict=True) if on):
@@ -125,7 +126,8 @@ def _elements(a: WarpAccess) -> list[Any]:
 
 
 def _words(p: Profile, sites: dict[int, Site]) -> str:
-    """For pages without scripts: the accesses of the line that wastes most, and of all in words."""
+    """For pages without scripts: a picture of the line that wastes most, and all accesses in
+    words."""
     first = {site: _shown(p.first_accesses[site][:1], site[1]) for site in sites.values()}
     worst = p.worst and (p.worst.line.source, p.worst.kind)
     picture = ""
@@ -150,10 +152,10 @@ _CODE = (
     "text-overflow:ellipsis;min-width:150px;max-width:235px;"
 )
 _TITLES = (
-    "line of the source", "", "PTX instructions executed, once for each warp",
+    "line of the source", "", "PTX instructions executed, once per warp",
     "active lanes of 32, on average", "kind of memory access",
     "instructions of a warp with at least one active lane",
-    "sectors or wavefronts of a request; in brackets the fewest that would do",
+    "sectors or wavefronts per request; in brackets the minimum",
     "bytes of all sectors",
 )  # fmt: skip
 

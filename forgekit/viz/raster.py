@@ -1,6 +1,5 @@
-"""Draw a Scene as a small PNG, with Pillow and the letters that matplotlib brings along.
-
-A notebook that is opened untrusted shows no SVG; this is what it shows instead.
+"""Draws a Scene as a small PNG, with Pillow and matplotlib's fonts.\n\nAn untrusted notebook shows
+no SVG; it shows this PNG instead.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ _NARROW = 0.92  # DejaVu is wider than the fonts of most pages
 
 
 def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
-    """A PNG of a light page, `scale` pixels for a CSS pixel; same libraries, same bytes."""
+    """Return a PNG of a light page, `scale` pixels per CSS pixel; equal libraries give equal
+    bytes."""
     size = (round(scene.width * scale), round(scene.height * scale))
     image = Image.new("RGB", size, PAPER)
     draw = Draw(image)
@@ -43,7 +43,7 @@ def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
 
 
 def small_png(image: Image.Image, colours: int = 256) -> bytes:
-    """The image as a PNG of so few colours, a third of the size of one in full colour."""
+    """Return the image as a PNG with few colours, a third of the size of one in full colour."""
     out = io.BytesIO()
     small = image.convert("RGB").quantize(colours, method=Image.Quantize.FASTOCTREE,
                                           dither=Image.Dither.NONE)  # fmt: skip
@@ -90,7 +90,7 @@ def _draw(draw: ImageDraw, item: Item, s: float) -> None:
 
 
 def pixels_png(pixels: Pixels, page: int) -> bytes:
-    """The cells as a PNG, a pixel each; page: 0 light, 1 dark."""
+    """Return the cells as a PNG, one pixel each; page: 0 light, 1 dark."""
     out, alpha = io.BytesIO(), bytes(0 if colour is None else 255 for colour in pixels.colours)
     shown = [THEME[c][page] if c in THEME else c or PAPER for c in pixels.colours]
     image = Image.fromarray(pixels.numbers.astype(np.uint8), mode="P")
@@ -105,7 +105,7 @@ def _hatch(draw: ImageDraw, box: Cell | Rect, colour: str, s: float) -> None:
 
 
 def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, int, int, int]:
-    """Pixels from and to, both included, so that neighbours touch and do not overlap."""
+    """Return pixels from and to, inclusive, so that neighbours touch and do not overlap."""
     left, top = round(item.x * s), round(item.y * s)
     right, bottom = item.x + (item.width - gap), item.y + (item.height - gap)
     return left, top, max(round(right * s) - 1, left), max(round(bottom * s) - 1, top)

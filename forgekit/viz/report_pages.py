@@ -1,4 +1,4 @@
-"""What a notebook shows of a check, of the sanitizer's report and of predictions."""
+"""Notebook views of a check, of the sanitizer's report and of predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.viz.palette import NOTE, RIGHT, WRONG
 
 
 def check_html(report: CheckReport) -> str:
-    """The report, the first wrong elements, and the picture of all of them."""
+    """Return the report, the first wrong elements, and the picture of all of them."""
     colour = RIGHT if report.ok else WRONG
     mark, _, rest = report.headline.partition("  ")
     parts = [f'<div><b style="color:{colour}">{mark}</b> <span>{escape(rest)}</span></div>']
@@ -27,7 +27,7 @@ def check_html(report: CheckReport) -> str:
 
 
 def sanitizer_html(report: SanitizerReport) -> str:
-    """The findings, each with its kind in colour: vermillion for errors, blue for notes."""
+    """Return the findings, each with its kind in colour: vermillion for errors, blue for notes."""
     parts = [f"<b>{escape(report.headline)}</b>"]
     for finding in report.findings:
         title, _, rest = finding.counted.partition("\n")

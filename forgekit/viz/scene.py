@@ -1,7 +1,7 @@
-"""A picture as data: what lies where, in CSS pixels. `svg` and `raster` turn it into files.
+"""A picture as data: items with their places in CSS pixels. `svg` and `raster` turn it into files.
 
-Colours are `#RRGGBB`, equal on every page, or a role of `palette.THEME` such as "ink", which is
-another colour on a dark page. `sort` says what a thing stands for; it is not drawn.
+Colours are `#RRGGBB`, equal on every page, or a role of `palette.THEME` such as "ink", which has
+another colour on a dark page. `sort` is the meaning of an item; it is not drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Rect:
-    """A filled rectangle, with a border where `stroke` is given, and strokes across if hatched."""
+    """A filled rectangle, with a border if `stroke` is given, and strokes across if hatched."""
 
     x: float
     y: float
@@ -67,8 +67,8 @@ class Label:
 class Cell:
     """A square of a grid with up to two lines of text.
 
-    size: of their letters, px; corner: small text in the upper right corner; hatched: for a cell
-    that no thread holds; data: what it stands for, written as `data-…` attributes.
+    size: letter size, px; corner: small text in the upper right corner; hatched: for a cell that no
+    thread holds; data: its meaning, written as `data-…` attributes.
     """
 
     x: float
@@ -85,8 +85,8 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """Many small cells without text: `numbers` (rows, columns) of `colours`, None where one sees
-    through to what lies below."""
+    """Many small cells without text: `numbers` (rows, columns) of `colours`, None for transparent
+    cells."""
 
     x: float
     y: float
@@ -109,7 +109,7 @@ def moved(item: Item, x: float, y: float) -> Item:
 
 @dataclass(frozen=True)
 class Swatch:
-    """An entry of the legend: colours side by side, and what they mean."""
+    """An entry of the legend: colours side by side, and their meaning."""
 
     fills: tuple[str | None, ...]
     text: str
@@ -138,10 +138,9 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A whole picture: its size in px, its title, and all that it shows in words.
-
-    body: where its cells lie, (x, y, width, height); plain: the title is no layout; lines: below
-    the title, each with its role; swatches, notes: the legend; panels: all of it, the texts too.
+    """A whole picture: its size in px, its title, and a text equivalent.\n\n    body: the place of
+    its cells, (x, y, width, height); plain: the title is not a layout; lines: below the title, each
+    with its role; swatches, notes: the legend; panels: all of it, the texts too.
     """
 
     width: float
@@ -157,17 +156,18 @@ class Scene:
 
 
 def text_width(text: str, size: float, mono: bool = False) -> float:
-    """About how wide a text is, px; a little more than in most fonts."""
+    """Estimate the width of a text, px; slightly more than in most fonts."""
     return len(text) * size * (0.61 if mono else 0.58)
 
 
 def fitting(choices: Sequence[str], width: float, size: float) -> str:
-    """The first text that fits into a width in letters of this size; empty if none does."""
+    """Return the first text that fits into a width in letters of this size; empty if there is
+    none."""
     return next((text for text in choices if text_width(text, size) <= width), "")
 
 
 def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
-    """Lines of about equal length, as few as fit into a width in letters of this size."""
+    """Return lines of about equal length, as few as fit into a width in letters of this size."""
     letters = max(int(width / text_width("0", size) * 1.08), 20)
     lines = textwrap.wrap(text, letters)
     while len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines) > 1:
@@ -191,7 +191,7 @@ def cell_texts(cell: Cell) -> list[Label]:
 
 
 def hatch_lines(box: Cell | Rect) -> list[tuple[float, float, float, float]]:
-    """Strokes across a box, from lower left to upper right, as x1, y1, x2, y2."""
+    """Return strokes across a box, from lower left to upper right, as x1, y1, x2, y2."""
     lines, reach = [], _HATCH / 2
     while reach < box.width + box.height:
         x1, x2 = max(reach - box.height, 0.0), min(reach, box.width)

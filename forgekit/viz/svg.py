@@ -1,4 +1,4 @@
-"""Write a Scene as SVG: the same scene, the same bytes; no ids, dates or outside references."""
+"""Writes a Scene as SVG: equal scenes give equal bytes; no ids, dates or outside references."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def _style() -> str:
 
 
 def svg_text(scene: Scene, *, body: bool = False) -> str:
-    """An SVG document; body: without texts that a page writes. Cells carry `data-…` attributes."""
+    """Return an SVG document; body: without texts that a page writes. Cells carry `data-…`
+    attributes."""
     shown = [p for p in scene.panels if not body or p.name not in ("heading", "legend")]
     parts = [f"<g data-panel={quoteattr(p.name)}>\n{drawn(p.items, named=not body)}\n</g>"
              for p in shown]  # fmt: skip
@@ -52,7 +53,8 @@ def svg_text(scene: Scene, *, body: bool = False) -> str:
 
 
 def drawn(items: Iterable[Item], *, named: bool = False) -> str:
-    """Items in order; what neighbours share is written once. named: cells say what they are."""
+    """Return items in order; attributes shared by neighbours are written once. named: cells carry
+    their meaning."""
     parts = []
     for common, alike in itertools.groupby(items, _common):
         written = "".join(_item(item, named) for item in alike)
@@ -63,9 +65,8 @@ def drawn(items: Iterable[Item], *, named: bool = False) -> str:
 def responsive(
     box: tuple[float, float, float, float], words: str, body: str, title: str = ""
 ) -> str:
-    """An SVG document that shrinks with its page as long as it can be read; box: what it shows, (x,
-    y, width, height); words: for a reader who does not see it.
-    """
+    """Return an SVG document that shrinks with its page down to a readable size; box: the visible
+    part, (x, y, width, height); words: a text equivalent."""
     *_, width, height = box
     least = width * (_LEAST if width > _NARROW else 0.0)
     named = f"<title>{escape(title)}</title>\n" if title else ""
@@ -79,7 +80,7 @@ def responsive(
 
 
 def _common(item: Item) -> str:
-    """What is written round neighbours alike, with % for themselves; empty for others."""
+    """Return the element that surrounds equal neighbours, with % for them; empty for others."""
     match item:
         case Cell():
             return f'<g fill="{INK}" text-anchor="middle">%</g>'
@@ -102,7 +103,7 @@ def _number(value: float) -> str:
 
 
 def _paint(fill: str | None, stroke: str | None = None, width: float = 1.0) -> str:
-    """Attributes for colours that are fixed, classes beside them for those of the page."""
+    """Return attributes for fixed colours, and classes for the page's colours."""
     classes, out = [], ""
     for attribute, suffix, colour in (("fill", "", fill), ("stroke", "-s", stroke)):
         if colour is None:
@@ -176,7 +177,7 @@ def _strokes(box: Cell | Rect, colour: str) -> str:
 
 
 def _pixels(pixels: Pixels) -> str:
-    """An image for both pages, or one for each where its colours are the page's."""
+    """Return an image for both pages, or one for each if its colours depend on the page."""
     themed = any(colour in THEME for colour in pixels.colours if colour)
     n, out = _number, []
     size = (

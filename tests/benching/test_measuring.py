@@ -1,4 +1,4 @@
-"""What one call costs: every launch within it, counted; its time where there is a GPU."""
+"""The cost of one call: every launch within it, counted; its time on a GPU."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
         case = Case(op, (rows, columns), r.dtype, dim)
         assert r.gbps == pytest.approx(moved_bytes(case) / r.ms / 1e6, rel=2e-3)
         halves = result_shape(case) in (r.shape, r.shape[::-1]) and op != "softmax_backward"
-        assert run.percent(r) < (102 if halves else 106)  # of a copy, half written
+        assert run.percent(r) < (102 if halves else 106)  # percentage of a copy, half written
 
 
 def test_a_recorded_run_is_a_table_of_steps() -> None:

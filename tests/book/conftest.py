@@ -26,7 +26,7 @@ REPOSITORY = "https://github.com/OWNER/NAME"
 AXE = "4.14.1"
 AXE_SHA256 = "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745"
 
-sys.path.insert(0, str(ROOT / "book"))  # where Sphinx finds forgebook, too
+sys.path.insert(0, str(ROOT / "book"))  # where Sphinx also finds forgebook
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +65,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    """Where the site is served, on this machine alone."""
+    """The site's address, only on this machine."""
     handler = functools.partial(_Quiet, directory=str(site))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

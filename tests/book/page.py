@@ -14,7 +14,7 @@ FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "shortcut"}
 
 @dataclass
 class Page(HTMLParser):
-    """What one page has. headings: (level, text); pictures: (what, alt); styles: CSS text."""
+    """The content of one page. headings: (level, text); pictures: (what, alt); styles: CSS text."""
 
     path: Path
     ids: set[str] = field(default_factory=set)

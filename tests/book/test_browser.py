@@ -101,7 +101,7 @@ def test_dark_mode(visit: Open) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     cell = "getComputedStyle(document.querySelector('svg.forge .cell, svg.forge rect')).fill"
     light = page.evaluate(ground), page.evaluate(cell)
-    for _ in range(3):  # the button goes round: as the system has it, light, dark
+    for _ in range(3):  # the button cycles: system, light, dark
         page.locator("button.theme-switch-button:visible").first.click()
         if page.locator("html[data-theme=dark]").count():
             break
@@ -298,7 +298,7 @@ def test_accessibility(browser: Any, address: str, pages: dict[str, Page], axe: 
 
     It takes seconds a page, so it looks at one of each kind; with FORGEKIT_AXE_ALL=1 at all.
     """
-    names = [name for name in pages if name != "index.html"]  # it leads on at once
+    names = [name for name in pages if name != "index.html"]  # it leads on immediately
     if not os.environ.get("FORGEKIT_AXE_ALL"):
         names = [name for name in names if name in (*LOOKED_AT, *MORE)]
     addresses = [f"{address}/{name}" for name in names]

@@ -1,4 +1,4 @@
-"""The reference's examples give what stands below them, the weeks' pages what they say."""
+"""The reference's examples print the text below them, the weeks' pages their stated results."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_example_on_the_page_has_nothing_of_doctest() -> None:
 
 # -- what the pages of weeks 1 and 2 offer to try ---------------------------------------------
 def tried(week: str) -> Any:
-    """What the last line of the page's code gives, on the virtual GPU."""
+    """Return the value of the last line of the page's code, on the virtual GPU."""
     (code,) = re.findall(
         r"^```python\n(.+?)^```", (ROOT / week / "README.md").read_text("utf-8"), re.M | re.S
     )

@@ -1,4 +1,4 @@
-"""What the pages are made of, without Sphinx: notebooks, glossary, reference, benchmarks."""
+"""The parts of the pages, without Sphinx: notebooks, glossary, reference, benchmarks."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_the_reference_has_all_public_names() -> None:
     assert names == set(forgekit.__all__) - {
         "device",
         "target",
-    }  # values; the page says what they are
+    }  # values; the page names them
     assert {item.name for item in reference.items("forgekit.layouts")} >= {
         "zipped_divide",
         "Layout",

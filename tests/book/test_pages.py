@@ -33,7 +33,7 @@ def test_links_lead_somewhere(pages: Pages, site: Path) -> None:
                 continue
             there, anchor = found
             if there == "book/playground.html" and "=" in anchor:
-                continue  # what it is to show, which test_playground.py computes
+                continue  # its content, which test_playground.py computes
             known = pages[there].ids if there in pages else None
             if not (site / there).exists() or (
                 anchor and known is not None and anchor not in known

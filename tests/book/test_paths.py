@@ -21,7 +21,7 @@ ELSEWHERE = (
     "_build/",
     "source/",
     "results.json",
-)  # in names of what is made, or stands for others
+)  # in generated names, or as a placeholder
 
 
 def known() -> set[str]:

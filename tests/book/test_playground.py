@@ -88,7 +88,7 @@ def a_case(draw: Choices) -> tuple[str, Any, Any, int]:
 
 
 def a_second(draw: Choices, name: str, a: Any) -> Any:
-    """What an operation takes besides its layout."""
+    """Return the arguments of an operation besides its layout."""
     if name in ("", "right_inverse", "left_inverse"):
         return None
     if name == "coalesce":
@@ -104,7 +104,7 @@ def a_second(draw: Choices, name: str, a: Any) -> Any:
         return coord if None in flat(coord) else (None, 0)
     if name == "composition" and draw.below(10) == 1:
         return layouts.make_identity_layout(outer_of(a).shape)
-    return draw.tiler(a if draw.below(2) else draw.layout(depth=1))  # of another layout, too
+    return draw.tiler(a if draw.below(2) else draw.layout(depth=1))  # also those of another layout
 
 
 def as_layout(value: Any) -> Any:
@@ -151,7 +151,7 @@ def random_cases() -> list[tuple[str, Any, Any, int]]:
 
 
 def fault(message: str) -> str:
-    """What was got and needed, spelt in one way; the page has remedies of its own."""
+    """Return got and needed in one spelling; the page has its own remedies."""
     words = message.partition(";")[0].replace(" ", "").replace("None", "_")
     return words.replace(",)", ")")
 

@@ -40,7 +40,7 @@ def test_a_changed_number_is_noticed() -> None:
 
 
 def test_no_other_number_is_on_it() -> None:
-    """Those that the text itself says; the last ones are from one run of `forgekit calibrate`."""
+    """The numbers in the text itself; the last ones come from one run of `forgekit calibrate`."""
     left = re.sub(r"(<!-- numbers: \w+ -->).*?<!-- /numbers -->", "", SECTION, flags=re.DOTALL)
     known = ("blocks=256", "counts 256 blocks", "H200", "L4", "3-norm", "10 %", "costs 1 µs", "L2",
              "L1", "Week 1's", "All 16", "16 %", "2009", "2024", "107 s",
@@ -123,7 +123,7 @@ def test_all_operators_are_there() -> None:
 @pytest.mark.parametrize("p", [p for p in CASES if max(p["shape"]) <= 1000],
                          ids=lambda p: p["op"])  # fmt: skip
 def test_small_operators_are_counted_as_then(p: dict[str, Any]) -> None:
-    """Where not: `python -m book.measured.predicted` counts all of them again."""
+    """If not: `python -m book.measured.predicted` counts all of them again."""
     case = p["op"], tuple(p["shape"]), p["dtype"], p["dim"]
     paces = operators.launches(*case, predicted_times.operators()["blocks"])
     assert json.loads(json.dumps([f.to_dict() for f, _ in paces])) == p["facts"]
@@ -131,7 +131,7 @@ def test_small_operators_are_counted_as_then(p: dict[str, Any]) -> None:
 
 # -- the picture -------------------------------------------------------------------------------
 def test_the_picture_is_that_of_the_data() -> None:
-    """Where not: `uv run python book/make_pictures.py` draws it again."""
+    """If not: `uv run python book/make_pictures.py` draws it again."""
     text = PICTURE.read_text("utf-8")
     assert text == predicted_times.drawn()
     words = re.findall(r"<title>([^<]+): measured ([\d.,]+) µs, predicted ([\d.,]+) µs", text)

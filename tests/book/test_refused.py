@@ -16,10 +16,10 @@ from tests.vgpu.test_refusals import BOXES, FOUR, HEAD, HELD, SIGNAL, WGMMA
 PAGES = {
     p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8")
     for p in (*ROOT.glob("*.md"), *ROOT.glob("[bw]*/*.md"), *ROOT.glob("week*/[0-9]*.py"))
-    if p.name != "CHANGELOG.md"  # of versions before
+    if p.name != "CHANGELOG.md"  # about earlier versions
 }
 MAP = "[%rd0, {{{}}}]"
-# Words of a page -> an instruction that they mean.
+# Words of a page -> the refused instruction.
 REFUSED = {
     "(`.im2col`)": f"{BOXES}.3d.shared::cta.global.im2col.{SIGNAL} [%r1], "
     f"{MAP.format('%r1, %r1, %r1')}, [%r2]",
@@ -47,7 +47,7 @@ ROOTS = {name.partition(".")[0] for name in REGISTRY} | {"tcgen05", "im2col", "g
 
 
 def unspecified(text: str) -> list[str]:
-    """Instructions that a text calls refused without words of REFUSED around them."""
+    """Return instructions that a text calls refused, without words of REFUSED around them."""
     text = " ".join(re.sub(r"^# ?", "", text, flags=re.MULTILINE).split())
     found = []
     for sentence in re.split(r"(?<=[.?!])\s|\|", text):

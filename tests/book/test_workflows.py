@@ -48,7 +48,7 @@ def test_shape(path: Path) -> None:
             assert re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+(\.\d+\.\d+)?", step.get("uses", "a/b@v1"))
             # Since its version 8 there are no tags such as `v8`.
             assert not re.fullmatch(r"astral-sh/setup-uv@v([89]|\d\d+)", step.get("uses", ""))
-            # What others write into a pull request or a form must not become part of a command.
+            # Text in a pull request or a form must not become part of a command.
             assert "github.event" not in step.get("run", "") and "inputs" not in step.get("run", "")
 
 

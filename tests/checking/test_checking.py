@@ -27,7 +27,7 @@ def broken(expected, places, value=5.0):
     return actual
 
 
-# What is equal
+# Equal values
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,9 @@ def test_expected_that_nobody_computed_is_not_right(dtype):
         poisoned = empty(*shape, dtype=dtype)
         report = compare(poisoned.clone(), poisoned)
         assert not report.ok and report.wrong == poisoned.numel()
-        assert "as fk.empty leaves it, so it is no reference; did you swap the arguments" in str(report)
+        assert "as fk.empty leaves it, so it is no reference; did you swap the arguments" in str(
+            report
+        )
         assert (
             "<img" not in report._repr_mimebundle_()["text/html"] and str(report).count("\n") == 0
         )
@@ -193,7 +195,7 @@ def test_empty_and_zero_dimensional():
     assert report.worst_absolute.index == () and "[]" in str(report)
 
 
-# What cannot be compared
+# Incomparable values
 
 
 def test_shapes():
@@ -324,7 +326,7 @@ def grid(rows=40, columns=1000):
 
 
 ALL = slice(None)
-HINTS = [  # of a matrix
+HINTS = [  # those of a matrix
     (lambda e: broken(e, (ALL, slice(976, None))),
      "all mismatches lie in the last 24 columns (976 to 999)"),
     (lambda e: broken(e, slice(32, None)), "all mismatches lie in the last 8 rows (32 to 39)"),
@@ -395,7 +397,7 @@ def test_almost_a_pattern_is_none():
 
 
 def test_a_claim_about_all_elements_is_checked_on_all():
-    """Of 256 x 256 elements every 16th is looked at first; the wrong one here is none of them."""
+    """Of 256 x 256 elements, every 16th is compared first; the wrong one here is not among them."""
     expected = grid(256, 256)
     for claimed in (expected.T, expected.flip(0), expected * 2):
         actual = claimed.clone()

@@ -1,4 +1,4 @@
-"""`forgekit bench` as it is called: options, files, exit status."""
+"""`forgekit bench` on the command line: options, files, exit status."""
 
 from __future__ import annotations
 

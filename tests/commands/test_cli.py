@@ -37,7 +37,7 @@ def changed(machine: GpuReport, **changes: object) -> GpuReport:
 
 
 def test_help_waits_for_no_library():
-    """What takes seconds to import is imported by the command that needs it."""
+    """Packages that take seconds to import are imported by the commands that need them."""
     command = """import sys
 from forgekit.commands.cli import COMMANDS, main
 for name in COMMANDS:
@@ -160,7 +160,7 @@ def test_weeks_are_what_pytest_collects():
 
 @pytest.fixture
 def started(monkeypatch):
-    """What would have replaced this process: (command, folder)."""
+    """Return the command that would have replaced this process: (command, folder)."""
     calls = []
     monkeypatch.setattr(lab, "_replace_process", lambda *call: calls.append(call))
     return calls
@@ -279,7 +279,7 @@ def test_doctor_s_names_fit_their_column(on_machine):
 
 
 def test_doctor_runs_a_real_kernel_here(tmp_path, monkeypatch, capsys):
-    """And imports nothing that lies in the folder."""
+    """And imports no file of the folder."""
     for name in ("cuda", "torch"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not the real one')\n")
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,5 @@
-"""The suites on Modal: its function called here. Where Modal is not installed, a stand-in for what
-the module takes from it."""
+"""The suites on Modal: its function is called locally. Without Modal, a stand-in replaces the names
+that the module imports from it."""
 
 from __future__ import annotations
 

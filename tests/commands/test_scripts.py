@@ -87,7 +87,7 @@ def test_a_name_that_no_version_had_has_no_hint(script, capsys):
 
 
 def test_run_executes_kernels_that_know_nothing_of_forgekit(script):
-    """In a process of its own; and a pipe that nobody reads any more is no error of the script."""
+    """In a separate process; and a pipe without a reader is not the script's error."""
     text = """
         import cutlass.cute as cute
         import torch

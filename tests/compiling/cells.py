@@ -25,7 +25,7 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def define(source: str, name: str, **names: object):
-    """What a cell with this source calls `name`; names: what is defined before."""
+    """Return the value of `name` in a cell with this source; names: earlier definitions."""
     file = f"/tmp/ipykernel_{os.getpid()}/{next(_numbers)}.py"
     source = textwrap.dedent(source)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)

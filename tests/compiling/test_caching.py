@@ -36,7 +36,7 @@ def clean(tmp_path, monkeypatch):
 
 
 def factor(fn: object) -> tuple[float, str]:
-    """What a cell's kernel multiplies by, and the key it was compiled under."""
+    """Return the factor of a cell's kernel, and the key it was compiled under."""
     x, y = fk.arange(8), fk.empty(8)
     run = fk.compile(fn, x, y)
     run(x, y)
@@ -144,7 +144,7 @@ print(run.origin, run.registers, len(run.ptx), len(run.cubin), run.key)
 
 
 def test_processes_share_the_disk(tmp_path):
-    """Two at once, then this one; then what is damaged is compiled again."""
+    """Two concurrently, then this one; then a damaged entry is compiled again."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM]
     processes = [subprocess.Popen(command, env=env, stdout=-1, text=True) for _ in range(2)]
@@ -261,7 +261,7 @@ def test_on_a_gpu(monkeypatch):
 
 @pytest.mark.parametrize("fn", [simple.copy, simple.add_on_stream])
 def test_what_a_gpu_is_given_survives_the_disk(fn, monkeypatch):
-    """All but the launch goes without a GPU: the object file is exported and loaded."""
+    """Everything except the launch works without a GPU: the object file is exported and loaded."""
     monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, raising=False)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     x, y = fk.randn(100), fk.empty(100)

@@ -1,4 +1,4 @@
-"""Running a kernel again: on copies that share memory as the caller's tensors do."""
+"""Running a kernel again: on copies that share memory like the caller's tensors."""
 
 import struct
 

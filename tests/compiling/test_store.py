@@ -1,4 +1,4 @@
-"""The disk half of the cache: whole or absent, and for its owner alone."""
+"""The disk half of the cache: entries are whole or absent, and private to their owner."""
 
 import os
 import stat
@@ -106,7 +106,7 @@ def test_what_is_no_file_blocks_nobody(make, cache):
 
 
 def test_the_least_recently_used_files_go_first(cache, monkeypatch):
-    """Down to three quarters of the limit, with a process's first entry; nothing else goes."""
+    """Down to three quarters of the limit, with a process's first entry; other entries stay."""
     monkeypatch.setattr(store, "_LIMIT_BYTES", 4000)
     for i, key in enumerate("abcd"):
         store.save(key * 64, {"x": bytes(1000)})

@@ -146,7 +146,7 @@ def test_autocast_has_the_gpus_dtype(cuda):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_products_are_added_up_as_tensor_cores_do(cuda, dtype):
-    """16 at a time: beside a sum of 1, 2**-26 is cut off; once that is gone, it is not."""
+    """16 products at a time: next to a sum of 1, 2**-26 is truncated; without it, it is kept."""
     one, tiny = torch.zeros(16), torch.zeros(16)
     one[0], tiny[:4] = 1, 2.0**-13
     for left, right, expected in (

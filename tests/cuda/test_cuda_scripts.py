@@ -1,4 +1,4 @@
-"""Scripts written for a GPU, in the idioms of those in circulation, run as they stand."""
+"""Scripts written for a GPU, in common idioms, run unmodified."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a G
 
 @pytest.fixture
 def process(monkeypatch):
-    """What running a script changes in this process is put back."""
+    """Restore all changes that running a script makes to this process."""
     for name in ("argv", "path"):
         monkeypatch.setattr(sys, name, [*getattr(sys, name)])
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

@@ -152,7 +152,7 @@ def compile_(fn, *arguments):
 def test_the_message_names_what_is_wrong_and_what_to_write(name, words):
     message = " ".join(str(diagnosed(name)[0]).split())
     assert words in message.partition("The compiler's own words:")[0]
-    assert "suggestion:" not in message  # where forgekit has a remedy, there is only one
+    assert "suggestion:" not in message  # if forgekit has a remedy, it is the only one
     assert ("spelling" in message) == (name == "misspelt")
     assert len(message) < 1500
 
@@ -201,7 +201,7 @@ def launched_outside():
     kernels.copy_kernel(torch.zeros(32), torch.zeros(32)).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-ELSEWHERE = [  # what raises it, the kind, words of the message
+ELSEWHERE = [  # the code that raises it, the kind, words of the message
     (never_imported, "undefined-name", "add `import cutlass` to"),
     (of_exec, "no-source", "# the call"),
     (called_with_torch, "torch-annotation",

@@ -1,4 +1,4 @@
-"""Mistakes that compile: found where they stand, and nothing said of code that may be right."""
+"""Mistakes that compile: found at their lines, without reports on code that may be right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes, strides, offsets and grids beyond 2**31: right, or refused in words."""
+"""Sizes, strides, offsets and grids beyond 2**31: right, or refused with a message."""
 
 import math
 import tracemalloc
@@ -173,8 +173,8 @@ def test_safe_sizes_are_exact(rows, fits):
     assert (spec.size_problem(x) is None) == fits == (rows <= spec.safe_sizes[0][1])
 
 
-# What follows a size in the parameters is not written by the host code: with a tensor of
-# gigabytes, size and remains together look like a pointer into it.
+# The host code does not write the padding after a size in the parameters: with a tensor of
+# gigabytes, the size and leftovers together look like a pointer into it.
 def test_a_size_and_its_padding_are_no_pointer():
     text = kernel("", 0).replace(
         ".entry k()", ".entry k(.param .align 8 .b8 p[40])"
@@ -250,7 +250,7 @@ st.shared.b32 [%r4], %r0; bar.sync 0; ld.shared.b32 %r6, [%r4]; shl.b32 %r5, %r0
 
 
 class StopAt(Listener):
-    """Sees the batches, and stops the launch in the first, as somebody at the keyboard would."""
+    """Sees the batches, and stops the launch in the first, like a user at the keyboard."""
 
     def __init__(self) -> None:
         self.batches: list[range] = []
@@ -327,7 +327,7 @@ def test_progress_knows_the_total_without_a_list(monkeypatch):
 
 
 def test_two_open_modes_share_the_room() -> None:
-    """Each alone may reach 2**31 - 1; both at their limit must not pass it together."""
+    """Each may reach 2**31 - 1; both at their limit must not exceed it together."""
     spec = TensorSpec(torch.int8, (None, None), (1024, 1))
     assert spec.safe_sizes == ((0, 2**20), (1, 2**30))
     assert sum((most - 1) * (1024, 1)[mode] for mode, most in spec.safe_sizes) < 2**31

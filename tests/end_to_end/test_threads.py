@@ -1,4 +1,4 @@
-"""Four threads at once get what each alone would get, and leave no trace."""
+"""Four concurrent threads get the results of separate runs, and leave no trace."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def racy(x: cute.Tensor, y: cute.Tensor, shift: cutlass.Constexpr):
 
 
 def at_once(work: Callable[[int], Any], rounds: int = 1) -> list[list[Any]]:
-    """What `work` gives for each thread in each round, all threads starting a round together."""
+    """Return the result of `work` for each thread in each round, with all threads starting a round
+    together."""
     start = threading.Barrier(THREADS)
 
     def thread(number: int) -> list[Any]:
@@ -168,7 +169,7 @@ def test_a_thread_chooses_its_own_target():
 
 
 def test_functions_called_without_compiling_first():
-    """The DSL's own cache and compiler, at once from several threads."""
+    """The DSL's own cache and compiler, used concurrently by several threads."""
 
     def thread(number: int) -> list[float]:
         x, y = tensors(number, 96)

@@ -18,7 +18,7 @@ WHERE = [
     pytest.param(None, id="gpu", marks=pytest.mark.gpu),
 ]
 
-MARGIN = 64  # elements before and behind an output, which nobody is to write
+MARGIN = 64  # elements before and after an output that no kernel may write
 NAN, INF = math.nan, math.inf
 
 
@@ -35,20 +35,20 @@ def device_of(arch: str | None) -> str:
 
 def normal(*shape: int, dtype: torch.dtype = torch.float32, arch: str | None = "sm_90a",
            scale: float = 1.0) -> torch.Tensor:  # fmt: skip
-    """Normally distributed; the same for a shape wherever it is."""
+    """Normally distributed values, equal for equal shapes."""
     generator = torch.Generator().manual_seed(sum(shape) + len(shape))
     return (torch.randn(shape, generator=generator) * scale).to(dtype).to(device_of(arch))
 
 
 def integers(*shape: int, dtype: torch.dtype = torch.float32,
              arch: str | None = "sm_90a") -> torch.Tensor:  # fmt: skip
-    """From 1 to 99: sums of less than 2^24 are exact in float32, whatever their order."""
+    """From 1 to 99: sums of less than 2^24 are exact in float32, in every order."""
     generator = torch.Generator().manual_seed(sum(shape) + len(shape))
     return torch.randint(1, 100, shape, generator=generator).to(dtype).to(device_of(arch))
 
 
 def placed(x: torch.Tensor, offset: int, apart: int) -> torch.Tensor:
-    """The matrix x with its first element `offset` elements behind a 16-byte boundary, and rows
+    """The matrix x with its first element `offset` elements after a 16-byte boundary, and rows
     `apart` elements apart; NaN all around."""
     M, N = x.shape
     memory = torch.full((offset + M * apart + N,), NAN, dtype=x.dtype, device=x.device)
@@ -123,7 +123,7 @@ def smallest(dtype: torch.dtype) -> float:
 
 
 def assert_like_torch(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
-    """As torch's softmax on the CPU, NaN for NaN."""
+    """Equals torch's softmax on the CPU, with NaN equal to NaN."""
     expected = x.cpu().softmax(dim)
     rtol = max(2e-6, torch.finfo(y.dtype).eps)
     torch.testing.assert_close(y, expected, rtol=rtol, atol=smallest(y.dtype), equal_nan=True)

@@ -13,7 +13,7 @@ from forgekit.ops.transposes import Choice, compile_choice
 from forgekit.tensors import poison
 
 DTYPES = (torch.float16, torch.float32, torch.uint8)
-# What only moves elements compiles to the same PTX for both (CuTe DSL 4.8.1, compared).
+# Code that only moves elements compiles to the same PTX for both (CuTe DSL 4.8.1, compared).
 ON_BOTH = [(torch.float16, "sm_80"), (torch.float32, "sm_90a"), (torch.uint8, "sm_80")]
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -70,7 +70,7 @@ def test_vector_with_other_tiles(side: int) -> None:
 def test_vector_with_tiles_for_narrow_matrices(
     dtype: torch.dtype, tile: tuple[int, int], V: int
 ) -> None:
-    """Every row of Y is stored wherever its block begins; tall tiles meet no bank conflict."""
+    """Every row of Y is stored, for any start of its block; tall tiles have no bank conflicts."""
     kernel = compiled(Choice("vector", tile, V), dtype)
     run(kernel, any_bits(3 * tile[0] + 2 * V, tile[1], dtype))
     run(kernel, any_bits(tile[0], 2 * tile[1] + V, dtype))

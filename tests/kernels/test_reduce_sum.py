@@ -115,7 +115,7 @@ SHORT = {
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("name", SHORT)
 def test_short_rows(name: str, arch: str | None) -> None:
-    """As many rows as blocks have, one less, one more; whole rows and such that end early."""
+    """As many rows as blocks have, one less, one more; whole rows and rows that end early."""
     choice = SHORT[name]
     dtype = torch.float32 if choice.vector == 1 else torch.float16
     whole = choice.threads * choice.loads * choice.vector
@@ -126,7 +126,7 @@ def test_short_rows(name: str, arch: str | None) -> None:
 
 
 def test_only_loads_of_whole_lines_pass_l1_by() -> None:
-    """Where two loads share a line, it has to stay there."""
+    """If two loads share a line, it must stay there."""
     for name, choice in SHORT.items():
         assert ("no_allocate" in compile_rows("sum", choice, torch.float16, "sm_90a").ptx) == (
             name == "a line a load"
@@ -184,7 +184,7 @@ def test_other_architectures(arch: str) -> None:
 
 
 def sums(name: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
-    """Of the rows of x (M, N) by any kernel; N a multiple of the vector."""
+    """The sums of the rows of x (M, N) by any kernel; N is a multiple of the vector."""
     if name in STEPS:
         return step_sums(name, x, arch)
     if name in COLUMN_NAMES:
@@ -265,7 +265,7 @@ def test_same_bits_in_every_order_of_threads(name: str) -> None:
 
 
 def test_blocks_see_what_others_stored_for_them() -> None:
-    """The second meeting of a cluster orders its stores, which the virtual GPU does not model."""
+    """The second barrier of a cluster orders its stores, which the virtual GPU does not model."""
     choice = ColumnChoice(32, 4, 4, 4, cluster=4)
     ptx = compile_columns("sum", choice, torch.float32, "sm_90a").ptx
     meetings = re.findall(r"barrier\.cluster\.\w+(?:\.relaxed)?|st\.shared::cluster", ptx)

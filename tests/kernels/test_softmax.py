@@ -30,7 +30,8 @@ from tests.kernels.rowwise import (
     same_bits,
 )
 
-# What a kernel over rows can be: kernel, threads, rows, loads, whether vectors, cluster, unaligned.
+# Properties of a kernel over rows: kernel, threads, rows, loads, vectors or not, cluster,
+# unaligned.
 ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "registers, elements": ("registers", 32, 4, 4, False, 1, False),
     "registers, part of a warp": ("registers", 16, 8, 2, True, 1, False),
@@ -55,9 +56,9 @@ COLUMNS = {  # lanes, rows, loads, whether vectors
 }
 STEPS = row_launch.STEPS["softmax"]
 FORWARD = [*ROWS, *COLUMNS, *STEPS]
-# Which of them are tried with bfloat16, too; float16 differs from that in no more than its range.
+# Those that are also tried with bfloat16; float16 differs from it only in its range.
 HALVES = ("registers, elements", "registers, unaligned", "streaming")
-LONGEST = 256  # elements of a row that each of these kernels takes, whatever the dtype
+LONGEST = 256  # elements per row that each of these kernels supports, for every dtype
 
 
 def row_choice(name: str, dtype: torch.dtype) -> RowChoice:
@@ -93,7 +94,7 @@ def vector_of(name: str, dtype: torch.dtype) -> int:
 
 
 def run(op: Op, name: str, *tensors: torch.Tensor, arch: str | None = "sm_90a") -> torch.Tensor:
-    """What the kernel makes of matrices (M, N), by rows; columns get them transposed."""
+    """Return the kernel's result for matrices (M, N), by rows; columns get them transposed."""
     dtype = tensors[0].dtype
     kernel = kernel_of(op, name, dtype, arch)
     if name not in COLUMNS:
@@ -108,7 +109,7 @@ def run(op: Op, name: str, *tensors: torch.Tensor, arch: str | None = "sm_90a") 
 
 
 def result(kernel: Any, *tensors: torch.Tensor, arch: str | None) -> torch.Tensor:
-    """What a kernel makes of tensors of one shape."""
+    """Return a kernel's result for tensors of one shape."""
     y = Output(tuple(tensors[0].shape), tensors[0].dtype, arch)
     kernel(*tensors, y.tensor)
     return y.read()
@@ -133,7 +134,7 @@ def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
 
 
 def laid_out(name: str, x: torch.Tensor, offset: int) -> torch.Tensor:
-    """As the kernel can take it: unaligned, rows that begin anywhere, each elsewhere."""
+    """A tensor in the kernel's form: unaligned, with rows that begin at different offsets."""
     N = x.shape[1]
     return placed(x, offset, N + 8) if name in ROWS and ROWS[name][6] else x
 
@@ -247,7 +248,7 @@ def test_extremes(name: str, arch: str | None) -> None:
 @pytest.mark.parametrize("name", ["registers, unaligned", "registers, cluster, unaligned",
                                   "streaming, cluster, unaligned"])  # fmt: skip
 def test_extremes_outside_whole_vectors(name: str, arch: str | None) -> None:
-    """Rows of odd length, one behind the other: every offset from a vector."""
+    """Rows of odd length, one after the other: every offset from a vector."""
     need(name, arch)
     for N in (7, 103):
         x = extremes(N, arch=arch, vector=4)
@@ -263,7 +264,7 @@ def test_extremes_of_halves(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORWARD)
 def test_only_differences_matter(name: str) -> None:
-    """Where x + c is exact, so is its softmax; rows do not know of each other."""
+    """If x + c is exact, so is its softmax; rows are independent."""
     x = (normal(9, 104, scale=24).round() / 8).clamp(-16, 16)
     y = run("softmax", name, x)
     for c in (1.0, -4096.0, 2.0**17):
@@ -306,7 +307,7 @@ def test_no_order_of_threads_matters(op: Op, name: str) -> None:
 
 @pytest.mark.parametrize("op", ["softmax", "softmax_backward"])
 def test_rows_that_share_blocks_come_in_groups(op: Op) -> None:
-    """7 rows, of which L2 is said to hold 3: launches for 3, 3 and 1."""
+    """7 rows, with room for 3 in L2: launches for 3, 3 and 1."""
     choice = row_choice("split", torch.float32)
     tile = RowTile(choice.threads, 1, choice.loads, choice.vector, split=choice.split)
     x, y = normal(7, 104), normal(7, 104).softmax(1)

@@ -59,7 +59,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "FORGEKIT_DEVICE": "virtual",
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "JUPYTER_DATA_DIR": str(folder / "data"),  # which notebooks this user trusts: none
+        "JUPYTER_DATA_DIR": str(folder / "data"),  # notebooks that this user trusts: none
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     }  # fmt: skip
 
@@ -95,14 +95,14 @@ def _answers(address: str) -> bool:
 
 @dataclass
 class Pages:
-    """The browser's pages that are open, and the logs of the servers behind them."""
+    """The browser's open pages, and the logs of their servers."""
 
     browser: Any
     open: list[Any] = field(default_factory=list)
     logs: list[Path] = field(default_factory=list)
 
     def new(self, **options: Any) -> Any:
-        """A page of its own: nothing is shared with the others, as if of another browser."""
+        """A separate page that shares no state with the others, as in another browser."""
         page = self.browser.new_context(viewport=VIEW, **options).new_page()
         self.open.append(page)
         return page
@@ -121,7 +121,7 @@ class Pages:
             shutil.copy(log, folder / f"{name}_{log.name}")
 
 
-_OPEN: list[Pages] = []  # a fixture cannot be asked by a hook, above all not if it failed
+_OPEN: list[Pages] = []  # a hook cannot request a fixture, in particular a failed one
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def pages(browser: Any) -> Iterator[Pages]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
-    """What the pages showed when a test failed."""
+    """Return the pages' contents when a test failed."""
     report = yield
     if report.failed and report.when != "teardown":
         for pages in _OPEN:
@@ -161,7 +161,7 @@ class Classroom:
         return NotebookPage(self.pages.new(**options), f"{self.address}/{path}?token={self.token}")
 
     def asked(self, path: str) -> Any:
-        """What the server answers to a page's script."""
+        """Return the server's answer to a page's script."""
         with urllib.request.urlopen(f"{self.address}/{path}?token={self.token}") as answer:
             return json.load(answer)
 

@@ -1,4 +1,4 @@
-"""What a student does in the first notebook, and what is to come of it."""
+"""A student's steps in the first notebook, and the expected results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.lab.notebook_page import NotebookPage
 
 EXERCISE = "week0/scale"
 GIVEN, WRONG, RIGHT = "mY[i] = mX[i]", "mY[i] = 3.0 * (mX[i] + 1.0)", "mY[i] = 3.0 * mX[i] + 1.0"
-ADVICE = "before the multiplication"  # of the message about the wrong line
+ADVICE = "before the multiplication"  # part of the message about the wrong line
 
 
 def unexpected(notebook: NotebookPage) -> list[tuple[str, object]]:
@@ -25,7 +25,7 @@ def unexpected(notebook: NotebookPage) -> list[tuple[str, object]]:
 
 
 def grade(notebook: NotebookPage, line: str, becomes: str) -> str:
-    """Replace a line of the exercise's cell, run it and the grade, and read what that says."""
+    """Replace a line of the exercise's cell, run it and the grade, and read the report."""
     grading = notebook.find(f'fk.exercise("{EXERCISE}").grade(')
     before = [c for c in notebook.cells()[: grading.index] if c.kind == "code"]
     work = before[-1].index
@@ -37,7 +37,7 @@ def grade(notebook: NotebookPage, line: str, becomes: str) -> str:
 
 
 def progress_of(notebook: NotebookPage) -> str:
-    """The exercise's row in the table of its week, which is asked for in place of all weeks."""
+    """The exercise's row in the table of its week, requested instead of all weeks."""
     cell = notebook.find("fk.progress(")
     notebook.replace_line(cell, "fk.progress()", 'fk.progress("week0")')
     notebook.run(cell)

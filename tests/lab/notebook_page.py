@@ -48,8 +48,8 @@ _VISIBLE = f"""async (i) => {{
     const node = notebook.widgets[i].node;
     return node.isConnected && node.getBoundingClientRect().height > 0;
 }}"""
-# Told to run all, JupyterLab sends all at once. The kernel refuses what comes after an error, but
-# for one that the cell's tag allows: the command ends there, and the rest still runs.
+# If it must run all cells, JupyterLab sends them together. The kernel refuses cells after an error,
+# except one that the cell's tag allows: the command ends there, and the rest still runs.
 _OVER = f"""() => {{
     const {{content, sessionContext}} = {_PANEL};
     const cells = [...content.model.cells].filter((cell) => cell.type === "code");
@@ -123,12 +123,12 @@ class NotebookPage:
         return node.as_element()
 
     def shown(self, cell: Cell) -> str:
-        """The text that stands under a cell."""
+        """Return the text below a cell."""
         outputs = self.node(cell).query_selector_all(".jp-OutputArea-output")
         return "\n".join(out.inner_text() for out in outputs if out.is_visible())
 
     def fold(self, cell: Cell) -> str:
-        """What stands at a folded output: the text of the browser's, and of the style sheet's."""
+        """Return the text at a folded output: that of the browser, and that of the style sheet."""
         line = self.node(cell).query_selector(".jp-OutputPlaceholder .jp-PlaceholderText")
         return str(
             line.evaluate("""(line) => {

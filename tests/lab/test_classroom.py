@@ -36,7 +36,7 @@ def test_to_leave_an_untouched_notebook_asks_nothing(opened):
 
 
 def test_no_fold_shows_what_is_to_be_predicted(opened):
-    """Left alone, JupyterLab shows the first line of what is folded away."""
+    """By default JupyterLab shows the first line of a folded output."""
     shown = {opened.fold(cell) for cell in opened.cells() if cell.folded}
     assert shown == {"folded away: predict, then run this cell"}
 
@@ -79,7 +79,7 @@ def test_no_news_are_offered(classroom):
 # -- a notebook that is worked through -------------------------------------------------------------
 @pytest.fixture(scope="module")
 def ran(classroom: Classroom) -> Iterator[NotebookPage]:
-    """What `forgekit lab` opens of itself, run from top to bottom."""
+    """The notebook that `forgekit lab` opens, run from top to bottom."""
     notebook = classroom.open()
     notebook.run_all()
     yield notebook

@@ -1,4 +1,5 @@
-"""The recipe of book/classroom: two users of one JupyterHub work at once and never meet."""
+"""The recipe of book/classroom: two users of one JupyterHub work concurrently and do not
+interfere."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def find_proxy() -> str:
 
 
 def digest(folder: Path) -> str:
-    """Changes if any file below the folder comes, goes or changes."""
+    """A digest that changes if any file below the folder is added, removed or changed."""
     files = sorted(f for f in folder.rglob("*") if f.is_file())
     total = hashlib.sha256()
     for file in files:
@@ -90,7 +91,7 @@ def hub(pages: Pages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]
 def test_two_users_do_not_meet(hub):
     as_it_was = digest(hub.course)
     alice, bob = notebooks = [hub.log_in(user) for user in USERS]
-    for notebook in notebooks:  # both at once
+    for notebook in notebooks:  # both concurrently
         notebook.begin_all()
     for notebook in notebooks:
         notebook.wait()
@@ -110,7 +111,7 @@ def test_two_users_do_not_meet(hub):
         cache = home / ".cache" / "forgekit"
         assert stat.S_IMODE(cache.stat().st_mode) == 0o700
         compiled[user] = {file.name for file in cache.glob("*.forgekit")}
-    # The notebook's kernels, compiled once for each; not the exercise's, which differs.
+    # The notebook's kernels, each compiled once; the exercise's differs.
     assert compiled["alice"] & compiled["bob"]
     assert compiled["alice"] - compiled["bob"]
     assert digest(hub.course) == as_it_was

@@ -35,7 +35,7 @@ def to_cute(value: Any) -> Any:
 
 
 def answer(function: Callable[..., Any], *args: Any) -> str:
-    """What CuTe prints of its result; `raises` if it refuses."""
+    """Return CuTe's printed result; `raises` if it refuses."""
     try:
         result = function(*map(to_cute, args))
     except Exception:  # MLIRError, ValueError, AssertionError: CuTe has no one class

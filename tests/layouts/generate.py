@@ -63,7 +63,7 @@ class Choices:
         return Layout(shape, leaf_map(lambda _: next(found), shape))
 
     def tiler(self, layout: Layout, integers: bool = True) -> Any:
-        """What can cut a layout: an integer, a layout, or a tuple of them by mode, nested too."""
+        """Return a tiler: an integer, a layout, or a tuple of them by mode, possibly nested."""
         form = self.below(16)
         if form == 15 and integers:
             return self.size()

@@ -136,7 +136,7 @@ def test_composition() -> None:
         (((4, 6), (6, 1)), (4, 3), "(2,2):(18,1)"),  # not a composition, but CuTe's answer
         (((6, 2), (2, 16)), (8, 4), "8:8"),  # merged, since the last mode is reached
         (((5, 4, 12), (1, 6, 48)), (6, 3), "(2,3):(3,6)"),  # not merged, since it is not
-        (((1, 1), (6, 3)), (2, 3), "2:9"),  # a last mode of size 1 goes on
+        (((1, 1), (6, 3)), (2, 3), "2:9"),  # a last mode of size 1 continues
     ],
 )
 def test_odd_compositions(layout: Any, tile: Any, result: str) -> None:

@@ -1,4 +1,4 @@
-"""explain() says what a layout or tensor is in words that fit it."""
+"""explain() describes a layout or tensor correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layout, Swizzle and ComposedLayout: the interface, and what is refused and how it is said."""
+"""Layout, Swizzle and ComposedLayout: the interface, and refused arguments with their messages."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor, make_fak
 from forgekit.errors import UsageError
 from forgekit.layouts import Described, Dynamic, Layout, parse, read
 
-# What CuTe DSL 4.8.1 printed, by where it came from.
+# Printed text of CuTe DSL 4.8.1, by origin.
 PRINTED = {
     "nested": "tensor<ptr<f32, gmem> o ((1,32),(?,?)):((0,1),(?,32))>",
     "argument, row-major": "tensor<ptr<f32, gmem, align<16>> o (?,?):(?{i64},1)>",

@@ -74,7 +74,7 @@ def equivalent(e: Exercise) -> dict[str, str]:
 
 
 def survives(e: Exercise, text: str) -> bool:
-    """Whether a mutant passes."""
+    """True if a mutant passes."""
     try:
         return bool(e.grade(load(e, text)))
     except SyntaxError:

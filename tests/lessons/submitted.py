@@ -1,4 +1,4 @@
-"""What a student hands in, from the text of a cell."""
+"""A student's submission, from the text of a cell."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ KEPT = ast.Import | ast.ImportFrom | ast.FunctionDef
 
 
 def functions(notebook: str) -> ModuleType:
-    """What a notebook imports and defines, without what it runs."""
+    """A notebook's imports and definitions, without running the rest."""
     path = ROOT / notebook
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tree.body = [node for node in tree.body if isinstance(node, KEPT)]
     module = ModuleType(path.stem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(path.parent))  # where its week's helpers are
+        patch.syspath_prepend(str(path.parent))  # the folder of its week's helpers
         exec(compile(tree, str(path), "exec"), vars(module))
     return module
 
@@ -101,7 +101,7 @@ def test_one_launch_or_bytes(call):
 @pytest.mark.weekly
 @pytest.mark.parametrize("step", ["warp_a_row", "elements_unrolled", "vectors", "unrolled"])
 def test_recorded_times_of_a_notebook_are_predicted(step):
-    """No kernel of it is in the calibration; `book/virtual_gpu.md` says how far off they are."""
+    """None of its kernels is in the calibration; `book/virtual_gpu.md` states the errors."""
     import torch
 
     from forgekit.benching.recorded import recorded

@@ -1,4 +1,5 @@
-"""Every exercise: its skeleton fails politely, its solution passes, each mistake is told."""
+"""Every exercise: its skeleton fails with a clear message, its solution passes, each mistake is
+named."""
 
 from __future__ import annotations
 
@@ -20,16 +21,14 @@ from forgekit.lessons.wrong import alternatives, wrong_solutions
 from tests.lessons.submitted import load
 
 EXERCISES = all_exercises()
-# What is handed in is no kernel: Python that gets kernels of the exercise's own.
+# The submission is not a kernel but Python that gets the exercise's own kernels.
 NO_KERNEL = ("week0/one_kernel_per_n", "week2/softmax_operator")
 exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
 def bank() -> Iterator[object]:
-    """Every wrong solution; weekly those whose kind of explanation another one before it gets.
-
-    All of an exercise's own words are one kind; words of a gate are one whatever their numbers.
-    """
+    """Every wrong solution; weekly also those whose kind of explanation an earlier one gets. An
+    exercise's own words count as one kind; a gate's words count as one, regardless of numbers."""
     seen: set[object] = set()
     for e in EXERCISES:
         own = words_of(e)
@@ -69,7 +68,7 @@ def test_skeleton_fails_politely(e):
     assert e.source.skeleton.count(PLACEHOLDER) >= 1
     if callable(submission):
         assert report.untouched
-        swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")  # no longer as it was given
+        swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")  # no longer the given one
         again = e.grade(load(e, swapped))
         assert not again and not again.untouched and polite(again)
 
@@ -77,7 +76,7 @@ def test_skeleton_fails_politely(e):
 @exercises
 @pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.weekly), None])
 def test_solution_passes(e, arch):
-    submission = e.reference()  # which gates compare with: compiled once for both
+    submission = e.reference()  # kernels that gates compare with: compiled once for both
     if e.arch or not callable(submission):  # a certain architecture, or no kernel
         arch = None
     report = e.grade(submission, arch=arch)

@@ -137,7 +137,7 @@ def test_values_tells_how_many_sizes_and_types(scale):
 
 
 def test_a_nan_that_was_computed_is_not_called_unwritten():
-    """Where the wrong rows are the last ones, it looks as if the first alone had been written."""
+    """If the wrong rows are the last ones, it looks as if only the first had been written."""
     e = exercise("week0/add_row")
     nan = e.source.solution.replace("mX[i, j] +", "mX[i, j] * cute.math.log(1.5 - i) +")
     report = e.grade(load(e, nan))

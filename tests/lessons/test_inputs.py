@@ -22,12 +22,9 @@ SMALL = 150_000  # elements; a larger call is left out
 
 
 class Mistake(TorchFunctionMode):
-    """Torch's reductions with a mistake.
-
-    read: the type through which inputs are read. start: what a maximum begins with. narrow: the
-    type in which numbers are added. part: of the length of a row, which of its elements take part.
-    equal: > is >=.
-    """
+    """Torch's reductions with a mistake. read: the type through which inputs are read. start: the
+    initial value of a maximum. narrow: the type in which numbers are added. part: the fraction of a
+    row's elements that take part. equal: > becomes >=."""
 
     def __init__(
         self,
@@ -139,7 +136,7 @@ class Mistake(TorchFunctionMode):
 
 
 def without(last: Callable[[int], int]) -> Callable[[torch.dtype], Mistake]:
-    """So many elements at the end of a row are left out, if there are others."""
+    """This many elements at the end of a row are left out, if there are others."""
     return lambda of: Mistake(part=lambda n: torch.arange(n) < (n - last(n) if last(n) < n else n))
 
 
@@ -203,8 +200,8 @@ def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
 
 
 def mistaken(e: Exercise, case: Case, mistake: Mistake) -> dict[int, Tensor] | None:
-    """What a call leaves in its outputs if `result` is computed with a mistake; None where the
-    mistake cannot be made."""
+    """Return the outputs of a call if `result` is computed with a mistake; None if the mistake is
+    impossible."""
     of = held(gates(e)["Values"]["make"])
     inputs = list(case.args[: len(case.args) - len(case.expected) * (not of["in_place"])])
     for k, x in enumerate(inputs):
@@ -221,7 +218,7 @@ def mistaken(e: Exercise, case: Case, mistake: Mistake) -> dict[int, Tensor] | N
 
 
 def tells(case: Case, found: dict[int, Tensor]) -> bool:
-    """Whether the grade refuses what was found."""
+    """True if the grade refuses the finding."""
     return not all(
         compare(found[k].to(case.args[k].dtype), want, **case.tolerances).ok
         for k, want in case.expected.items()

@@ -239,5 +239,5 @@ def test_what_is_no_layout_gets_a_sentence(shape, stride, says):
 
 @pytest.mark.parametrize("picture", [None, "A", [], [[1, 2], [3]], [[0, None]], [["0", 1]]])
 def test_a_picture_that_is_none_is_refused(picture):
-    with pytest.raises(UsageError, match=r"picture.*give equally long rows of offsets"):
+    with pytest.raises(UsageError, match=r"picture.*pass rows of offsets of equal length"):
         about_layout(picture, (4, 6), (8, 1))

@@ -1,4 +1,4 @@
-"""Why threads left a tensor: told where the numbers prove it, and only there."""
+"""The reason for an overrun of a tensor: given if the numbers prove it, and only then."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_shifted_index(threads, numbers, shift):
 
 
 def test_one_thread_proves_no_shift():
-    """mX[n - i]: thread 0 alone reaches element n."""
+    """mX[n - i]: only thread 0 reaches element n."""
     assert overrun_diagnosis(vector([0], [8])) == ""
 
 

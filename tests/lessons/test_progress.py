@@ -1,4 +1,4 @@
-"""Progress: kept in one file, by several processes at once, whatever state the file is in."""
+"""Progress: kept in one file, written by several processes, for any state of the file."""
 
 from __future__ import annotations
 
@@ -289,13 +289,13 @@ def test_its_links_lead_to_the_notebooks_from_where_one_is(monkeypatch):
         html = progress()._repr_mimebundle_()["text/html"]
         links = re.findall(r'<a href="([^"]+)">(\w+)</a>', html)
         assert {name for _, name in links} == {e.notebook for e in all_exercises()}
-        assert links[0][1] == "00_start_here"  # what is next
+        assert links[0][1] == "00_start_here"  # the next exercise
         assert [link for link, name in links if Path(link).resolve().stem != name] == []
         assert all(Path(link).is_file() for link, _ in links)
 
 
 def test_the_day_of_a_pass_shows_where_it_was_recorded():
-    change(NAME, passed)  # as an older forgekit kept it
+    change(NAME, passed)  # in the format of an older forgekit
     assert "Latest pass" not in repr(progress())
     exercise("week0/four_loads").grade(exercise("week0/four_loads").reference())
     on = record("week0/four_loads").passed_on

@@ -1,5 +1,5 @@
-"""What notebook 09 shows as recorded: equal to what the virtual GPU counts, and still about the
-same kernels."""
+"""The recorded values of notebook 09: equal to the virtual GPU's counts, and still for the same
+kernels."""
 
 from __future__ import annotations
 
@@ -79,14 +79,15 @@ def test_counters_of_global_memory_are_equal(name, profiles):
     for metric in record.COUNTERS:
         times = 1 if metric.endswith(".ratio") else 16
         ours, theirs = times * profiles[name][metric], COUNTED[name][metric]
-        if "shared" in metric:  # ncu counts what meets in the banks by chance as well
+        if "shared" in metric:  # ncu also counts accidental collisions in the banks
             assert ours <= theirs <= ours + 0.06 * 32768
         else:
             assert ours == theirs
 
 
 def test_lines_are_equal(profiles):
-    """Of every Python line: sectors and wavefronts, which ncu counts by watching instructions."""
+    """For every Python line: sectors and wavefronts, which ncu counts by instrumenting
+    instructions."""
     compared = 0
     for row in rows("ncu_source.csv"):
         p = profiles[row["Kernel Name"].removesuffix("_0")]

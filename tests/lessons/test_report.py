@@ -1,4 +1,4 @@
-"""Grading and its report: where it stops, what it says, what is kept of it."""
+"""Grading and its report: where it stops, its text, and the stored part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_WEEK_0 = sum(e.week == "week0" for e in all_exercises())
 
 
 def made(*outcomes: Any, praise: str = "") -> tuple[Exercise, list[int]]:
-    """An exercise whose groups pass (told a text) or raise, and which of them were run."""
+    """An exercise whose groups pass (with a text) or raise, and the list of those that ran."""
     ran: list[int] = []
 
     def group(number: int, outcome: Any) -> Group:

@@ -1,4 +1,4 @@
-"""Which kernels a launcher compiles, in words."""
+"""Describes the kernels that a launcher compiles."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from forgekit.ops.calls import Call, Launch
 def launcher(
     op: str, *operands: torch.Tensor, dim: int, arch: str | None, variant: str | None = None
 ) -> Launch | None:
-    """What the operator would launch for these operands; meta tensors begin at a vector."""
+    """Return the operator's launch for these operands; meta tensors begin at a vector."""
     return reductions.launcher(Call.of(op, *operands, arch=arch, dim=dim, variant=variant))
 
 
 def in_words(kernel: Any) -> str:
-    """Class of a kernel and what of its tile decides on other code; not how many threads."""
+    """The class of a kernel and the parts of its tile that change the code; not the number of
+    threads."""
     tile = getattr(kernel, "tile", None)
     words = [type(kernel).__name__]
     if tile is not None and hasattr(tile, "loads"):
@@ -49,14 +50,14 @@ class Launched:
 
     @property
     def words(self) -> str:
-        """Of all since the last look, in the order of compilation."""
+        """All launches since the last call, in the order of compilation."""
         words = ", ".join(in_words(kernel) for kernel in self.kernels)
         self.kernels.clear()
         return words
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> list[tuple[Any, ...]]:
-    """As if a kernel could count to no more than `size`; what is launched piece by piece."""
+    """Pretend that a kernel can count only to `size`; the operator then launches piece by piece."""
     divided: list[tuple[Any, ...]] = []
     monkeypatch.setattr(reductions, "PIECE", size)
     for name in ("_in_pieces", "_sum_of_pieces"):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, whole_loads
 
-MOST_ELEMENTS = 64  # of a thread in registers, of an operand
-MOST_LOADS = 16  # of a thread into shared memory
-MOST_PARTS = 1024  # of a row, for a second step to add up
+MOST_ELEMENTS = 64  # per thread in registers, for one operand
+MOST_LOADS = 16  # per thread into shared memory
+MOST_PARTS = 1024  # per row, for a second step to add
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Who computes an operator: per call, in a block, by default; and functions of the user's own."""
+"""The choice of a backend: per call, in a block, by default; and the user's own functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CALLS: dict[str, Callable[..., torch.Tensor]] = {
 
 @pytest.fixture(autouse=True)
 def unchanged() -> Iterator[None]:
-    """What a test registers or chooses is gone after it."""
+    """Undo a test's registrations and choices."""
     functions = {op: dict(known) for op, known in backends.functions.items()}
     yield
     backends.functions.update(functions)

@@ -11,7 +11,7 @@ from forgekit.ops.calls import View, contiguous_strides, fold
 
 
 def addresses(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
-    """Of every element, with the reduced dimension where it is."""
+    """Return the place of every element, with the reduced dimension in its place."""
     memory = torch.arange(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)))
     return memory.as_strided(shape, strides)
 

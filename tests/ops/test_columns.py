@@ -1,4 +1,4 @@
-"""Which configuration serves which columns: that it can run, and where the rules begin and end."""
+"""The configuration for columns: it can run, and the rules' limits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def test_what_serves_which_columns() -> None:
 
 
 def test_threads_side_by_side_and_below_each_other() -> None:
-    """Fewer below, the more columns there are: 128 of them for each SM three times, six times."""
+    """Fewer threads below each other for more columns: 128 of them per SM three times, six
+    times."""
 
     def block(blocks: int, size: int = 200) -> tuple[int, int]:
         c = choose_columns("sum", 1, size, blocks * 128, 4, 16)

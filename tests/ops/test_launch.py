@@ -43,7 +43,7 @@ def check(
     op: str, x: torch.Tensor, dim: int, arch: str | None, variant: str | None = None,
     y: torch.Tensor | None = None,
 ) -> None:  # fmt: skip
-    """What is launched for x, or for the gradient x and y, fills a poisoned result rightly."""
+    """Launches for x, or for the gradient x and y, fill a poisoned result correctly."""
     operands: tuple[torch.Tensor, ...] = (x,)
     if op == "softmax_backward":
         operands = (x, x.softmax(dim) if y is None else y)
@@ -59,7 +59,7 @@ def words(
     launched: Launched, op: str, x: torch.Tensor, dim: int, arch: str = "sm_90a",
     variant: str | None = None,
 ) -> str:  # fmt: skip
-    """What would be launched for such operands."""
+    """Return the launches for such operands."""
     launched.compiles = False
     launcher(op, *([x] * (1 + op.endswith("backward"))), dim=dim, arch=arch, variant=variant)
     return launched.words
@@ -178,7 +178,7 @@ def test_more_rows_than_a_grid_has_in_y() -> None:
 
 # -- strides and addresses ------------------------------------------------------------------------
 View = Callable[[torch.Tensor], torch.Tensor]
-VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows | by columns, softmax | too
+VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows | by columns, also softmax
     "whole": (lambda x: x, "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
     "transposed": (
         lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax unaligned | ColumnSoftmax once",
@@ -379,7 +379,7 @@ def test_softmax_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim
     """Values of which a part is compared: around the ends and around 2^31 elements."""
     need_memory(shape, 13)
     x = torch.full(shape, -40.0, dtype=F16, device="cuda")
-    every = max(1, shape[dim] >> 10)  # of long rows few elements count: a share is none too small
+    every = max(1, shape[dim] >> 10)  # for long rows a few elements suffice: no share is too small
     x.movedim(dim, -1)[..., ::every].random_(-3, 4)
     y = launch_on_gpu("softmax", x, dim=dim)
     dx = launch_on_gpu("softmax_backward", x, y, dim=dim)

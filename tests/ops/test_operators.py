@@ -1,4 +1,4 @@
-"""What every operator does where PyTorch watches: gradients, modes, traces, torch.compile."""
+"""Every operator under PyTorch's features: gradients, modes, traces, torch.compile."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_python_operators_cannot_is_refused(both: tuple[Function, Function]
         torch.func.grad(lambda a: torch.func.vmap(ours)(a[None]).pow(2).sum())(x)
     with forward_ad.dual_level(), pytest.raises(fk.UsageError, match="dual tensor"):
         ours(forward_ad.make_dual(x, torch.randn(3, 4)))
-    # What no derivative is asked of is computed there as well.
+    # results without a requested derivative are also computed there
     found = torch.func.grad(lambda p: (p * ours(x)).sum())(torch.randn_like(theirs(x)))
     torch.testing.assert_close(found, theirs(x))
     batch = torch.randn(3, 2, 4)
@@ -166,7 +166,7 @@ def test_compile(backend: str, dynamic: bool) -> None:
 
 
 def test_batches_of_gradients(both: tuple[Function, Function]) -> None:
-    """`vectorize=True` hands many gradients on as one tensor that has no memory of its own."""
+    """`vectorize=True` passes many gradients as one tensor without memory."""
     ours, theirs = both
     x = torch.randn(3, 4)
     expected = jacobian(theirs, x)

@@ -213,7 +213,7 @@ def test_errors(case: int, op: str) -> None:
     options = {k: [v[0].format(**names)] if k == "variant" and isinstance(v, list) else v
                for k, v in options.items()}  # fmt: skip
     compute, operands = getattr(ops, op), (1 + op.endswith("backward"))
-    compute(*[torch.zeros(2, 3)] * operands, 1)  # so that 1.0 and True are found in the plans
+    compute(*[torch.zeros(2, 3)] * operands, 1)  # so that look-ups of 1.0 and True succeed
     with pytest.raises(fk.UsageError) as caught:
         compute(*[x] * operands, **options)
     for word in words:

@@ -1,4 +1,4 @@
-"""The tables of tiles: every rule serves somebody, and what is chosen fits a row and a GPU."""
+"""The tables of tiles: every rule is used, and its choice fits a row and a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZES = sorted({
 
 
 def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
-    """What vector and unaligned can be for rows of a size; as `row_vectors` gives them."""
+    """The possible vector and unaligned for rows of a size, in the form of `row_vectors`."""
     V = 16 // itemsize
     whole = size % V == 0
     unaligned = size >= 4 * V and (op == "sum" or not whole)
@@ -42,7 +42,7 @@ def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
     for rows, size, c in chosen(op, itemsize, clusters):
         problem = RowProblem(op, rows, size, c.vector, c.unaligned)
         assert why_not(c, problem, clusters, shared) is None, f"{problem}: {c}"
-        # Whole where they can be, as that saves a predicate; and no load that nobody has.
+        # Whole if possible, because that saves a predicate; and no load without elements.
         assert c.whole == whole_loads(c, size), f"{problem}: {c}"
         if c.kernel in ("registers", "shared"):
             assert c.whole >= c.loads - 1, f"{problem}: {c}"
@@ -147,7 +147,7 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         131073: "split 512x1, 4 loads, 19 parts",
     },
 }
-# As above, of so many rows: (operator, bytes, rows, vectors).
+# As above, for so many rows: (operator, bytes, rows, vectors).
 SHARED: dict[tuple[Op, int, int, int], str] = {
     ("softmax", 2, 1, 32767): "shared 256x1, 8 loads, cluster 16",
     ("softmax", 2, 1, 32768): "split 256x1, 4 loads, 32 parts",
@@ -177,7 +177,7 @@ SHARED: dict[tuple[Op, int, int, int], str] = {
     ("sum", 2, 132, 131072): "sum 512x1, 2 loads, cluster 2",
     ("sum", 2, 300, 131072): "sum 512x1, 2 loads",
 }
-# As above, of rows that are read element by element: (operator, bytes, elements).
+# As above, for rows that are read element by element: (operator, bytes, elements).
 ELEMENTS: dict[tuple[Op, int, int], str] = {
     ("sum", 4, 8): "sum 1x128, 8 loads",
     ("sum", 4, 9): "sum 16x16, 1 loads",
@@ -275,7 +275,7 @@ def test_short_rows_take_turns_where_there_are_64_blocks_of_them() -> None:
     assert words(932068, 72) == words(4096, 72) == "short 8x32, 2 loads, 2 turns"
     assert words(4095, 72) == "short 8x32, 2 loads"
     assert words(1000, 1000) == words(10**6, 1000) == "short 32x8, 4 loads"
-    # What is unaligned is read by the kernel that knows them.
+    # Unaligned rows use the kernel that supports them.
     assert words(1048576, 63, unaligned=True) == "sum 16x16, 2 loads"
     assert words(1000, 1001, unaligned=True) == "sum 32x8, 4 loads"
 
@@ -291,7 +291,7 @@ def test_few_rows_are_shared_by_blocks() -> None:
     ]  # fmt: skip
     assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
     assert blocks(100, 8192) == (2, False) and blocks(132, 8192) == (1, False)
-    # As many as the SMs have room for: 132 / 8 is more than a cluster has, 132 / 9 is not.
+    # As many as fit on the SMs: 132 / 8 is more than a cluster has, 132 / 9 is not.
     assert [blocks(rows, 131072) for rows in (8, 9, 66, 67, 131)] == [
         (1, True), (8, False), (2, False), (2, False), (2, False),
     ]  # fmt: skip

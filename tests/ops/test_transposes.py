@@ -1,4 +1,4 @@
-"""Which kernel serves which tensor."""
+"""The kernel for each tensor."""
 
 from __future__ import annotations
 

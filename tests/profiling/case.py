@@ -13,7 +13,7 @@ import forgekit as fk
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 I32, I8, U8 = torch.int32, torch.int8, torch.uint8
-UNTOUCHED = 77  # what outputs hold before the launch
+UNTOUCHED = 77  # content of outputs before the launch
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -45,12 +45,12 @@ class Case:
         return f"{self.host.__name__}_kernel"
 
     def compile(self, tensors: Tensors) -> Any:
-        """The compiled function for the current device; call it with the tensors alone."""
+        """The compiled function for the current device; call it with only the tensors."""
         given = [fk.spec(t, static=self.static) for t in tensors]
         return fk.compile(self.host, *given, *self.constants)
 
     def problem(self, after: Tensors) -> str | None:
-        """What is wrong with the result; None if nothing is."""
+        """Describe the error of the result; None if it is right."""
         got, right = after[self.result].cpu(), self.reference(*self.make())
         if torch.equal(got, right):
             return None

@@ -72,7 +72,7 @@ def gather(mX: Tensor, mI: Tensor, mY: Tensor, vector: Constexpr, block: Constex
 
 @cute.kernel
 def scatter_kernel(mI: Tensor, mY: Tensor, vector: Constexpr):
-    """y[index[i]] = values that follow from the index, so that threads that meet store the same."""
+    """y[index[i]] = values derived from the index, so that colliding threads store the same."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdim, _, _ = cute.arch.block_dim()
@@ -123,7 +123,8 @@ def modifiers(mX: Tensor, mY: Tensor, load: Constexpr, store: Constexpr):
 
 @cute.kernel
 def atomics_kernel(mV: Tensor, mI: Tensor, mY: Tensor, mOld: Tensor, how: Constexpr):
-    """y[index[i]] += v[i]; how: `atom` uses the old value, `unused` does not, `red` says so."""
+    """y[index[i]] += v[i]; how: `atom` uses the old value, `unused` does not, `red` is an explicit
+    red."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdim, _, _ = cute.arch.block_dim()

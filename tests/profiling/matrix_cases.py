@@ -12,9 +12,9 @@ from tests.profiling import matrix_kernels as kernels
 from tests.profiling.case import F16, Case, numbers, tensor, untouched
 
 LANE = np.arange(32)
-ROW, COLUMN = LANE % 8, LANE // 8  # of the row that a lane names: within its matrix, which matrix
+ROW, COLUMN = LANE % 8, LANE // 8  # row named by a lane: within its matrix, number of its matrix
 
-# Where each lane's row begins, in units of 16 bytes.
+# Start of each lane's row, in units of 16 bytes.
 PATTERNS = {
     "one_after_another": (LANE, "no conflict"),
     "apart_32": (LANE * 2, "two rows of a matrix in each bank that is used"),

@@ -20,7 +20,7 @@ def shared_rows(dtype, rows: int):
 
 
 def words(x):
-    """All of a row-major tensor as words, one after another."""
+    """Return a row-major tensor as words, one after another."""
     return cute.recast_tensor(cute.make_tensor(x.iterator, cute.make_layout(cute.size(x))), Int32)
 
 

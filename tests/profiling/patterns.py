@@ -11,7 +11,7 @@ OUT = -1
 
 
 def random(seed: int, count: int, below: int, *, active: float = 1.0) -> Array:
-    """Random indices, with repeats; every thread takes part with probability `active`."""
+    """Random indices, with repeats; every thread is active with probability `active`."""
     rng = np.random.Generator(np.random.PCG64(seed))
     index = rng.integers(0, below, count)
     return np.where(rng.random(count) < active, index, OUT).astype(np.int32)
@@ -39,7 +39,7 @@ _SCALAR = {  # 32 bits: 32 units a row of banks
     "stride33": LANE * 33,  # a column of a padded tile
     "broadcast": LANE * 0,
     "pairs": LANE // 2,  # each word by two lanes
-    "three_rows": LANE % 3 * 32,  # three words of one bank, each by many lanes
+    "three_rows": LANE % 3 * 32,  # three words of one bank, each requested by many lanes
     "three_lanes": only((0, 13, 31), LANE * 32),  # one bank, three lanes
 }
 _HALF = {  # 16 bits: two units a word

@@ -268,7 +268,7 @@ def test_accesses_of_several_widths_are_joined():
     ret;
     """
     c = counted(body, x)
-    # a byte of each of 32 words, two bytes beside the first, 16 bytes behind
+    # a byte of each of 32 words, two bytes after the first, 16 bytes after that
     assert c.read_bytes == 32 + 2 + 16
 
 
@@ -280,7 +280,7 @@ def test_a_tensor_that_begins_between_two_vectors():
 
 
 def test_a_vector_that_overhangs_the_end():
-    """Of its 16 bytes the last 4 are not the tensor's, and nobody uses them."""
+    """Of its 16 bytes the last 4 are outside the tensor, and unused."""
     x, y = np.zeros(15, np.uint32), np.zeros(4, np.uint32)
     body = "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0+48]; st.global.u32 [%rd1], %r3; ret;"
     c = counted(body, x, y)
@@ -332,7 +332,7 @@ def test_atomics_without_use_of_the_old_value_are_reductions(text, kind):
     c = counted(f"{text}\nret;", np.zeros(8, np.uint32))
     found = [a for (_, k), a in c.accesses.items() if k == kind]
     assert len(found) == 1
-    assert (found[0].requests, found[0].units) == (1, 32)  # all lanes meet at one address
+    assert (found[0].requests, found[0].units) == (1, 32)  # all lanes use one address
     assert c.read_bytes == 4
 
 

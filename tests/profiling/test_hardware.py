@@ -25,7 +25,7 @@ MACHINE_CODE = ("instructions", "thread_instructions")  # another number than PT
 UNNAMED = "shared_async_bank_conflicts"  # ncu's counter of them differs between runs
 NAMES = {"async_requests": "global_async_requests", "async_sectors": "global_async_sectors"}
 
-# Where the H200 counts otherwise: reason -> case -> counter -> [counted, measured].
+# Differences on the H200: reason -> case -> counter -> [counted, measured].
 DIFFERENCES = json.loads((_GOLDEN.parent / "differences.json").read_text())
 
 
@@ -55,7 +55,7 @@ def test_results_are_right_and_counters_equal_the_hardware(name):
 
 
 def test_differences_are_few_and_real():
-    """Nothing is excused that is equal."""
+    """No equal value is excused."""
     for cases in DIFFERENCES.values():
         for case, counters in cases.items():
             for counter, (counted, measured) in counters.items():

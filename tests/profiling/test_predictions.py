@@ -1,4 +1,4 @@
-"""Predictions: said before, shown beside the answer, all of them kept."""
+"""Predictions: made before, shown next to the answer, all of them kept."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_all_are_kept_the_first_first(capsys: pytest.CaptureFixture[str]) -> Non
         "offset: you said 15: right",
         "start: no prediction; it is (3, 4)",
     ]
-    fk.predict("start", (3, 4)).against((3, 4))  # what was open is not kept beside it
+    fk.predict("start", (3, 4)).against((3, 4))  # an open prediction is not kept next to it
     assert repr(fk.predictions()).split("\n")[2:] == ["start: you said (3, 4): right"]
     fk.predict("arrays", np.arange(2)).against(np.arange(2))
     fk.predict("arrays", np.arange(2)).against(np.arange(2))

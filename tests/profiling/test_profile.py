@@ -1,4 +1,4 @@
-"""fk.profile: its lines, words and views, and what it leaves alone."""
+"""fk.profile: its lines, text and views, and its lack of side effects."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_html_shows_the_same(naive):
     assert page.count("<tr") == page.count("</tr>")
     assert "32 sectors (4)" in page
     assert "neighbouring threads are 1,024 bytes apart" in page
-    still, _, script = page.partition("<script>")  # which an untrusted notebook takes out
+    still, _, script = page.partition("<script>")  # which an untrusted notebook removes
     assert "32 sectors for 128 bytes requested, 4 would do" in still and "fkProfile(" in script
 
 
@@ -246,7 +246,7 @@ def test_arguments_and_output_stay_as_they_were(several, capfd):
     p = fk.profile(run, x)
     assert torch.equal(x, torch.arange(32.0))
     assert capfd.readouterr().out == ""
-    x.fill_(7)  # what the profile keeps is its own
+    x.fill_(7)  # the profile keeps its own copies
     assert torch.equal(p.call[1][0], torch.arange(32.0))
 
 
@@ -355,7 +355,7 @@ def test_no_picture_where_nothing_stands_out():
 
 @pytest.mark.parametrize("name", ["cpasync8ca_random0", "cpasync16cg_random0", "lds64_pairs"])
 def test_accesses_cost_what_was_counted(name):
-    """Of one warp in one block, also by both halves of an asynchronous copy."""
+    """For one warp in one block, also by both halves of an asynchronous copy."""
     p = profile_of(name)
     lines = {line.source: line for line in p.lines}
     for (source, kind), accesses in p.first_accesses.items():

@@ -29,7 +29,7 @@ import forgekit as fk
 Args = Callable[[], tuple[Any, ...]]
 Want = Callable[..., torch.Tensor | Sequence[tuple[torch.Tensor, torch.Tensor]]]
 
-# What a finding only remarks on; every other kind is an error.
+# Findings that are only notes; every other kind is an error.
 NOTES = ("unwritten-output",)
 
 _MARK = re.compile(r"# BUG ([\w, ]+)$")
@@ -211,7 +211,7 @@ def _modules(package: str) -> Iterator[ModuleType]:
 
 
 def families_of(module: ModuleType) -> list[Family]:
-    """A module's, in order; some stand in a tuple."""
+    """Return those of a module, in order; some are in a tuple."""
     found = [v if isinstance(v, tuple) else (v,) for v in vars(module).values()]
     return [family for some in found for family in some if isinstance(family, Family)]
 

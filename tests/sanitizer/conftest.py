@@ -1,4 +1,4 @@
-"""For tests with kernels, which run on the virtual GPU whatever the machine has."""
+"""For tests with kernels, which run on the virtual GPU on every machine."""
 
 from __future__ import annotations
 

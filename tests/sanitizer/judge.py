@@ -15,7 +15,7 @@ import forgekit as fk
 import forgekit.vgpu
 from tests.sanitizer.bank import NOTES, Family, Planted, compile_correct
 
-# Enough for every kernel here that ends, and soon spent by those that do not.
+# Enough for every terminating kernel here, and soon used up by the others.
 BUDGET = 6_000
 
 
@@ -28,11 +28,9 @@ def virtual_gpu() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the sanitizer said of a mutant.
-
-    findings: all of them, as text; found: one has the right kind; lines: and those that have it
-    name the marked lines; stray: errors that are neither expected nor follow from the bug.
-    """
+    """The sanitizer's verdict on a mutant. findings: all of them, as text; found: one has the right
+    kind; lines: those of that kind name the marked lines; stray: errors that are neither expected
+    nor caused by the bug."""
 
     findings: tuple[str, ...]
     found: bool
@@ -80,7 +78,7 @@ def _lines_fit(named: list[Any], planted: Planted) -> bool:
 
 
 def is_found_alone(planted: Planted, seed: int) -> bool:
-    """Whether an adversarial schedule alone shows the bug, and only lines that are marked."""
+    """True if only an adversarial schedule reveals the bug, and only at marked lines."""
     found: list[Any] = []
     options = {"schedule": "adversarial", "seed": seed, "findings": found}
     args = planted.args()

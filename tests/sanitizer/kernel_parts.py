@@ -1,4 +1,4 @@
-"""What the kernels of the bank have in common: shared memory, flags in memory, small arguments."""
+"""Shared by the bank's kernels: shared memory, flags in memory, small arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +33,7 @@ def sync_if(
 
 
 def acquire(flag: Any) -> Any:
-    """A flag in global memory, and with it all that was written before it was set."""
+    """Set a flag in global memory, and publish all earlier writes."""
     return cute.arch.load(flag, Int32, sem="acquire", scope="gpu")
 
 
@@ -57,7 +57,7 @@ def cluster_sync():
 
 
 def by_rows(mX: Any, *_: Any) -> Any:
-    """A grid of a block for each row of the first tensor."""
+    """Return a grid with one block per row of the first tensor."""
     return mX.shape[0]
 
 
@@ -67,13 +67,14 @@ def by_parts(size: int) -> Callable[..., Any]:
 
 
 def by_tiles(side: int) -> Callable[..., tuple[Any, Any, int]]:
-    """A grid of blocks for each square of a matrix, the first tensor."""
+    """Return a grid with one block per square of a matrix, the first tensor."""
     return lambda mX, *_: (cute.ceil_div(mX.shape[1], side), cute.ceil_div(mX.shape[0], side), 1)
 
 
 @cute.jit
 def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
-    """Thread 0 makes mbarriers of (pointer, arrivals), `stages` in a row of each; all meet."""
+    """Thread 0 initialises mbarriers of (pointer, arrivals), `stages` in a row each; all threads
+    meet."""
     if cute.arch.thread_idx()[0] == 0:
         for s in cutlass.range_constexpr(stages):
             for bar, arrivals in pairs:

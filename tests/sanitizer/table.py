@@ -21,7 +21,7 @@ SEEDS = 3
 
 
 def by_kind() -> list[tuple[object, ...]]:
-    """A row for each kind of finding: how many bugs planted, found, with the right lines."""
+    """Return a row per kind of finding: bugs planted, found, with the right lines."""
     planted, found, adversarial, lines, strays = (Counter[str]() for _ in range(5))
     for mutant in bank.planted():
         kind = mutant.bug.kinds[0]
@@ -36,7 +36,7 @@ def by_kind() -> list[tuple[object, ...]]:
 
 
 def by_topic() -> list[tuple[object, ...]]:
-    """A row for each module of the bank: correct kernels, what is wrongly found, planted bugs."""
+    """Return a row per module of the bank: correct kernels, false findings, planted bugs."""
     correct, false, planted = (Counter[str]() for _ in range(3))
     for family in bank.families():
         topic = _topic(family)

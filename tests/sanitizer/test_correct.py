@@ -1,4 +1,4 @@
-"""Nothing is found in correct kernels."""
+"""Correct kernels have no findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.sanitizer.judge import complaints
 
 pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 
-SEEDS = 4  # of the adversarial schedules
+SEEDS = 4  # seeds of the adversarial schedules
 
 
 @pytest.mark.parametrize("family", bank.families(), ids=lambda family: family.name)

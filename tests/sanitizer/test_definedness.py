@@ -120,7 +120,7 @@ PICKY += [(torch.float32, bug) for bug in SPECIAL if bug != "constant"]
 @partial(bank.launched, block=32)
 @cute.kernel
 def picky(mX, mY, bug):
-    """y[0] = 0, unless a leftover of shared memory is what `bug` says."""
+    """y[0] = 0, unless a leftover of shared memory equals the trigger of `bug`."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(8, mX.element_type)
     if tidx == 0:

@@ -1,4 +1,4 @@
-"""Order within a warp whose lanes sync in parts, against a clock for each lane."""
+"""Order within a warp whose lanes sync in parts, compared with a clock per lane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WARPS, LANES = 2, 32
 
 
 class LaneClocks:
-    """For each lane, how many steps of every lane of its warp are over."""
+    """Per lane, how many steps of every lane of its warp have ended."""
 
     def __init__(self) -> None:
         self.known = np.zeros((WARPS, LANES, LANES), int)
@@ -45,7 +45,7 @@ def test_random_syncs_of_lanes(seed):
             clocks.warp_sync(warps)
             lanes.sync(warp, np.arange(LANES))
             continue
-        group = draw.integers(1 + kind, size=LANES)  # 0: not there; else lanes of a number meet
+        group = draw.integers(1 + kind, size=LANES)  # 0: absent; else equal numbers meet
         met = np.zeros((WARPS, LANES), np.uint32)
         for number in range(1, kind + 1):
             here = np.flatnonzero(group == number)

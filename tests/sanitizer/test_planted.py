@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 ROOT = Path(__file__).parents[2]
 FAMILIES = bank.families()
 PLANTED = bank.planted()
-# Found in every order of threads, and whatever the memory holds.
+# Found in every order of threads, for any content of memory.
 LEFTOVERS = bank.families_of(leftovers)
 ALWAYS = [p for p in PLANTED if p.bug.kinds[0] == "divergent-barrier" or p.family in LEFTOVERS]
 HARMLESS_LOOKING = [p for p in PLANTED if p.bug.changes_result]

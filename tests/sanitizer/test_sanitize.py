@@ -272,7 +272,7 @@ def test_what_torch_and_numpy_write_is_known(write):
 
 
 def test_what_a_kernel_writes_is_known():
-    """Of half of a tensor here."""
+    """For half of a tensor here."""
     x, y, z = fk.ones(8), fk.empty(16), fk.empty(8)
     run = fk.compile(simple.copy, x, z)
     run(x, y[:8])

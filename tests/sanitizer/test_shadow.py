@@ -13,7 +13,7 @@ from forgekit.vgpu.sanitizer.order import in_block_order
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
 
 WARPS, LANES, UNITS = 3, 32, 5
-FEW = 4  # threads of a warp that take part
+FEW = 4  # active threads of a warp
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Seen:
 
 
 class History:
-    """Every access, and for each warp how many epochs of every warp are over."""
+    """Every access, and per warp how many epochs of every warp have ended."""
 
     def __init__(self) -> None:
         self.clocks = np.zeros((WARPS, WARPS), int)
@@ -115,11 +115,9 @@ def random_run(seed: int, n_values: int) -> tuple[History, Shadow, list]:
     ids=["different values", "often the same value"],
 )
 def test_random_histories(seeds, n_values, found_at_least):
-    """Nothing is invented, and little is missed.
-
-    Of several unordered readers two are remembered, so a race with a third alone is missed (3 % of
-    these histories); of writers of the same value, which do not race, only the last.
-    """
+    """No false reports, and few misses. Only two of several unordered readers are recorded, so a
+    race with a third one is missed (3 % of these histories); of writers of the same value, which do
+    not race, only the last one is."""
     total = missed = 0
     for seed in seeds:
         history, _, found = random_run(seed, n_values)
@@ -157,7 +155,7 @@ def test_a_write_by_one_of_several_readers_races_with_another(writer):
 
 @pytest.mark.parametrize("thread", [3, 5])
 def test_the_latest_read_of_a_thread_counts(thread):
-    """Of two readers one reads again; a write comes after the first reads, not after this one."""
+    """One of two readers reads again; a write follows the first reads, but not this one."""
     clocks = WarpClocks(1, 2)
     shadow = Shadow(1, lambda earlier, first, *_: np.full(len(first), earlier.pc == 0))
     for step, who in enumerate(([3, 5], [thread])):

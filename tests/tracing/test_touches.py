@@ -1,4 +1,5 @@
-"""Who touched which element, added up while a kernel runs: in which memory, how wide, in order."""
+"""Threads that touched each element, recorded while a kernel runs: in which memory, width,
+order."""
 
 import numpy as np
 import pytest

@@ -63,10 +63,10 @@ def value(bits: int, form: Format) -> Fraction | str:
 
 
 def encode(x: Fraction, form: Format, mode: str = "rn", *, negative_zero: bool = False) -> int:
-    """A rational number rounded once to a format.
+    """Round a rational number once to a format.
 
     mode: rn (ties to even), rna (ties away), rz, rm, rp. Overflow gives infinity or the largest
-    number, as IEEE 754 says for the mode.
+    number, as IEEE 754 defines for the mode.
     """
     if x == 0:
         return form.sign_bit if negative_zero else 0

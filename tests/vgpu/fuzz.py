@@ -163,7 +163,7 @@ def change_part(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def exchange_opcode(draw: random.Random, lines: list[str], at: int) -> None:
-    """That of another instruction, usually with as many operands; or any that is known."""
+    """Return the name of another instruction, usually with as many operands; or any known one."""
     if (match := _INSTRUCTION.match(lines[at])) is None:
         return
     others = [m for line in lines if (m := _INSTRUCTION.match(line))]
@@ -283,7 +283,7 @@ def run(launch: Launch, text: str, *, sanitize: bool, schedule: str = "default")
     program = programs.get(launch.record.kernel)
     if program is None:
         return
-    # As the host code would pass them: all that the kernel declares.
+    # In the form of the host code: all declared parameters.
     params = launch.record.params.ljust(program.param_bytes, b"\0")
     memory = launch.fresh_memory()
     options = {"budget": BUDGET, "sanitize": sanitize, "progress": False, "schedule": schedule}
@@ -293,7 +293,7 @@ def run(launch: Launch, text: str, *, sanitize: bool, schedule: str = "default")
 
 @dataclass
 class Report:
-    """How mutants ended, and those that did so as none may: (number, kernel, traceback)."""
+    """How mutants ended, and forbidden ends: (number, kernel, traceback)."""
 
     outcomes: Counter[str]
     bad: list[tuple[int, str, str]]
@@ -311,7 +311,7 @@ def text_of(launch: Launch, seed: int, number: int) -> str:
 
 
 def fuzz(launches: list[Launch], mutants: int, seed: int, only: int | None = None) -> Report:
-    """Run mutants, a kernel after the other, with and without the sanitizer in turn."""
+    """Run mutants, one kernel after the other, alternately with and without the sanitizer."""
     report = Report(Counter(), [])
     for number in range(mutants) if only is None else [only]:
         launch = launches[number % len(launches)]

@@ -23,11 +23,9 @@ def scaled(significand: int, exponent: int, form: Format) -> int:
 
 @functools.cache
 def hard_triples(form: Format, count: int) -> list[Triple]:
-    """a*b + c whose exact value lies on, or by a hair beside, a tie between two floats.
-
-    a*b is 2**k or 2**k ± 1 (times a power of two), as (2**j - 1)(2**j + 1) = 2**2j - 1, scaled to
-    half a unit in the last place of c.
-    """
+    """a*b + c whose exact value is on, or very close to, a tie between two floats. a*b is 2**k or
+    2**k ± 1 (times a power of two), as (2**j - 1)(2**j + 1) = 2**2j - 1, scaled to half a unit in
+    the last place of c."""
     p = form.mantissa + 1
     rng = random.Random(11)
     products = [(1, 1), (3, 3), (2**p - 1, 2**p - 1), (2 ** (p - 1) + 1, 2**p - 1)]
@@ -62,7 +60,7 @@ def hard_triples(form: Format, count: int) -> list[Triple]:
 
 @functools.cache
 def random_triples(form: Format, count: int) -> list[Triple]:
-    """Bits at random: half of them anywhere, half with exponents that make a*b and c meet."""
+    """Random bits: half of them anywhere, half with exponents for which a*b and c overlap."""
     rng = random.Random(13)
     cases = []
     for i in range(count):
@@ -80,7 +78,7 @@ def random_triples(form: Format, count: int) -> list[Triple]:
 
 @functools.cache
 def near_ties(source: Format, target: Format) -> list[int]:
-    """Bits of `source` on and beside ties of `target` of every kind, and at its range's ends."""
+    """Bits of `source` on and next to ties of `target` of every kind, and at its range's ends."""
     rng = random.Random(5)
     steps = [0, 1, 2, (1 << target.mantissa) - 1, 1 << target.mantissa, (1 << target.mantissa) + 1]
     steps += [target.largest - 1, target.largest]
@@ -90,7 +88,7 @@ def near_ties(source: Format, target: Format) -> list[int]:
         low = value(step, target)
         high = value(step + 1, target)
         assert isinstance(low, Fraction)
-        if isinstance(high, str):  # where infinity would be
+        if isinstance(high, str):  # in place of infinity
             high = low + (low - value(step - 1, target))
         for exact in (low, (low + high) / 2, (3 * low + high) / 4, high):
             middle = encode(exact, source)

@@ -191,7 +191,7 @@ def check(text: str, signature: str, rows: Sequence[Sequence[Any]], **options: A
     """Assert the results of an instruction, bit for bit; a row is the inputs and the results."""
     inputs, results = (side.split() for side in signature.split("->"))
     count = len(inputs)
-    # One row, same for all threads, then every row in a thread of its own.
+    # One row, equal for all threads, then every row in a separate thread.
     for some, uniform in ((rows[:1], True), (rows, False)):
         got = run(text, signature, [row[:count] for row in some], uniform=uniform, **options)
         wrong = []

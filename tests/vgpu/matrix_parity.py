@@ -33,11 +33,9 @@ FIELDS = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), E4M3: (4, 3), E5M2: (5, 2)}
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D.
-
-    wgmma: makes the operation, from its shape, where A comes from and how A and B lie, which
-    CuTe DSL allows for one architecture only.
-    """
+    """One kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma:
+    makes the operation from its shape, the place of A and the orientation of A and B, which CuTe
+    DSL allows for one architecture only."""
 
     op: Any
     inputs: torch.dtype
@@ -97,7 +95,7 @@ CASES |= {  # 128 elements of B at least: each thread stores its part
 
 # -- inputs ---------------------------------------------------------------------------------------
 def codes(sign: np.ndarray, exponent: np.ndarray, fraction: np.ndarray, kind: torch.dtype):
-    """Unsigned codes of a type from 64 random bits for each field, cut to size."""
+    """Return unsigned codes of a type from 64 random bits per field, truncated to size."""
     e, f = FIELDS[kind]
     bits = (sign & 1) << (e + f) | (exponent & ((1 << e) - 1)) << f | fraction & ((1 << f) - 1)
     return bits.astype(f"u{(1 + e + f) // 8}")
@@ -134,7 +132,7 @@ def numbers(rng: np.random.Generator, kind: torch.dtype, shape: tuple[int, ...],
     return whole.view(f"u{kind.itemsize}")
 
 
-# What A, B and C hold in each of the warps.
+# Values of A, B and C in each warp.
 WARPS = [("normal", "normal", "normal"), ("normal", "normal", "zeros"), ("normal", "normal", "far"),
          ("far", "far", "far"), ("far", "far", "zeros"), ("special", "special", "special"),
          ("special", "normal", "normal"), ("subnormal", "subnormal", "subnormal"),
@@ -181,7 +179,7 @@ MOVES = [(store, count, transposed) for store in (False, True) for count in (1, 
 
 
 def moved(store: bool, count: int, transposed: bool, device: str) -> np.ndarray:
-    """What `ldmatrix` brings each lane, or `stmatrix` each row: (32, 8) numbers."""
+    """Return the numbers that `ldmatrix` gives each lane, or `stmatrix` each row: (32, 8)."""
     with fk.use_target(device):
         x = torch.arange(256, dtype=torch.int16).view(32, 8).to(fk.device)
         y = torch.full_like(x, -1)

@@ -175,7 +175,7 @@ def result_bits(case: Case, device: str) -> np.ndarray:
 
 
 def bits_of(y: torch.Tensor) -> np.ndarray:
-    """As unsigned integers; every NaN is all ones."""
+    """Convert to unsigned integers; every NaN becomes all ones."""
     nan = y.isnan().numpy() if y.is_floating_point() else np.zeros(y.shape, bool)
     width = y.element_size()
     bits = y.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[width]).numpy()

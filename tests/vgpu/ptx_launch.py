@@ -58,7 +58,7 @@ def launch(
 ) -> None:
     """Run a kernel's body (see `kernel`) with `forgekit.vgpu.options(**options)`.
 
-    Without the sanitizer unless it is asked for: what a kernel must not do has a result here too.
+    By default without the sanitizer: forbidden operations also have a result here.
     """
     text = body if ".entry" in body else kernel(body, len(arrays), head=head, target=target)
     memory = GlobalMemory()

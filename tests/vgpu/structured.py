@@ -16,7 +16,7 @@ REGISTERS = 6  # data registers %r10 … ; all are stored at the end
 INPUTS = 4
 MASK = 0xFFFFFFFF
 IN_BASE, OUT_BASE = 1 << 20, 1 << 30
-SHARED = 1024  # where a block's shared memory starts
+SHARED = 1024  # start of a block's shared memory
 
 
 class Generator:
@@ -228,10 +228,8 @@ class Thread:
         return self.get(operand.base) + operand.offset
 
     def run(self) -> Iterator[tuple[str, int, int]]:
-        """Yields (instruction, member mask, value) where threads meet; is sent a result.
-
-        The member mask of a block's barrier is 0.
-        """
+        """Yield (instruction, member mask, value) where threads meet; receives a result. The member
+        mask of a block's barrier is 0."""
         pc = 0
         while pc < len(self.kernel.instructions):
             i = self.kernel.instructions[pc]

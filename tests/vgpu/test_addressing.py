@@ -40,7 +40,7 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
 @pytest.mark.parametrize(
     ("body", "arrays", "says"),
     [
-        # The thread has an element of its own: its index is wrong, a predicate would not help.
+        # The thread has its own element: its index is wrong, a predicate would not help.
         (load(4), [zeros(8, 4)], [
             "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], up to 4 bytes past its end.",
             "x[7, 4] to x[0, 32] have the same address.", "x: float32 (8, 4) has 128 bytes.",
@@ -86,7 +86,7 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
     ],
 )  # fmt: skip
 def test_wrong_addresses(body: str, arrays: list[np.ndarray], says: list[str]):
-    """says: parts of the message; after `!` what it must not say."""
+    """says: parts of the message; after `!` forbidden parts."""
     message = stopped(body, *arrays)
     for part in says:
         assert (part.removeprefix("!") in message) != part.startswith("!"), message
@@ -239,7 +239,7 @@ MASKS = {
 @pytest.mark.parametrize("value", ["%r0", "%r1", "17", "%r4"])
 @pytest.mark.parametrize("width", [1, 2])
 def test_stores_under_every_shape_of_mask(name, value, branch, width):
-    """Masks that vary over threads, blocks, both or neither, with values that do too."""
+    """Masks that vary over threads, blocks, both or neither, with values that also vary."""
     mask, keep = MASKS[name]
     one, two = f"b32 [%rd12], {value};", f"v2.b32 [%rd12], {{{value}, {value}}};"
     op = "st.global." + (one if width == 1 else two)

@@ -13,7 +13,7 @@ mul.wide.u32 %rd2, %r0, 16; add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2; 
 BACK = (
     " ld.shared.v4.b32 {%r5, %r6, %r7, %r8}, [%r3]; st.global.v4.b32 [%rd4], {%r5, %r6, %r7, %r8}; "
 )
-FRESH = 0xFFFFFFFF  # what nobody has written
+FRESH = 0xFFFFFFFF  # unwritten memory
 
 
 def arrays(threads: int = 32) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +121,7 @@ def test_guarded_copies():
 
 
 def test_groups_are_of_each_thread():
-    """Threads commit and wait on paths of their own."""
+    """Threads commit and wait on separate paths."""
     text = """cp.async.cg.shared.global [%r3], [%rd3], 16; setp.lt.u32 %p1, %r0, 9; @!%p1 bra SKIP;
     cp.async.commit_group; cp.async.wait_group 0; SKIP:"""
     y = run(text)

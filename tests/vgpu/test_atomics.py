@@ -137,7 +137,7 @@ def test_nan_sums_are_those_of_a_gpu(threads):
 
 @pytest.mark.parametrize("name, zero", [("min", 0x8000), ("max", 0)])
 def test_extremes_of_halves_in_memory(name, zero):
-    """As those of `min` and `max`: signed zeros have an order, and a signaling NaN loses."""
+    """Like `min` and `max`: signed zeros are ordered, and a signaling NaN loses."""
     old = np.array([0, 0x8000, 0x7C01, 0x3C00, 0x7C01], np.uint16).view(np.float16)
     x = np.array([0x8000, 0, 0x3C00, 0x7C01, 0x7C01], np.uint16).view(np.float16)
     result = operation(name, "f16")(old, x).view(np.uint16)

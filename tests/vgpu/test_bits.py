@@ -123,7 +123,7 @@ def test_prmt() -> None:
     check("prmt.b32 d, a, b, 0x5140", "b32 b32 -> b32", [(0x44332211, 0x88776655, 0x66225511)])
 
 
-# The manual's table: for each mode the source bytes (b3, b2, b1, b0) for c = 0, 1, 2, 3.
+# The manual's table: per mode the source bytes (b3, b2, b1, b0) for c = 0, 1, 2, 3.
 PRMT_MODES = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
     "rc8": (0x0000, 0x1111, 0x2222, 0x3333), "ecl": (0x3210, 0x3211, 0x3222, 0x3333),

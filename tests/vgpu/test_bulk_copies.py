@@ -10,8 +10,8 @@ from forgekit.tracing.touches import Touches
 from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.errors import KernelError, MemoryAccessError
 
-WORDS = 64  # of a copy: two for each thread
-FRESH = 0xFFFFFFFF  # what nobody has written
+WORDS = 64  # words of a copy: two per thread
+FRESH = 0xFFFFFFFF  # unwritten memory
 
 # s: the copy's words; %r1 its address; [%r2] an mbarrier for one arrival and for the cluster.
 HEAD = f""".shared .align 16 .b8 s[{4 * WORDS}]; .shared .align 8 .b8 bar[16];
@@ -85,7 +85,7 @@ def test_to_several_blocks_of_the_cluster():
 
 
 def test_from_block_to_block():
-    """Each block sends its words to the next one of its cluster, whose mbarrier is signalled."""
+    """Each block sends its words to the next one of its cluster, and signals its mbarrier."""
     body = f"""ld.global.v2.b32 {{%r5, %r6}}, [%rd12]; st.shared.v2.b32 [%r4], {{%r5, %r6}};
     fence.proxy.async.shared::cta; bar.sync 0;
     mov.u32 %r11, %cluster_ctarank; xor.b32 %r11, %r11, 1; mov.b32 %r14, t;

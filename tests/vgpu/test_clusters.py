@@ -10,7 +10,7 @@ from ptx_launch import launch
 
 from forgekit.vgpu.errors import DeadlockError, KernelError, MemoryAccessError
 
-# %r1: linear index of the block, %rd11: an element of x for each thread; s: an element each.
+# %r1: linear index of the block, %rd11: an element of x per thread; s: one element each.
 BLOCKS_OF_32 = """.shared .align 16 .b8 s[128];
 mov.u32 %r1, %ctaid.x; shl.b32 %r2, %r1, 5; add.s32 %r2, %r2, %r0;
 mul.wide.u32 %rd10, %r2, 4; add.s64 %rd11, %rd0, %rd10;
@@ -29,7 +29,7 @@ def run(body: str, *, grid: int = 8, cluster: int = 4, **options: object) -> np.
 
 
 def of_next(grid: int, cluster: int) -> np.ndarray:
-    """What each thread of each block finds at its place in the next block of the cluster."""
+    """Return what each thread of each block reads at its place in the next block of the cluster."""
     own = np.arange(32 * grid).reshape(-1, cluster, 32)
     return np.roll(own, -1, axis=1).reshape(grid, 32)
 
@@ -113,7 +113,9 @@ def test_whose_memory_an_address_is():
 
 def test_a_rank_that_is_none():
     body = "mapa.shared::cluster.u32 %r8, %r6, 4; ld.shared::cluster.b32 %r20, [%r8];"
-    with pytest.raises(MemoryAccessError, match="outside all blocks of its cluster of 4 blocks") as caught:
+    with pytest.raises(
+        MemoryAccessError, match="outside all blocks of its cluster of 4 blocks"
+    ) as caught:
         run(STORE + body + BACK)
     assert caught.value.kind == "out-of-bounds"
 

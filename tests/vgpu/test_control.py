@@ -17,7 +17,7 @@ def out(threads: int = 64) -> np.ndarray:
 
 
 def stored(body: str, threads: int = 64, **how: object) -> list[int]:
-    """What each thread leaves in its element of x, -1 at first, whose address is in %rd11."""
+    """Return each thread's element of x, -1 at first, whose address is in %rd11."""
     x = out(threads)
     launch(AT + body, x, block=threads, **how)
     return x.tolist()
@@ -73,7 +73,7 @@ def test_a_barrier_does_not_wait_for_threads_that_have_exited():
 
 
 def test_threads_that_exit_while_others_wait_let_them_go():
-    """The waiting threads stand at the lower address; the others leave later."""
+    """The waiting threads are at the lower address; the others exit later."""
     body = """setp.lt.u32 %p1, %r0, 40; @!%p1 bra LEAVE;
     bar.sync 0; st.global.b32 [%rd11], %r0; ret;
     LEAVE: mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 50; @%p1 bra WORK;
@@ -88,7 +88,7 @@ def test_a_barrier_in_a_branch_that_only_some_blocks_take():
 
 
 def test_a_barrier_in_a_loop():
-    """Threads of different speed: nobody overtakes by a whole round."""
+    """Threads of different speed: none overtakes by a whole round."""
     body = f"""{SHARED} mov.b32 %r10, 0; mov.b32 %r11, 0;
     ROUND: add.s32 %r12, %r0, %r10; st.shared.b32 [%r3], %r12; and.b32 %r13, %r12, 7;
     mov.b32 %r14, 0;

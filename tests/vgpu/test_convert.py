@@ -67,7 +67,7 @@ def test_narrow_sources_in_wide_registers() -> None:
 # -- integers to floats ---------------------------------------------------------------------------
 @pytest.mark.parametrize(("target", "source"), pairs(FORMATS))
 def test_integer_to_float(target: str, source: str) -> None:
-    """Large integers lie between two floats; those on and beside ties say which way."""
+    """Large integers lie between two floats; those on and next to ties decide the direction."""
     rng = random.Random(19)
     form = FORMATS[target]
     low, high = limits(source)
@@ -103,7 +103,7 @@ def test_float_to_integer(target: str, source: str) -> None:
     values = set(EDGES[source])
     for x in (0.5, 1.5, 2.5, 0.25, 0.75, 126.5, 127.5, 128.5, 255.5, 1e4 + 0.5):
         values |= {encode(Fraction(s) * Fraction(x), form) for s in (1, -1)}
-    for end in (low, high, low - 1, high + 1):  # and the floats beside the range's ends
+    for end in (low, high, low - 1, high + 1):  # and the floats next to the range's ends
         bits = encode(Fraction(end), form)
         values |= {max(bits + d, 0) for d in (-1, 0, 1)}
     values |= {rng.getrandbits(form.bits) for _ in range(100)}
@@ -204,7 +204,7 @@ def nearest_f32(x: float) -> int:
 @pytest.mark.parametrize("mode", ["rn", "rz"])
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_to_pairs(kind: str, mode: str) -> None:
-    """The first operand goes into the upper half."""
+    """The first operand becomes the upper half."""
     form = FORMATS[kind]
     plain, relu = [], []
     for x, y in [(nearest_f32(x), nearest_f32(y)) for x, y in PAIRS]:
@@ -235,7 +235,7 @@ def test_tf32(mode: str) -> None:
     tf32 = Format(19, 10, -126)
     rows, relu = [], []
     for v in [*EDGES["f32"], *near_ties(F32, tf32), 0xFFC12345]:
-        if value(v, F32) == "nan":  # as an H200 does
+        if value(v, F32) == "nan":  # as on an H200
             want = v & 0xFFFFE000 if mode == "rna" else 0x7FFFE000
         else:
             want = convert(v, F32, tf32, mode) << 13

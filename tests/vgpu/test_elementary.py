@@ -10,8 +10,8 @@ import pytest
 from forgekit.vgpu import elementary
 from forgekit.vgpu.floats import Array
 
-# The bits of arguments whose results lie within 2**-49 (relative) of a tie between two float32,
-# and of these results, rounded from 120 digits (mpmath 1.3).
+# The bits of arguments whose results lie within 2**-49 (relative) of a tie between two float32, and
+# of these results, rounded from 120 digits (mpmath 1.3).
 HARD = {
     "log2": [(0x4B554996, 0x41BDE4AB), (0x77914A90, 0x42E05D98)],
     "sin": [(0x3EF3830F, 0x3EEA6F45), (0x67A9242B, 0xBF7FAB81), (0x42D44528, 0xBF20C9A7)],

@@ -39,7 +39,7 @@ def sample(kind: str, count: int, operands: int) -> list[tuple[int, ...]]:
 
 
 def compare(name: str, kind: str, exact: Callable[..., int], inputs: list[tuple[int, ...]]) -> None:
-    """Assert what an instruction of operands of one type gives for each of the inputs."""
+    """Assert the results of an instruction with operands of one type, for each of the inputs."""
     count = len(inputs[0])
     operands, signature = ", ".join("abc"[:count]), f"{' '.join([kind] * count)} -> {kind}"
     check(f"{name}.{kind} d, {operands}", signature, [(*t, exact(*t)) for t in inputs])
@@ -195,7 +195,7 @@ def test_signs(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "fma.rn"])
 def test_packed(name: str, kind: str) -> None:
-    """Each part is computed as alone; the parts do not touch."""
+    """Each part is computed separately; the parts do not interact."""
     form, packed = FORMATS[kind], f"{kind}x2"
     count = 3 if name == "fma.rn" else 2
     exact = fma if name == "fma.rn" else EXACT[name]
@@ -232,7 +232,7 @@ def test_bf16_on_sm_80() -> None:
     text = "mov.b32 d, 0x3F803F80; fma.rn.bf16x2 d, a, d, b"
     check(text, "bf16x2 bf16x2 -> bf16x2", rows, target="sm_80")
     rows = [(1.0, 1.0078125, 2.0)]
-    check("add.bf16 d, a, b", "bf16 bf16 -> bf16", rows)  # the tie goes to even
+    check("add.bf16 d, a, b", "bf16 bf16 -> bf16", rows)  # ties go to even
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
@@ -433,7 +433,7 @@ def test_half_precision_functions(kind: str, ex2: float, tanh: float) -> None:
 
 
 def test_nan_is_canonical() -> None:
-    """Results that are NaN have one pattern whatever the operands' payloads were."""
+    """NaN results have one pattern, regardless of the operands' payloads."""
     odd = [0x7F800001, 0xFFC12345, 0x7FC00000, 0xFFFFFFFF]
     for name in ("neg", "abs"):
         check(f"{name}.f32 d, a", "f32 -> f32", [(v, NAN) for v in odd])

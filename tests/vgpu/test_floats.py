@@ -34,7 +34,7 @@ def compare(got: np.ndarray, want: list[int], form: Format, cases: list) -> None
     wrong = [
         f"{[hex(c) for c in case]}: got {g:#x}, expected {w:#x}"
         for g, w, case in zip(bits_of(got), want, cases, strict=True)
-        # which NaN is checked where instructions are (test_floating.py)
+        # the instruction tests check which NaN (test_floating.py)
         if g != w and not (g & form.nan > nan and w & form.nan > nan)
     ]
     assert not wrong, f"{len(wrong)} of {len(cases)}\n" + "\n".join(wrong[:10])
@@ -45,7 +45,7 @@ def test_fma32_next_to_the_least_normal() -> None:
     case = (scaled(8384513, -100, F32), scaled(-8392705, -96, F32), scaled(1, -126, F32))
     want = fma(*case, F32)
     assert want == (1 << 23) - 1
-    # alone, and beside values for which the quick way is right
+    # alone, and next to values for which the quick way is right
     for company in ([], [(0x3F800000, 0x3F800000, 0x3F800000)]):
         columns = [array(column, "f32") for column in zip(case, *company, strict=True)]
         assert bits_of(floats.fma32(*columns))[0] == want
@@ -102,4 +102,4 @@ def test_exp2_is_close_and_exact_for_whole_numbers() -> None:
     with np.errstate(all="ignore"):
         got = exp2(ends)
     assert np.array_equal(got, [[0, 0, 0, 0, *[np.inf] * 3, np.nan]], equal_nan=True)
-    assert ends[0, 1] == np.float32(-1e30)  # the operand is left as it was
+    assert ends[0, 1] == np.float32(-1e30)  # the operand is unchanged

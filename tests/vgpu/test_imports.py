@@ -1,4 +1,4 @@
-"""The virtual GPU is a package of its own: what its modules import, annotations counted."""
+"""The virtual GPU is an independent package: the imports of its modules, including annotations."""
 
 from __future__ import annotations
 

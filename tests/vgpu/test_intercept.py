@@ -98,7 +98,7 @@ def test_functions_keep_the_device_they_were_compiled_for():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="shows what happens without a GPU")
 def test_after_uninstall_compilation_is_as_before(tmp_path):
-    """The DSL again asks for a driver, keeps no PTX and knows no virtual engine."""
+    """The DSL again requires a driver, keeps no PTX and has no virtual engine."""
     x, y = torch.randn(40), torch.zeros(40)
     with forgekit.vgpu.installed():
         copies.copy(dynamic(x), dynamic(y))
@@ -158,9 +158,8 @@ def test_a_compilation_that_fails_leaves_no_ptx(installed, monkeypatch):
 
 
 def test_a_process_imports_late_and_leaves_nothing_in_the_dsl_s_cache(tmp_path):
-    """forgekit.vgpu alone needs neither torch nor the DSL. What the DSL would keep on disk has no
-    PTX, and cannot run here.
-    """
+    """forgekit.vgpu alone needs neither torch nor the DSL. The DSL's disk cache has no PTX, and
+    cannot run here."""
     code = """
 import sys, forgekit.vgpu
 print("torch" in sys.modules, "cutlass" in sys.modules)
@@ -240,7 +239,7 @@ def number_tiles(mX: cute.Tensor, params: PersistentTileSchedulerParams):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_kernel_s_lines_are_the_user_s(installed):
-    """The DSL's scheduler has functions of its own with @cute.jit."""
+    """The DSL's scheduler has its own functions with @cute.jit."""
 
     @cute.jit
     def run(mX: cute.Tensor):
@@ -327,7 +326,7 @@ def test_tvm_ffi_names_arguments_that_are_missing(installed, count, said):
 
 
 def test_marks_of_several_modes_are_read_together(installed):
-    """The DSL's mask of dynamic strides lags behind until the tensor's type is asked for."""
+    """The DSL's mask of dynamic strides is outdated until the tensor's type is read."""
 
     def marked(t: torch.Tensor):
         made = from_dlpack(t).mark_compact_shape_dynamic(mode=0, stride_order=(0, 1))
@@ -340,7 +339,7 @@ def test_marks_of_several_modes_are_read_together(installed):
 
 
 def test_host_code_says_what_bytes_hold(installed):
-    """As where torch's types are named differently: fp8 in a tensor of uint8."""
+    """For frameworks that name torch's types differently: fp8 in a tensor of uint8."""
     tensor = from_dlpack(torch.zeros(4, 8, dtype=torch.uint8))
     assert arguments.describe("x", tensor).dtype == "uint8"
     tensor.element_type = cutlass.Float8E4M3FN
@@ -391,7 +390,7 @@ def test_a_tensor_for_a_number(installed):
 
 
 def test_plain_tensors_are_packed_as_compiled(installed):
-    """With TVM-FFI a call takes plain tensors whatever modes are dynamic; so it is here."""
+    """With TVM-FFI a call accepts plain tensors regardless of dynamic modes; so does this."""
     a, b, c = torch.randn(5, 8), torch.randn(5, 8), torch.zeros(5, 8)
     add_of("8 columns")(a, b, c)
     torch.testing.assert_close(c, a + b)

@@ -33,7 +33,7 @@ def tensor(t: torch.Tensor):
 
 
 def run(fn, *args, arch: str = "sm_90a"):
-    """Call a jit function, compiled once for each architecture and types."""
+    """Call a jit function, compiled once per architecture and types."""
     known = (fn, tuple(a.dtype for a in args if isinstance(a, torch.Tensor)), arch)
     given = [tensor(a) if isinstance(a, torch.Tensor) else a for a in args]
     if known not in _compiled:

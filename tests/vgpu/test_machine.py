@@ -54,7 +54,7 @@ def _random_pick(m: Machine) -> int:
     return sorted(m.runnable)[zlib.crc32(b"%d %d" % (m.executed, m.pc)) % len(m.runnable)]
 
 
-# Results must not depend on which group runs next. Only the first order makes groups meet again
+# Results must not depend on the order of groups. Only the first order makes groups meet again
 # early; the others make them wait for each other at barriers and warp instructions.
 ORDERS: dict[str, Callable[[Machine], int]] = {
     "as it is": Machine.pick,
@@ -89,7 +89,7 @@ SURVIVE = {
         lambda i: 9 + i if i < 10 else 7,
     ),
     "of lanes that wait for their warp": (
-        # Warp 0 goes on past the warp barrier while warp 1 waits there for its first lane.
+        # Warp 0 continues past the warp barrier while warp 1 waits there for its first lane.
         """setp.eq.u32 %p1, %r0, 32; @%p1 bra FAR;
         BACK: mov.b32 %r5, %r0; bar.warp.sync -1; add.s32 %r5, %r5, 100; bra.uni END;
         FAR: bra BACK; END:""",
@@ -112,7 +112,7 @@ def test_registers_of_threads_elsewhere_survive(whose):
 
 
 class Counts(Listener):
-    """How often each thread has executed each instruction."""
+    """Return how often each thread has executed each instruction."""
 
     def __init__(self) -> None:
         self.counts: np.ndarray | None = None
@@ -126,7 +126,7 @@ class Counts(Listener):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("exits", [True, False])
 def test_every_instruction_a_thread_executes_is_counted_once(order, exits, monkeypatch):
-    """Against the interpreter's steps, whatever waits for whom on the way."""
+    """Equal to the interpreter's steps, for any waits on the way."""
     monkeypatch.setattr(Machine, "pick", ORDERS[order])
     for seed in range(10):
         counts = Counts()

@@ -86,7 +86,7 @@ def test_lanes_that_are_missing_are_found():
 
 
 def test_undefined_rows_go_to_their_rows_of_the_result():
-    """Rows 8 to 15 of A come from shared memory that nobody wrote; rows 0 to 7 may be stored."""
+    """Rows 8 to 15 of A come from unwritten shared memory; rows 0 to 7 may be stored."""
     body = """.shared .align 16 .b8 s[512]; mov.b32 %r1, s; mad.lo.s32 %r2, %r0, 16, %r1;
     mov.b32 %r3, 0; setp.lt.u32 %p1, %r0, 8;
     @%p1 st.shared.v4.b32 [%r2], {{%r3, %r3, %r3, %r3}}; bar.warp.sync -1;

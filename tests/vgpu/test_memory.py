@@ -1,4 +1,4 @@
-"""Virtual addresses, overlapping tensors, and how a coordinate is told from an offset."""
+"""Virtual addresses, overlapping tensors, and coordinates computed from offsets."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_tensor_on_another_device_is_refused():
 
 
 class Pointer:
-    """What the DSL's make_ptr gives."""
+    """The result of the DSL's make_ptr."""
 
     def __init__(self, value: int) -> None:
         self._pointer, self._assumed_align = value, 4

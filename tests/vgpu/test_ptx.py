@@ -1,4 +1,4 @@
-"""The PTX parser: every construct of CuTe DSL's compiler, and what it says to other text."""
+"""The PTX parser: every construct of CuTe DSL's compiler, and its errors for other text."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_source_lines() -> None:
     assert [i.source for i in found] == [
         SourceLocation(me, 53, 0), SourceLocation(me, 56, 17), SourceLocation(me, 56, 17),
         SourceLocation("helper.py", 7, 3),
-        SourceLocation("helper.py", 7, 3),  # line 0 is no line: what was before goes on
+        SourceLocation("helper.py", 7, 3),  # line 0 is no line: the previous one continues
         SourceLocation("?", 1, 1),  # a file that nothing declares
     ]  # fmt: skip
 
@@ -356,7 +356,7 @@ def test_an_opcode_that_liveness_takes_for_another_kind(monkeypatch: pytest.Monk
 
 
 def test_registers_may_be_vectors():
-    """As inline assembly declares them, here twice, each in its scope."""
+    """As inline assembly declares them, here twice, each in its own scope."""
     x = np.arange(64, dtype=np.int32).reshape(2, 32)
     y = np.zeros((32, 4), np.int32)
     half = """{{ .reg .v2 .s32 ab; ld.global.v2.b32 {{%r1, %r2}}, [%rd3]; mov.s32 ab.x, %r2;

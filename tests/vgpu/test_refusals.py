@@ -1,4 +1,4 @@
-"""What the virtual GPU does not know is refused where it is decoded, with its line."""
+"""The decoder refuses unsupported instructions, with their line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
         ("atom.global.xor.f32 %r1, [%rd1], %r2", ".xor.f32"),
         ("atom.global.cas.b32 %r1, [%rd1], %r2", "3 operands, not 4 or 5"),
         ("cp.async.ca.shared.global [%r1], [%rd1], 5", "5 bytes, not 4, 8 or 16"),
-        ("cp.async.wait_group %r1", "no number"),
+        ("cp.async.wait_group %r1", "not a number"),
         ("cp.async.bulk", "neither source nor target"),
         (f"{TENSOR_COPY} [%r1], [%rd1, {{%r2}}], [%r3]", "1 coordinates"),
         (f"{TENSOR_COPY} [%r1], [%rd1], [%r3]", "without a tensor map"),
@@ -62,7 +62,7 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
         ("mbarrier.init.shared.b64 [%r1]", "1 operands, not 2"),
         ("isspacep.param %p1, %rd1", ".param"),
         ("setp.s32 %p1, %r1, %r2", "no comparison"),
-        ("lop3.b32 %r1, %r2, %r3, %r4, %r5", "no number"),
+        ("lop3.b32 %r1, %r2, %r3, %r4, %r5", "not a number"),
         ("bfind.shiftamt %r1, %r2", ".shiftamt where a type is meant"),
         # A qualifier or type that its meaning does not look at.
         ("add.foo.s32 %r1, %r2, %r3", ".foo"),

@@ -1,4 +1,4 @@
-"""Samples of a launch's blocks: which run, what they stand for, what is estimated from them."""
+"""Samples of a launch's blocks: the chosen blocks, their weights, the estimates."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_sample_runs_no_other_block_and_counts_for_all():
 
 
 def test_a_tensor_that_all_blocks_share_is_no_pool_with_one_that_they_divide():
-    """Each block reads 32 elements of its own, and the same 32 of y."""
+    """Each block reads its own 32 elements, and the same 32 of y."""
     body = COPY.replace("st.global.b32 [%rd4], %r3", "ld.global.b32 %r4, [%rd1]")
     x, y = np.ones(32 * 2000, np.int32), np.zeros(32, np.int32)
     (found,) = counted(body, x, y, blocks=32, grid=2000).counts
@@ -133,7 +133,7 @@ def test_a_sample_that_was_stopped_is_counted_as_far_as_it_went():
         launch(kernel(COPY, 2), x, y, grid=2000)
     (found,) = recording.counts
     assert found.sample is None
-    assert found.read_sectors == 2 * 4  # of the first block and of the last, whose store is wrong
+    assert found.read_sectors == 2 * 4  # stores of the first block and of the last, which is wrong
 
 
 # -- extrapolation ---------------------------------------------------------------------------------

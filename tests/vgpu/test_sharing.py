@@ -1,4 +1,4 @@
-"""What blocks share: distinct sectors of each, and of several together."""
+"""Sharing between blocks: distinct sectors of each, and of several together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def loads(stride: int) -> str:
     ("stride", "together"), [(0, 8), (64, 16), (32, 12)], ids=["all", "none", "half"]
 )
 def test_two_blocks(stride, together):
-    """Of 64 threads, so 8 sectors each."""
+    """Blocks of 64 threads, so 8 sectors each."""
     found = shared(loads(stride) + STORE, 2)
     assert (found.n_blocks, found.blocks) == (2, 2)
     for way in (found.loads, found.stores):
@@ -88,7 +88,7 @@ def test_batches_make_no_difference(blocks, batch_threads):
 
 
 def test_longer_blocks_are_seen():
-    """Block 3 goes round ten times."""
+    """Block 3 runs the loop ten times."""
     body = """mov.u32 %r9, %ctaid.x; setp.eq.u32 %p1, %r9, 3; selp.b32 %r8, 10, 1, %p1;
     L: sub.u32 %r8, %r8, 1; setp.ne.u32 %p2, %r8, 0; @%p2 bra L; ret;"""
     found = shared(body, 8).instructions

@@ -1,4 +1,4 @@
-"""Special registers: where a thread stands in its warp, block and grid."""
+"""Special registers: a thread's place in its warp, block and grid."""
 
 from __future__ import annotations
 

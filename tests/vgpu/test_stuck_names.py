@@ -89,7 +89,7 @@ def y() -> torch.Tensor:
                                         (wait, "while cute.arch.atomic_add")])  # fmt: skip
 def test_an_endless_loop_names_a_line_of_the_kernel(host, named, y):
     compiled = fk.compile(host, y, device="virtual")
-    for budget in range(20, 30):  # wherever in the loop it is spent
+    for budget in range(20, 30):  # at any point of the loop
         with vgpu.options(budget=budget), pytest.raises(InstructionBudgetError, match=named):
             compiled(y)
 

@@ -93,7 +93,7 @@ launch = ptx_launch.launch
 
 @pytest.fixture(name="launch", params=["virtual", pytest.param("gpu", marks=pytest.mark.gpu)])
 def on_both(request):
-    """What launches on the virtual GPU, and on a machine with a GPU on that."""
+    """Launch on the virtual GPU, and on a machine with a GPU on that GPU."""
     if request.param == "virtual":
         return ptx_launch.launch
     import gpu_launch
@@ -127,9 +127,9 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     raw, size = tensor_map(x, box, swizzle=swizzle), int(np.prod(box)) * x.itemsize
     values, inside = boxed(x, box, at, [1] * len(box))
     row = box[0] * x.itemsize
-    pitch = max(row, swizzle)  # a row has a span of its own
+    pitch = max(row, swizzle)  # each row has a separate span
     moved = np.arange(size)
-    order = swizzled(moved // row * pitch + moved % row, swizzle)  # where each byte lies
+    order = swizzled(moved // row * pitch + moved % row, swizzle)  # place of each byte
     tile = np.zeros(-(-size // row * pitch // 128) * 128, np.uint8)
     launch(text(LOAD + OUT, at, size, tile=tile.size), raw, tile, x)
     assert (tile[order] == np.ascontiguousarray(values).reshape(-1).view(np.uint8)).all()
@@ -151,7 +151,7 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     ("at", "reduce", "each"), [(32, "", 8), (32, "add", 8), (16, "", 16), (0, "add", 16)]
 )
 def test_a_store_writes_whole_pieces(at, reduce, each, launch):
-    """Of 37 elements in a row the box at 32 has 5: 8 are written, 3 of them padding."""
+    """With 37 elements per row, the box at 32 has 5: 8 are written, 3 of them padding."""
     y, new = np.zeros((2, 48), np.float32), np.ones((2, 16), np.float32)
     raw = tensor_map(y[:, :37], (16, 2))
     launch(text(FILL + STORE, (at, 0), new.nbytes, reduce), raw, new, y)
@@ -191,7 +191,7 @@ def test_nan_outside(launch):
     ],
 )  # fmt: skip
 def test_reductions(name, dtype, kind, run, launch):
-    """Blocks meet at the same box; what is outside the tensor is left alone."""
+    """Blocks use the same box; memory outside the tensor is unchanged."""
     x, new = random((5, 16), dtype), random((4, 16), dtype)[::-1].copy()
     want = x.copy()
     want[3:] = run(want[3:], new[:2])
@@ -209,7 +209,7 @@ def test_sums_of_bf16(launch):
 
 
 def test_each_thread_of_a_warp_reduces(launch):
-    """Where none is elected, 32 threads do it."""
+    """Without an elected thread, 32 threads do it."""
     x, new = np.zeros((4, 8), np.float32), np.ones((4, 8), np.float32)
     reduce = STORE.replace("@%p1", "")
     launch(text(FILL + reduce, (0, 0), new.nbytes, "add"), tensor_map(x, (8, 4)), new, x)
@@ -236,7 +236,7 @@ def test_a_warp_that_stores_the_same_stores_once():
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_warps_that_store_the_same_do_not_race(apart):
-    """As several elected threads do in scripts in circulation; other bytes are a finding."""
+    """Like several elected threads in common scripts; different bytes are a finding."""
     x, new = np.zeros((8, 16), np.float32), np.arange(256, dtype=np.float32)
     each = "and.b32 %r50, %r0, 31; setp.eq.u32 %p1, %r50, 0; "
     if apart:
@@ -324,7 +324,7 @@ REPLACED = (
 
 @pytest.mark.parametrize("space", ["global", "shared::cta"])
 def test_kernels_change_maps(space, launch):
-    """Every field, until the map is that of another tensor: as it is encoded at once."""
+    """Change every field, until the map equals that of another tensor, encoded directly."""
     x, other = random((4, 8), "f4"), np.zeros((3, 6, 32), np.uint16)
     raw = tensor_map(x, (8, 4), swizzle=64, nan_fill=True)
     want = tensor_map(other[..., :16], (16, 4, 2), steps=(1, 1, 2), swizzle=32)
@@ -413,7 +413,7 @@ def test_boxes_that_begin_where_none_may(form, reduce, at, says):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("form", "reduce", "at", "says"), MISPLACED)
 def test_a_gpu_stops_at_them(form, reduce, at, says):
-    """In a process of its own, for its context is lost."""
+    """In a separate process, because it loses its context."""
     code = (
         "import gpu_launch, test_tensor_copies as t; x = t.random((8, 16), 'f4'); "
         f"gpu_launch.launch(t.text({form!r} + 'ret;', {at}, 512, {reduce!r}), "
@@ -433,7 +433,7 @@ def test_a_copy_of_other_modes_than_its_map():
 
 
 def test_a_map_of_a_tensor_that_is_no_argument():
-    """As tables of pointers have them: found by its address, if it is still there."""
+    """As in tables of pointers: found by its address, if it still exists."""
     x, other, tile = np.zeros(4), random((8, 16), "f4"), np.zeros((8, 16), np.float32)
     ptx_launch.launch(text(LOAD + OUT, (0, 0), 512), tensor_map(other, (16, 8)), tile, x)
     assert (tile == other).all()
@@ -455,14 +455,14 @@ def test_a_map_larger_than_its_tensor():
 def test_a_wrong_number_of_bytes_is_said(expected):
     x = random((8, 16), "f4")
     body = text(LOAD + "ret;", (0, 0), expected)
-    says = f"{'256 bytes have come that nobody announced' if expected < 512 else 'and 512 bytes'} "
+    says = f"{'256 bytes have arrived unexpectedly' if expected < 512 else 'and 512 bytes'} "
     with pytest.raises(KernelError, match=says + rf"\({expected:,} expected, 512 arrived\)"):
         launch(body, tensor_map(x, (16, 8)), x)
 
 
 # -- listeners -------------------------------------------------------------------------------------
 def test_bytes_are_counted_and_traced():
-    """Of 8 by 16 elements 4 by 8 lie in the tensor: 32 bytes in each of 4 rows."""
+    """Of 8 by 16 elements, 4 by 8 are inside the tensor: 32 bytes in each of 4 rows."""
     x, tile = random((8, 16), "f4"), np.zeros((8, 16), np.float32)
     counts, trace = Counting(), Touches()
     body = text(LOAD + "ret;", (8, 4), 512)

@@ -1,4 +1,4 @@
-"""Unmodified CuTe DSL code, as tutorials write it, after `forgekit.vgpu.install()` alone."""
+"""Unmodified CuTe DSL code in the style of tutorials, after only `forgekit.vgpu.install()`."""
 
 from __future__ import annotations
 

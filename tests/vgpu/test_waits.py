@@ -59,7 +59,7 @@ def test_asynchronous_copies(wait, count):
 
 
 def test_a_wait_follows_the_last_copy():
-    """What waits counts from the copy, not from the instruction that closes its group."""
+    """Waits count from the copy, not from the instruction that commits its group."""
     copy = "cp.async.ca.shared.global [%r1], [%rd0], 4; "
     chain = "add.f32 %f9, %f9, %f9; " * 20
     (late,) = waits(copy + chain + "cp.async.commit_group; cp.async.wait_group 0;", "global")

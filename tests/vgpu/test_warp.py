@@ -95,7 +95,7 @@ HALVES = "setp.lt.u32 %p3, %r0, 16; selp.b32 %r7, 0x0000FFFF, 0xFFFF0000, %p3; "
 
 
 def test_masks_that_differ_within_a_warp():
-    """Both halves stand at one instruction, each with its own member mask."""
+    """Both halves are at one instruction, each with its own member mask."""
     odd = HALVES + "and.b32 %r6, %r4, 1; setp.eq.s32 %p1, %r6, 1; "
     halves = [(t < 16) for t in LANES]
     ballot = [as_signed(0xAAAAAAAA & (0xFFFF if h else 0xFFFF0000)) for h in halves]
@@ -137,7 +137,7 @@ def test_reductions(op, fold):
 @pytest.mark.parametrize("suffix", ["", ".abs", ".NaN", ".abs.NaN"])
 @pytest.mark.parametrize("op", ["min", "max"])
 def test_reductions_of_floats(op, suffix, nans):
-    """`.abs` reduces magnitudes; NaN is passed over, but where all lanes have it or `.NaN` asks."""
+    """`.abs` reduces magnitudes; NaN is skipped, unless all lanes are NaN or `.NaN` is given."""
     x = (np.arange(32, dtype=np.float32) - 15.5)[::-1].copy()
     x[:nans] = np.nan
     got = per_lane(f"redux.sync.{op}{suffix}.f32 %r5, %r4, -1;", x.view(np.int32))

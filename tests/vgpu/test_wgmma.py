@@ -66,7 +66,7 @@ PRODUCTS = {
     "e4m3 registers": (lambda: byte(24, Float8E4M3FN), E4M3, (64, 16)),
     "u8 registers": (lambda: byte(24, Uint8), torch.uint8, (16, 64)),
 }
-# Of the sum of the terms' magnitudes, for each product that is added.
+# Of the sum of the terms' magnitudes, per added product.
 ERRORS = {torch.float16: 2.0**-10, torch.float32: 2.0**-23, torch.int32: 0}
 
 
@@ -134,7 +134,7 @@ def test_results_come_with_the_wait_for_their_group(waits, result):
 
 @pytest.mark.parametrize("stored, found", [(96, False), (128, True)])
 def test_undefined_rows_go_to_their_rows_of_the_accumulator(stored, found):
-    """Rows 40 to 63 of A come from shared memory that nobody wrote: all of the fourth warp's."""
+    """Rows 40 to 63 of A come from unwritten shared memory: all of the fourth warp's."""
     body = PLAIN.replace("st.shared", "setp.lt.u32 %p4, %r0, 40; @%p4 st.shared", 1)
     body = body.replace("; st.shared", "; @%p4 st.shared")
     wait = COMMIT + "wgmma.wait_group.sync.aligned 0;"
@@ -182,7 +182,7 @@ def test_descriptors_stay_within_shared_memory():
 
 
 def test_pieces_are_swizzled_within_their_span():
-    """Row r of a tile swizzled over 128 bytes: piece p lies at p ^ r."""
+    """Row r of a tile swizzled over 128 bytes: piece p is at p ^ r."""
     found = swizzles.pieces(1 << 62 | 0x40 << 32 | 0x1000 >> 4, 16, False)
     rows = np.arange(16)[:, None]
     assert (found == 0x1000 + rows * 128 + (np.arange(2) ^ rows % 8) * 16).all()

@@ -1,4 +1,4 @@
-"""What tests of pictures ask of them: their texts, what is drawn, nothing beyond the edge."""
+"""Checks shared by tests of pictures: texts, drawn items, no item beyond the edge."""
 
 import functools
 import inspect
@@ -23,7 +23,7 @@ def line_of(module, text):
 
 
 def items(shown, kind, panel=None):
-    """What is drawn of one kind, of one panel only if `panel` names it."""
+    """Return the drawn items of one kind, only those of one panel if `panel` names it."""
     return [item for p in shown.scene.panels for item in p.items
             if isinstance(item, kind) and panel in (None, p.name)]  # fmt: skip
 
@@ -38,7 +38,7 @@ def drawn_texts(figure):
 
 
 def texts(shown, sort=None, panel=None):
-    """What the texts say, those of one sort only if `sort` names it."""
+    """Return the texts, only those of one sort if `sort` names it."""
     if isinstance(shown, Figure):
         return [t.get_text() for t in drawn_texts(shown) if sort in (None, t.get_gid())]
     return [t.text for t in items(shown, Label, panel) if sort in (None, t.sort)]
@@ -57,7 +57,7 @@ def pixels(shown, panel=None):
 
 
 def assert_legible(shown):
-    """All texts lie on the page, none on another, none is too small; 800 pixels."""
+    """All texts are on the page, without overlaps, none too small; 800 pixels."""
     if isinstance(shown, Figure):
         names, extents, page, least = _of_figure(shown)
     else:
@@ -126,7 +126,7 @@ def panel(picture: LayoutPicture, name: str) -> ET.Element:
 
 
 def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, str], list[str]]]:
-    """(what a cell says of itself, the texts in it) of one panel."""
+    """Return (data of a cell, its texts) of one panel."""
     return [
         ({k.removeprefix("data-"): v for k, v in g.attrib.items()},
          [text.text or "" for text in g.iter(f"{SVG}text")])

@@ -1,4 +1,4 @@
-"""Pictures of banks: wavefronts, words, passes of wide accesses, what is drawn, messages."""
+"""Pictures of banks: wavefronts, words, passes of wide accesses, drawn items, messages."""
 
 import re
 
@@ -27,7 +27,7 @@ def transposed(pad, **options):
 
 
 def loaded(index, vector=1, dtype=torch.float32):
-    """What a load from shared memory with these indices, in vectors, shows."""
+    """Return the view of a load from shared memory with these indices, in vectors."""
     index = [*index] + [-1] * (64 - len(index))
     y, i = fk.empty(64 * vector, dtype=dtype), torch.tensor(index, dtype=torch.int32)
     sure = {"align": vector * y.itemsize, "divisible": {0: vector}} if vector > 1 else {}
@@ -189,7 +189,7 @@ def test_lanes_that_share_a_word_share_a_cell():
     assert texts(loaded([5] * 32), "lane") == ["0–31"]
     shown = loaded([5, 9] * 16)
     assert texts(shown, "lane") == ["×16"] * 2 and len(boxes(shown, "word")) == 2
-    assert any("×n: n lanes ask for the same word" in t for t in texts(shown))
+    assert any("×n: n lanes request the same word" in t for t in texts(shown))
     halves = loaded(range(32), 1, torch.float16)
     assert set(texts(halves, "lane")) == {"×2"} and len(boxes(halves, "word")) == 16
 

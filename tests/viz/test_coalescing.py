@@ -1,4 +1,4 @@
-"""Pictures of coalescing: addresses, sectors, words, what is drawn, and messages."""
+"""Pictures of coalescing: addresses, sectors, words, drawn items, and messages."""
 
 import re
 from itertools import pairwise
@@ -28,7 +28,7 @@ def naive():
 
 
 def gathered(index, vector=1, dtype=torch.float32, offset=0, **options):
-    """What the load of a gather with these indices shows."""
+    """Return the view of a gather's load with these indices."""
     index = [*index] + [-1] * (64 - len(index))
     size = max(8192, (max(index) + 1) * vector)
     x = torch.ones(size + offset, dtype=dtype)[offset:]

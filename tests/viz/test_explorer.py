@@ -112,7 +112,7 @@ def test_bad_input_is_refused(args: Any, options: dict[str, Any], message: str) 
 
 
 def test_a_composition_that_is_none_is_refused() -> None:
-    # As CuTe, composition does not check strides smaller than a size: the picture would lie.
+    # Like CuTe, composition does not check strides smaller than a size: the picture would be wrong.
     with pytest.raises(UsageError, match="which is another function"):
         fk.explore(Layout((4, 6), (6, 1)), tv=Layout((4, 2), (3, 12)))
 

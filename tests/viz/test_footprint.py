@@ -1,4 +1,4 @@
-"""The footprint of a kernel: exact counts, the words, the picture, and what it leaves alone."""
+"""The footprint of a kernel: exact counts, the text, the picture, and no side effects."""
 
 import re
 import sys
@@ -172,7 +172,7 @@ def test_one_missing_element_of_many_is_ringed():
     shown = copied(300_000, 256, last=299_999)
     colours = pixels(shown, "mY")
     assert max(colours.shape) <= 256
-    assert len(boxes(shown, "ring")) == 2  # of mX and of mY
+    assert len(boxes(shown, "ring")) == 2  # counts of mX and of mY
     whole = {block_colour(k) for k in range(8)}
     partly = [c for c in colours.reshape(-1) if c is not None and c not in whole]
     assert partly == [mix(block_colour(3), UNTOUCHED, 0.5)]  # block 1,171
@@ -209,7 +209,7 @@ def test_elements_touched_more_than_once(capsys):
     assert labels(shown, "mX") == {(0, 0): "0\n×8"}
     assert labels(shown, "mY") == {(i, 0): f"{2 * i}\n×2" for i in range(4)}
     assert [*fills(shown, "mY").values()].count(UNTOUCHED) == 4
-    assert [b.stroke for b in boxes(shown, "clash")] == [WRONG] * 4  # of mY alone
+    assert [b.stroke for b in boxes(shown, "clash")] == [WRONG] * 4  # counts of mY alone
     assert {"untouched", "written more than once"} <= set(texts(shown))
 
 

@@ -239,7 +239,7 @@ def test_the_film_plays(visit: Any, made: Any) -> None:
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("Number(document.querySelector('.fk-idea input').value) > 8")
     page.get_by_role("button", name="Pause").click()
-    assert page.locator("[data-used='4']").count() > 0  # of naive's sectors
+    assert page.locator("[data-used='4']").count() > 0  # naive's sectors
 
 
 def test_bytes_in_flight_meet_the_ceiling(visit: Any, made: Any) -> None:
@@ -308,5 +308,5 @@ def test_a_second_buffer_hides_copies() -> None:
     step = [("copy", 0), ("wait", 0), ("work", 100)]
     early = [("copy", 0), ("wait", 1), ("work", 100)]
     assert run_program(step * 5, 600, 2)[-1] == ("work", 3800, 4000)
-    # A copy leaves before the work on the tile before it, so every second wait is over at once.
+    # A copy starts before the work on the previous tile, so every second wait ends immediately.
     assert run_program([("copy", 0), *early * 4, *step[1:]], 600, 2)[-1] == ("work", 2200, 2400)

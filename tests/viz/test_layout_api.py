@@ -90,7 +90,7 @@ def test_render_writes_what_display_shows(
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was handed to IPython's display()."""
+    """Return the argument of IPython's display()."""
     found: list[Any] = []
     display = "IPython.display.display"
     monkeypatch.setattr(display, lambda *objects, **options: found.extend(objects))
@@ -204,7 +204,7 @@ DRAWN: dict[str, tuple[str, Callable[[], tuple[Any, ...]]]] = {
 @pytest.mark.weekly
 @pytest.mark.parametrize("case", DRAWN)
 def test_its_cells_say_what_cute_vizs_say(case: str, tmp_path: Path) -> None:
-    """Both draw the same layout; what stands in the cells, row by row, is the same."""
+    """Both draw the same layout; the cells' contents, row by row, are equal."""
     pytest.importorskip("cute_viz", reason="book/setup.md says how to add it")
     kind, make = DRAWN[case]
 

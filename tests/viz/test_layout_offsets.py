@@ -18,7 +18,7 @@ TABLE = [[0, 1, 2], [8, 9, 10]]
 
 
 def cells_of(picture: Any) -> list[Any]:
-    """What is drawn of the table: cells as they lie to each other, dots of an overview."""
+    """Return the drawn table: cells in their relative places, dots of an overview."""
     items = [item for panel in picture.scene.panels for item in panel.items]
     cells = [item for item in items if isinstance(item, Cell)]
     left, top = min(cell.x for cell in cells), min(cell.y for cell in cells)
@@ -84,7 +84,7 @@ def test_display_shows_what_draw_returns(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("01", "table of offsets: got '01', needed rows of integers; give equally long rows"),
+        ("01", "table of offsets: got '01', needed rows of integers; pass rows of offsets"),
         (None, "got None, needed rows of integers"),
         (7, "got 7, needed rows of integers"),
         ([], r"got \[\], needed rows"),

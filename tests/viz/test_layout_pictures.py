@@ -174,7 +174,7 @@ def test_the_svg_is_self_contained_and_named() -> None:
 
 
 def test_colours_stand_out_in_light_and_in_dark() -> None:
-    """WCAG 2: 4.5 for text, 3 for marks, against what they lie on."""
+    """WCAG 2: 4.5 for text, 3 for marks, against their background."""
     on_cells = [*(f(k) for f in (thread_colour, block_colour, bank_colour) for k in range(32)),
                 *(offset_colour(k, 32) for k in range(32)), NOTHING, UNTOUCHED, WRONG]  # fmt: skip
     assert min(contrast(INK, fill) for fill in on_cells) > 4.5
@@ -248,7 +248,7 @@ def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> N
 
 
 # -- bad input --------------------------------------------------------------------------------
-BANKS = {"element_bits": None}  # of the picture of shared memory
+BANKS = {"element_bits": None}  # lines of the picture of shared memory
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Pictures of thread-value layouts, tiled copies and MMAs: who holds what is what CuTe says."""
+"""Pictures of thread-value layouts, tiled copies and MMAs: elements are where CuTe's layouts place
+them."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ TV_LAYOUTS = [
     (((2, 2, 2), (2, 2, 2)), ((1, 16, 4), (8, 2, 32)), (8, 8)),
     (((8, 4), 4), ((16, 1), 4), (4, 32)),
     ((32, 4), (1, 32), (16, 8)),
-    (((4, 2), 2), ((1, 0), 4), (4, 4)),  # pairs of threads hold the same, half is nobody's
+    (((4, 2), 2), ((1, 0), 4), (4, 4)),  # pairs of threads hold the same, half has no thread
     ((4, (2, 2)), (1, (4, 0)), (4, 2)),  # a thread holds an element twice
 ]
 
@@ -90,7 +91,7 @@ def test_a_tile_shows_who_holds_each_element(shape: Any, stride: Any, tile: Any)
         holders = cutes(layout, tile)
     assert drawn(picture, "tile") == holders
     assert len(cells(picture, "tile")) == tile[0] * tile[1]
-    # The other direction says the same.
+    # The other direction agrees.
     back: Holders = defaultdict(list)
     for data, texts in cells(picture, "table"):
         assert texts == [data["coord"].strip("()")]
@@ -109,7 +110,7 @@ def test_shared_and_uncovered_elements_are_said() -> None:
         "8 elements held by no thread",
     ]
     said = " ".join(pictures.texts(picture))
-    assert "no thread" in said and "+n: held n times more" in said
+    assert "no thread" in said and "+n: held n more times" in said
     assert "thread 5 holds (1,0), (1,1)" in picture.words
 
 
@@ -226,7 +227,7 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
                 assert rect is not None
                 where = float(rect.attrib["x"]), float(rect.attrib["y"])
                 at[(group.get("data-panel"), pair(g.attrib["data-coord"]))] = where
-    for m in range(16):  # a row of A lies level with the row of C, a column of B above C's
+    for m in range(16):  # a row of A is level with the row of C, a column of B above C's
         for n in range(8):
             c, a, b = at["C", (m, n)], at["A", (m, 3)], at["B", (n, 5)]
             assert a[1] == c[1] and a[0] < c[0]
@@ -235,7 +236,7 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
 
 
 def test_a_warpgroup_holds_the_accumulator_and_a() -> None:
-    """wgmma: 128 threads; each is given all of B, which lies in shared memory."""
+    """wgmma: 128 threads; each is assigned all of B, which is in shared memory."""
     with cute_context(), forgekit.vgpu.installed("sm_90a"):
         K, held = cute.nvgpu.OperandMajorMode.K, cute.nvgpu.warpgroup.OperandSource.RMEM
         op = cute.nvgpu.warpgroup.MmaF16BF16Op(Float16, Float32, (64, 16, 16), held, K, K)

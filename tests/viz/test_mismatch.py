@@ -1,4 +1,4 @@
-"""The picture of mismatches: its cells, its words, its tiles, its size."""
+"""The picture of mismatches: its cells, its text, its tiles, its size."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_the_worst_of_a_block_wins():
 
 
 def borders(shown):
-    """How many borders of tiles are drawn across, and down; empty if none are meant."""
+    """Return the number of tile borders drawn across, and down; empty if none are expected."""
     found = boxes(shown, "tile")
     return sorted([sum(b.y1 == b.y2 for b in found), sum(b.x1 == b.x2 for b in found)])
 

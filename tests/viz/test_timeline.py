@@ -103,7 +103,7 @@ def test_divergence_and_a_loop():
     assert half == pytest.approx(full / 2, rel=0.01)
     assert sorted(set(texts(shown, "lanes"))) == ["lanes 0–15", "lanes 16–31"]
     assert texts(shown, "iteration number") == [f"iteration {i}" for i in (1, 2, 3)]
-    assert "lanes that stand by" in texts(shown, "legend")
+    assert "idle lanes" in texts(shown, "legend")
     assert_legible(shown)
 
 
@@ -270,7 +270,7 @@ def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
     assert sum(bool(c.does) for c in columns) == 16
     monkeypatch.setattr("forgekit.viz.runs.timeline_figure.MOST", 12)
     columns, notes = columns_of(tiled())
-    assert len(columns) <= 12 and notes[-1].startswith("all of a line is drawn together")
+    assert len(columns) <= 12 and notes[-1].startswith("each line is drawn as one step")
     assert {c.kind for c in columns if c.does} == {"global"}
     monkeypatch.setattr("forgekit.viz.runs.timeline_figure.MOST", 4)
     shown = tiled()

@@ -1,4 +1,4 @@
-"""Pictures of benchmarks: what is drawn, that it can be read, and the words beside it."""
+"""Pictures of benchmarks: drawn items, readability, and the text."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Ben
 
 
 def sweep(rows: dict[str, Any], sizes: list[int], kind: str = "virtual", **change: Any) -> Sweep:
-    """The same at each size; a function of the size is asked."""
+    """The same at each size; a function of the size is required."""
     found = [
         benchmark({k: m(n) if callable(m) else m for k, m in rows.items()}, kind, **change)
         for n in sizes
@@ -112,7 +112,7 @@ def test_rates_beside_the_ceiling() -> None:
 def test_the_percentiles_stand_around_the_median() -> None:
     figure = benchmark({"a": timed(2000)}, "gpu").plot().figure
     (bar,) = boxes(figure, "bar")
-    (drawn,) = figure.axes[0].containers[-1].lines[2]  # of errorbar: its line
+    (drawn,) = figure.axes[0].containers[-1].lines[2]  # errorbar's line
     low, high = drawn.get_segments()[0][:, 0]
     assert [low, bar.get_width(), high] == pytest.approx([2000 / 1.05, 2000, 2000 / 0.97])
 
@@ -195,7 +195,7 @@ def test_a_line_ends_where_a_variant_fails() -> None:
 )
 def test_lines_of_counts(sizes: list[int], run: Any) -> None:
     figure = sweep(COUNTS, sizes, recorded=run).plot().figure
-    assert len(figure.axes) == (7 if run else 6)  # a chart for each quantity, and the key
+    assert len(figure.axes) == (7 if run else 6)  # one chart per quantity, and the key
     units = said(figure, "unit")
     assert "sectors per store (32 bytes each)" in units and units.count("N of N×N float32") == 5
     stores = {line.get_gid(): line.get_ydata() for line in figure.axes[2].lines}
@@ -231,9 +231,9 @@ def test_a_roofline_of_counts_is_a_bound() -> None:
     assert points(figure, "recorded") == pytest.approx(measured, rel=1e-4)
     rings = [line for line in figure.axes[0].lines if line.get_gid() == "point"]
     assert {line.get_fillstyle() for line in rings} == {"none"}
-    assert shown.words.startswith("What an H200 would allow at most:")
+    assert shown.words.startswith("Upper bounds on an H200:")
     assert "A bound, not a measurement" in shown.words and "NVIDIA H200 data sheet" in shown.words
-    assert "PTX instructions a byte" in texts(figure, "unit")
+    assert "PTX instructions per byte" in texts(figure, "unit")
     assert_legible(figure)
     words = said(figure)
     assert "4.8 TB/s: H200, data sheet" in words and "issued, data sheet: 33,500" in words

@@ -1,4 +1,4 @@
-"""Kernels whose pictures are known: transposes, loops, branches, one that goes too far."""
+"""Kernels with known pictures: transposes, loops, branches, an overrun."""
 
 import cutlass
 from cutlass import Float32, Int32, cute
@@ -66,7 +66,7 @@ def halves(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def late_kernel(mX: cute.Tensor, mY: cute.Tensor, extra: cutlass.Int32):
-    """Warp w loops w + extra times, then all meet."""
+    """Warp w loops w + extra times, then all threads meet."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = cute.arch.warp_idx()
     total = Float32(0.0)

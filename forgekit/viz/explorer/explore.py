@@ -1,4 +1,4 @@
-"""explore(): the layout playground opened on a layout, in a notebook or in a file of its own."""
+"""explore(): the layout playground opened on a layout, in a notebook or in a separate file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SPACES = ("gmem", "smem")
 
 
 class Explorer(Shown):
-    """What `explore` returns: as the last line of a cell it shows itself, `print` gives its words.
+    """The result of `explore`: shown as the last line of a cell; `print` shows its text.
 
     Attributes:
-        data: what the playground opens with, as the dictionary that is embedded in it as JSON.
+        data: the playground's initial state, the dictionary that is embedded in it as JSON.
     """
 
     def __init__(self, data: dict[str, Any], layout: Layout | ComposedLayout) -> None:
@@ -34,7 +34,8 @@ class Explorer(Shown):
 
     @functools.cached_property
     def summary(self) -> str:
-        """The steps with their layouts, for the first tile and the first thread, in words."""
+        """Return the steps with their layouts, for the first tile and the first thread, in
+        words."""
         lines = [f"Layout {self.data['layout']}, elements of {self.data['bits']} bits"]
         steps = self.data["steps"]
         for number, step in enumerate(steps, 1):
@@ -47,7 +48,8 @@ class Explorer(Shown):
 
     @functools.cached_property
     def html(self) -> str:
-        """One self-contained fragment of HTML: no network, no kernel; equal layouts, equal text."""
+        """Return one self-contained fragment of HTML: no network, no kernel; equal layouts give
+        equal text."""
         return explorer_html(self)
 
     @checked()
@@ -62,21 +64,22 @@ def explore(
 ) -> Explorer:
     """Open the layout playground on a layout: its offsets, tiles and threads, and its banks.
 
-    Each element shows its coordinate, offset, bank, 32-byte sector and 128-byte line when it is
-    pointed at, tapped or reached with the arrow keys; the first element is taken to begin a line.
-    Layout, operation and tiler can be changed in their fields.
+    Each element shows its coordinate, offset, bank, 32-byte sector and 128-byte line on hover, tap
+    or arrow keys; the first element is assumed to begin a line. Layout, operation and tiler can be
+    changed in their fields.
 
     Args:
-        layout: CuTe's (while it is traced) or forgekit's, a tensor, the text that CuTe prints, or a
-            tuple (shape, stride); of up to 65,536 elements.
+        layout: CuTe's (while it is traced) or forgekit's, a tensor, CuTe's printed text, or a tuple
+            (shape, stride); up to 65,536 elements.
         tile: the tiler to step through zipped_divide with, such as (8, 16).
         tv: a thread-value layout over the tile (over the whole layout, without one) to step through
-            composition and a thread's slice with; or what make_layout_tv returns, tile and all.
-        dtype: of an element: "float16", torch.float16, cutlass.Float16; by default the tensor's
+            composition and a thread's slice with; or the result of make_layout_tv, including its
+            tile.
+        dtype: the element type: "float16", torch.float16, cutlass.Float16; by default the tensor's
             own, or float32.
         memory: "smem" shows banks, and sliders that pad rows or swizzle, with the bank conflicts of
-            a warp that reads a row or a column; "gmem" leaves them out. By default where the tensor
-            lies; a layout with a swizzle is taken to lie in shared memory.
+            a warp that reads a row or a column; "gmem" omits them. By default the tensor's memory;
+            a layout with a swizzle counts as shared memory.
 
     Raises:
         UsageError: no layout, `?` in it, too many elements; a tiler or a TV layout that does not
@@ -121,7 +124,7 @@ def _space(memory: str | None, own: str | None) -> str | None:
     if memory is None:
         return own if own in _SPACES else None
     if memory not in _SPACES:
-        remedy = "leave it out to have the tensor's own, or neither"
+        remedy = "leave it out for the tensor's own, or neither"
         raise usage_error("memory", brief(memory), "'gmem' or 'smem'", remedy)
     return memory
 

@@ -1,7 +1,7 @@
 """The playground as a fragment of HTML: its script and style, and a still picture without them.
 
-Script and style are the larger part of it and the same in every one, so they are compressed: a
-third of the size. The browser unpacks them without asking anyone.
+Script and style are the larger part and equal in every fragment, so they are compressed to a third.
+The browser unpacks them without a network.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ root.append(words);
 
 
 def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
-    """The playground opened on `data`: the fields' values, and the steps if there are any.
-
-    `layout` and `words` appear where no script runs; `data["address"]`: keep input in the URL.
+    """Return the playground opened on `data`: the fields' values, and the steps if there are
+    any.\n\n    `layout` and `words` appear if no script runs; `data["address"]`: keep input in the
+    URL.
     """
     picture, part = _still(layout, data)
     name, code = _module()
@@ -64,7 +64,8 @@ def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words
 
 @functools.cache
 def _module() -> tuple[str, str]:
-    """The global name of the playground's function, after its text; and its text, packed."""
+    """Return the global name of the playground's function, derived from its text; and its packed
+    text."""
     scripts = f"{script('forgekit.viz', 'shared.js')}\n{script(__package__, *_SCRIPTS)}"
     text = f"{scripts}\nconst FK_STYLE={json.dumps(_style())};"
     name = "fkPlayground_" + hashlib.sha256(text.encode()).hexdigest()[:10]
@@ -74,7 +75,8 @@ def _module() -> tuple[str, str]:
 
 
 def _still(layout: Layout | ComposedLayout, data: dict[str, Any]) -> tuple[LayoutPicture, str]:
-    """The picture of a layout, or of the corner of a large one, and which part of it that is."""
+    """Return the picture of a layout, or of the corner of a large one, and the name of that
+    part."""
     part = ""
     if layout.rank == 2 and layout.size() > _MOST_DRAWN:
         rows, columns = (min(layout.size(i), _CORNER) for i in range(2))

@@ -1,8 +1,8 @@
 """The explorer's steps: a tensor, zipped_divide, one tile, composition with a TV layout, a slice.
 
-A step is an operation of the playground on what the step before gave, and words for it. They hold
-`{tile}`, `{thread}` and `{begin}`, the offset at which a tile or a thread begins, where the page
-puts the choice of the moment.
+A step is an operation of the playground on the previous result, with a text. The text contains
+`{tile}`, `{thread}` and `{begin}`, the offset at which a tile or a thread begins; the page fills in
+the current choice.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
 
 
 def _is_pair(tv: Any) -> bool:
-    """Whether it is what make_layout_tv returns: (tiler_mn, layout_tv)."""
+    """True if it is a result of make_layout_tv: (tiler_mn, layout_tv)."""
     pair = isinstance(tv, tuple) and len(tv) == 2
     return pair and not isinstance(tv[1], tuple | list | int) and isinstance(tv[0], tuple)
 
 
 def _step(name: str, code: str, result: Any, modes: str, words: str, *,
           op: str = "", by: str = "", colour: str = "", begin: Any = 0) -> Step:  # fmt: skip
-    """One step. op, by: the playground's fields; result: what they give; code, modes: in CuTe;
-    begin: the offset of the first tile, or of thread 0.
+    """One step. op, by: the playground's fields; result: their result; code, modes: in CuTe; begin:
+    the offset of the first tile, or of thread 0.
     """
     return {"name": name, "code": code, "result": str(result), "modes": modes, "words": words,
             "op": op, "by": by, "colour": colour, "begin": text(begin)}  # fmt: skip
@@ -61,7 +61,8 @@ def _first(layout: Layout | ComposedLayout) -> Step:
 
 
 def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
-    """The step that shows banks; its words say how a warp fares that reads a column, or a row."""
+    """Return the step that shows banks; its text gives the bank conflicts of a warp that reads a
+    column, or a row."""
     words = (
         "Shared memory has 32 banks of 4 bytes; lanes that need different words of one bank wait "
         "for each other: pad the rows or swizzle and watch the banks."
@@ -83,16 +84,18 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
     divided = zipped_divide(layout, tiler)
     if divided.size() > MOST_CELLS:
         got, needed = f"{divided.size():,} elements", f"at most {MOST_CELLS:,}"
-        raise usage_error(f"tile {brief(tile)}", got, needed, "take a smaller tile")
+        raise usage_error(f"tile {brief(tile)}", got, needed, "choose a smaller tile")
     inner, rest = divided.mode(0), divided.mode(1)
     kept = _all_of(inner.shape)
     block = divided((kept, 0))
     outside = divided.size() - layout.size()
     tiles = "1 tile" if rest.size() == 1 else f"{_by(rest)} tiles"
-    words = (f"Cut into {tiles} of {_by(inner)}: mode 0 walks inside a tile, mode 1 from "
-             "tile to tile.")  # fmt: skip
+    words = (f"Cut into {tiles} of {_by(inner)}: mode 0 moves inside a tile, mode 1 from tile to "
+    "tile.")  # fmt: skip
     if outside:
-        words += f" Tiles reach beyond the tensor ({outside} elements): a kernel needs a predicate."
+        words += (
+            f" Tiles extend beyond the tensor ({outside} elements): a kernel needs a predicate."
+        )
     spelt = str(tiler).replace(" ", "")
     ours = leaf_map(lambda x: x if x is None or isinstance(x, int) else of(x), tiler)
     within, over = _modes(inner, "Tile"), _modes(rest, "Rest")
@@ -101,8 +104,8 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, str, list[Step]]:
         _step("zipped_divide", f"gA = zipped_divide(mA, {spelt})", divided, f"({within},{over})",
               words, op="zipped_divide", by=text(ours)),
         _step("one tile", f"blkA = gA[{by}]", block, within,
-              "A block takes one tile: it keeps mode 0 and fixes mode 1, so every tile has this "
-              "layout and only begins elsewhere, here at offset {begin}.", op="slice", by=by,
+              "A block works on one tile: it keeps mode 0 and fixes mode 1, so every tile has this "
+              "layout but a different start, here offset {begin}.", op="slice", by=by,
               begin=block(0)),
     ]  # fmt: skip
     return block, text(leaf_map(lambda _: 0, rest.shape)), steps
@@ -120,12 +123,13 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
     by = f"({{thread}},{text(kept)})"
     return [
         _step("composition", f"tidA = composition({name}, {tv})", composed, "(thread,value)",
-              "Put the TV layout in front: (thread, value) becomes a place in the tile, the tile's "
-              f"layout makes it an offset. {threads} threads with {plural(values, 'value')} each.",
+              "Put the TV layout in front: it maps (thread, value) to a place in the tile, which "
+              f"the tile's layout maps to an offset. {threads} threads with "
+              f"{plural(values, 'value')} each.",
               op="composition", by=str(tv)),
         _step("one thread", f"thrA = tidA[{by}]", composed((0, kept)), "(value)",
               "A thread fixes mode 0 and keeps its values: thread {thread} begins at offset "
-              "{begin}, and steps like all the others.", op="slice", by=by,
+              "{begin} and has the same strides as all others.", op="slice", by=by,
               begin=composed(0)),
     ]  # fmt: skip
 
@@ -133,34 +137,34 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
 def _thread_values(tv: Any, block: Any) -> tuple[int, int, list[int]]:
     if tv.rank != 2:
         got, needed = f"{tv} of rank {tv.rank}", "a thread and a value mode"
-        remedy = "give ((threads…),(values…)), such as what make_layout_tv returns"
+        remedy = "pass ((threads…),(values…)), such as the result of make_layout_tv"
         raise usage_error("tv", got, needed, remedy)
     threads, values = tv.size(0), tv.size(1)
     if threads > _MOST_THREADS or threads * values > _MOST_PAIRS:
         got = f"{threads:,} threads with {values:,} values"
-        needed = f"at most {_MOST_THREADS:,} threads and {_MOST_PAIRS:,} values in all"
+        needed = f"at most {_MOST_THREADS:,} threads and {_MOST_PAIRS:,} values in total"
         raise usage_error(f"tv {tv}", got, needed, "explore one warp of it")
     found = offsets_of(tv)
     if found.ndim != 1:
-        remedy = "give strides that number the tile's elements, rows fastest"
+        remedy = "use strides that number the tile's elements, rows fastest"
         got = f"{tv}, whose values are coordinates"
         raise usage_error("tv", got, "indices of the tile", remedy)
     indices = [int(i) for i in found]
     worst = max(indices) if min(indices) >= 0 else min(indices)
     if not 0 <= worst < block.size():
-        remedy = "give the tile that this TV layout covers (make_layout_tv returns it too)"
+        remedy = "pass the tile that this TV layout covers (make_layout_tv also returns it)"
         needed = f"elements 0 to {block.size() - 1} of the tile {text(block.shape)}"
         raise usage_error(f"tv {tv}", f"element {worst}", needed, remedy)
     return threads, values, indices
 
 
 def _all_of(shape: Any) -> Any:
-    """The coordinate that keeps a mode whole: `(_,_)` for one of two entries."""
+    """Return the coordinate that keeps a mode whole: `(_,_)` for one of two entries."""
     return tuple(None for _ in shape) if isinstance(shape, tuple) else None
 
 
 def _modes(mode: Any, name: str) -> str:
-    """`(TileM,TileN)` for two entries."""
+    """Return `(TileM,TileN)` for two entries."""
     count = len(parts(mode.shape))
     letters = "MNKL"[:count] if count <= 4 else [str(i) for i in range(count)]
     return "(" + ",".join(f"{name}{letter}" for letter in letters) + ")"

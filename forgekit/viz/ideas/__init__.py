@@ -1,4 +1,4 @@
-"""Pictures to play with, each of one idea: shuffles, the online softmax, traffic, bytes in flight,
+"""Interactive pictures, each of one idea: shuffles, the online softmax, traffic, bytes in flight,
 a multiprocessor's room.
 
 Plain SVG and one script per idea draw them, 18 to 32 kB each with data and still picture, and

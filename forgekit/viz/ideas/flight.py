@@ -23,7 +23,7 @@ def bytes_in_flight(
     points: Mapping[str, tuple[float, float]], *, latency_ns: float, ceiling_gbps: float,
     gpu: str = "H200",
 ) -> Idea:  # fmt: skip
-    """Show Little's law: the speed that so many bytes in flight allow, up to memory's ceiling.
+    """Show Little's law: the speed that bytes in flight allow, up to memory's ceiling.
 
     points: by name (bytes in flight per multiprocessor, GB/s recorded); latency_ns: of a load, at
     which the picture begins; ceiling_gbps: of a copy in the same run; gpu: whose multiprocessors.
@@ -34,7 +34,9 @@ def bytes_in_flight(
     """
     for name, value in (("latency_ns", latency_ns), ("ceiling_gbps", ceiling_gbps)):
         if value <= 0:
-            raise usage_error(name, f"{value}", "a positive number", "take it from a recorded run")
+            raise usage_error(
+                name, f"{value}", "a positive number", "use the value of a recorded run"
+            )
     many = gpu_named(gpu).multiprocessors
     knee = ceiling_gbps * latency_ns / many
     words = "\n".join([
@@ -55,8 +57,8 @@ def bytes_in_flight(
 
     return Idea(
         "flight", "Bytes in flight buy speed, up to memory's ceiling",
-        "A model: all loads of a turn leave together, and a turn lasts as long as the latency, or "
-        "as long as memory needs for its bytes. Points: recorded.",
+        "A model: all loads of a round start together, and a round lasts as long as the latency, "
+        "or as long as memory needs for its bytes. Points: recorded.",
         {"points": {name: list(each) for name, each in points.items()}, "latency": latency_ns,
          "ceiling": ceiling_gbps, "many": many},
         words, draw,
@@ -65,10 +67,10 @@ def bytes_in_flight(
 
 @checked()
 def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
-    """Show when copies of cp.async are on their way while a warp works, by a warp's own program.
+    """Show when copies of cp.async are in flight while a warp works, from the warp's own program.
 
     timelines: of `fk.timeline`, by name, such as those of one buffer and of two. The order is that
-    of the run; how long a copy and an instruction take is set by sliders.
+    of the run; sliders set the time of a copy and of an instruction.
 
     Raises UsageError for a timeline without asynchronous copies.
     """
@@ -90,7 +92,7 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
                           hatch="//" if kind == "wait" else None)  # fmt: skip
         axes.set_yticks(range(len(programs)), [*programs])
         axes.invert_yaxis()
-        axes.set_xlabel("ns; above: copies on their way; below: work, and waiting (hatched)")
+        axes.set_xlabel("ns; above: copies in flight; below: work, and waiting (hatched)")
 
     return Idea(
         "pipeline", "With a second buffer, copies travel while the warp works",
@@ -125,16 +127,17 @@ def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
             found.append(("work", step.instructions))
     if not any(kind == "copy" for kind, _ in found):
         raise usage_error(f"timelines[{name!r}]", "no group of copies", "cp_async_commit_group",
-                          "take the timeline of a pipelined kernel")  # fmt: skip
+                          "use the timeline of a pipelined kernel")  # fmt: skip
     return found
 
 
 def run(
     program: list[tuple[str, int]], copy_ns: float, work_ns: float
 ) -> list[tuple[str, float, float]]:
-    """(kind, begin, end) in ns of each copy, wait and stretch of work, in the order they begin."""
+    """Return (kind, begin, end) in ns of each copy, wait and stretch of work, in the order they
+    begin."""
     now = 0.0
-    pending: list[float] = []  # when each group that is on its way arrives
+    pending: list[float] = []  # arrival of each group in flight
     found: list[tuple[str, float, float]] = []
     for kind, number in program:
         if kind == "copy":

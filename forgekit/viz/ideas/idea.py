@@ -1,4 +1,4 @@
-"""What all pictures to play with share: the still, the script, the words."""
+"""Shared by all interactive pictures: the still picture, the script, the text."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH, figure_p
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Idea(Shown):
-    """A picture that moves an idea; as the last line of a cell it shows itself.
+    """An interactive picture of an idea; shown as the last line of a cell.
 
     Attributes:
-        kind: the name of its script. title, note: above and below it. data: what the script gets.
-        words: all that the still picture shows, in words. draw: draws the still on a figure of
+        kind: the name of its script. title, note: above and below it. data: the script's input.
+            words: a text equivalent of the still picture. draw: draws the still on a figure of
             `height` inches.
     """
 
@@ -44,7 +44,7 @@ class Idea(Shown):
 
     @functools.cached_property
     def png(self) -> bytes:
-        """The still picture."""
+        """Return the still picture."""
         with matplotlib.rc_context(STYLE):
             figure = page(self.title, [self.note], self.height)
             self.draw(figure)
@@ -52,7 +52,7 @@ class Idea(Shown):
 
     @functools.cached_property
     def html(self) -> str:
-        """One fragment of HTML that fetches nothing; equal pictures give equal text."""
+        """Return one self-contained fragment of HTML; equal pictures give equal text."""
         given = {**self.data, "title": self.title, "note": self.note, "words": self.words}
         scripts = "\n".join([
             script("forgekit.viz", "shared.js"),
@@ -74,7 +74,7 @@ def idea_html(idea: Idea) -> str:
 
 @functools.cache
 def _style() -> str:
-    """The shared style sheet, in the colours of every other picture."""
+    """Return the shared style sheet, in the colours of every other picture."""
     own = {f"lane{k}": (thread_colour(k),) * 2 for k in range(32)}
     own |= {f"series{k}": (colour, colour) for k, colour in enumerate(SERIES)}
     own |= {"wrong": (WRONG, WRONG)}

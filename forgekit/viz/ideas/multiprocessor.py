@@ -1,4 +1,4 @@
-"""A multiprocessor that blocks fill until one of its resources is used up."""
+"""The blocks that fit on a multiprocessor until one of its resources is used up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fill_multiprocessor(
     `registers`; shared_bytes: per block; arch: "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or
     "sm_120". All four can be changed in the picture.
 
-    Raises UsageError for another architecture, or a block that asks for more than a block can have.
+    Raises UsageError for another architecture, or a block beyond its limits.
     """
     if arch not in MULTIPROCESSORS:
         raise usage_error("arch", repr(arch), f"one of {', '.join(MULTIPROCESSORS)}", "choose one")
@@ -58,13 +58,13 @@ def fill_multiprocessor(
             axes.barh(y, 1.0, color=NOTHING)
             axes.barh(y, share, color=SERIES[0] if name in full else SERIES[3])
             axes.text(0.01, y, f"{name}: room for {limits[name]}", va="center", color="#16191D")
-        axes.set(yticks=[], xlim=(0, 1), xlabel=f"share that {blocks} blocks take")
+        axes.set(yticks=[], xlim=(0, 1), xlabel=f"share used by {blocks} blocks")
         axes.invert_yaxis()
 
     return Idea(
         "multiprocessor", "Blocks fit until one resource is full",
-        "Rules: NVIDIA's cuda_occupancy.h. A warp's registers come in units of 256, from one "
-        "quarter of the multiprocessor.",
+        "Rules: NVIDIA's cuda_occupancy.h. A warp's registers are allocated in units of 256, from "
+        "one quarter of the multiprocessor.",
         {"archs": {name: asdict(each) for name, each in MULTIPROCESSORS.items()}, "arch": arch,
          "threads": threads, "registers": registers, "shared": shared_bytes},
         words, draw,

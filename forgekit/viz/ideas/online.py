@@ -1,4 +1,5 @@
-"""The online softmax on a few numbers that can be dragged: maximum, sum, factors, and the tree."""
+"""The online softmax on a few numbers that the reader can drag: maximum, sum, factors, and the
+tree."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
     row = [float(v) for v in values]
     if not 0 < len(row) <= _MOST or not all(map(math.isfinite, row)):
         raise usage_error("values", f"{len(row)} numbers", f"1 to {_MOST} finite numbers",
-                          "take a part of a row")  # fmt: skip
+                          "use a part of a row")  # fmt: skip
     pairs = [pair for pair, _ in steps(row)]
     grew = [k for k, (_, factor) in enumerate(steps(row)) if k and factor != 1]
     words = "\n".join([
@@ -56,7 +57,7 @@ def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
 
 
 def steps(row: Sequence[float]) -> list[tuple[tuple[float, float], float]]:
-    """After each number the pair (m, s), and the factor that the sum before it was rescaled by."""
+    """Return after each number the pair (m, s), and the factor that rescaled the previous sum."""
     found: list[tuple[tuple[float, float], float]] = []
     m, s = -math.inf, 0.0
     for x in row:

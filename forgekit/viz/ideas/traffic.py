@@ -1,4 +1,4 @@
-"""Two kernels' bytes on their way from memory to a multiprocessor: used ones, and others."""
+"""Animates two kernels' bytes from memory to a multiprocessor: used and unused ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FRAMES = 24  # accesses of each kernel in the film
 
 @checked()
 def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
-    """Show which bytes warps ask for and which sectors are moved for them, kernels side by side.
+    """Show the bytes that warps request and the sectors moved for them, kernels side by side.
 
     profiles: one or two profiles of `fk.profile`, by name. The film shows the first global
     accesses of block 0; the counters at its end are those of the whole run.
@@ -34,7 +34,7 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
         )
     films = {name: _film(name, p) for name, p in profiles.items()}
     words = "\n".join(
-        f"{name}: {film['moved']:,} bytes moved, {film['used']:,} of them asked for "
+        f"{name}: {film['moved']:,} bytes moved, {film['used']:,} of them requested "
         f"({100 * film['used'] / film['moved']:.0f} %)" for name, film in films.items()
     )  # fmt: skip
 
@@ -44,19 +44,19 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
             axes.barh(y, film["used"], color=SERIES[0])
             axes.barh(y, film["moved"] - film["used"], left=film["used"], color=WRONG, hatch="//")
             axes.text(0, y - 0.46, f"{name}: {film['used']:,} bytes used of {film['moved']:,}")
-        axes.set(yticks=[], xlabel="bytes through L2; orange: moved and not asked for")
+        axes.set(yticks=[], xlabel="bytes through L2; orange: moved but not requested")
         axes.invert_yaxis()
 
     return Idea(
         "traffic", "Memory moves sectors of 32 bytes",
-        "Blue: bytes that the warp asked for. Orange: the rest of their sectors. The film has the "
-        f"first {_FRAMES} accesses of block 0; the totals are of the whole run.",
+        "Blue: bytes that the warp requested. Orange: the rest of their sectors. The film shows "
+        f"the first {_FRAMES} accesses of block 0; the totals cover the whole run.",
         {"films": films}, words, draw, height=1.6,
     )  # fmt: skip
 
 
 def _film(name: str, p: Profile) -> dict[str, Any]:
-    """What a kernel's film shows: of each access its line, and used bytes of each sector."""
+    """Return a kernel's film: for each access its line, and used bytes per sector."""
     found = [a for accesses in p.first_accesses.values() for a in accesses if a.element[a.lanes[0]]]
     if not found:
         raise usage_error(f"profiles[{name!r}]", "no access to global memory", "a kernel with some",

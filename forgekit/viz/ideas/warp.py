@@ -1,4 +1,4 @@
-"""Lanes that add up by shuffles, step by step: whose numbers each lane holds."""
+"""Animates sums by shuffles: the numbers that each lane's sum contains after each step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
                     colour = WRONG if twice else thread_colour(round(place), 6)
                     axes.plot(lane, -step, "X" if twice else "s", ms=4, color=colour, mew=0)
             axes.set_yticks(range(1 - len(of_steps), 1), [*range(len(of_steps) - 1, -1, -1)])
-            axes.set(title=f"{name}: × has a number twice", xlabel="lane", ylabel="shuffles")
+            axes.set(title=f"{name}: × contains a number twice", xlabel="lane", ylabel="shuffles")
 
     return Idea(
         "warp", "Which lanes' numbers a lane holds",
@@ -69,7 +69,8 @@ def cute_shuffles() -> dict[str, list[list[int]]]:
 
 
 def counts(steps: Sequence[Sequence[int]]) -> Counts:
-    """How often each lane's sum has each lane's number, before the first step and after each."""
+    """Return how often each lane's sum contains each lane's number, before the first step and after
+    each."""
     lanes = len(steps[0])
     held = [[[int(k == lane) for k in range(lanes)] for lane in range(lanes)]]
     for step in steps:
@@ -80,7 +81,7 @@ def counts(steps: Sequence[Sequence[int]]) -> Counts:
 
 
 def _words(name: str, held: Counts) -> list[str]:
-    """`butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none twice`"""
+    """Return `butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none twice`."""
     lines: list[Any] = []
     for step, of_lanes in enumerate(held):
         different = sorted({sum(map(bool, of_lane)) for of_lane in of_lanes})

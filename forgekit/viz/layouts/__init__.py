@@ -1,3 +1,2 @@
-"""Pictures of layouts: `reading` makes tables of them, `offsets`, `swizzle`, `tv` and `tiled` draw
-these as grids on a card; `cute_viz` has cute-viz's names for that.
-"""
+"""Pictures of layouts: `reading` converts them to tables, and `offsets`, `swizzle`, `tv` and
+`tiled` draw these as grids on a card; `cute_viz` offers them under cute-viz's names."""

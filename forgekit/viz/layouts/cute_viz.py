@@ -2,7 +2,7 @@
 from the body of a @cute.jit function, while it is traced).
 
 Names and arguments are those of https://github.com/NTT123/cute-viz, so its tutorials work
-unchanged; what comes after a `*` is forgekit's. The pictures are those of `draw_…` beside them.
+unchanged; arguments after a `*` are forgekit's. The pictures are those of the `draw_…` functions.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ Path = str | os.PathLike[str]
 _OURS = "forgekit"
 _REMEDY = (
     "add it with `uv pip install git+https://github.com/NTT123/cute-viz` (Python 3.12 or newer), "
-    "or leave backend out to have forgekit draw"
+    "or leave backend out to let forgekit draw"
 )
 
 
 def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Callable[..., None]:
-    """cute-viz's function of this name, for what `draw` draws; file: its argument for a path."""
+    """Return cute-viz's function of this name, equivalent to `draw`; file: its argument for a
+    path."""
     signature = _signature(draw, file)
     places = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
 
@@ -55,7 +56,7 @@ def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Cal
 
 
 def _signature(draw: Callable[..., LayoutPicture], file: str) -> inspect.Signature:
-    """cute-viz's arguments, which are those of `draw` and the path, then what is forgekit's."""
+    """Return cute-viz's arguments: those of `draw`, the path, and then forgekit's."""
     own = [*inspect.signature(draw).parameters.values()]
     needed = [p for p in own if p.default is p.empty]
     usual = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in own
@@ -69,7 +70,7 @@ def _signature(draw: Callable[..., LayoutPicture], file: str) -> inspect.Signatu
 
 def _cute_viz(backend: str) -> Any:
     if backend != "cute-viz":
-        remedy = "leave it out to have forgekit draw"
+        remedy = "leave it out to let forgekit draw"
         raise usage_error("backend", brief(backend), "'forgekit' or 'cute-viz'", remedy)
     try:
         return importlib.import_module("cute_viz")
@@ -126,7 +127,7 @@ def display_svg(file_path: Path) -> None:
 
 
 def _show(picture: LayoutPicture | dict[str, str]) -> None:
-    """In a notebook the picture; elsewhere its words."""
+    """Show the picture in a notebook; print its text elsewhere."""
     raw = isinstance(picture, dict)
     try:
         from IPython.display import display

@@ -1,6 +1,6 @@
 """Pictures of layouts and of tables: the offset of every coordinate, as a bar, grids or tiles.
 
-A cell has the colour of where its element lies in memory: light first, dark last.
+A cell's colour shows its element's place in memory: light first, dark last.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ from forgekit.viz.palette import PAPER, offset_colour
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Array, Swatch
 
-_NEUTRAL = "#E8F1F8"  # of a cell that shows a coordinate
+_NEUTRAL = "#E8F1F8"  # colour of a cell that shows a coordinate
 MOST_SPELT = 64  # cells that a description lists one by one
 _BAR = 32  # cells in a row of a layout of one mode
 _MOST_PANELS = 64
 _TILES_NOTE = "inside a heavy frame: mode 0, a tile; the frames themselves: mode 1, the tiles"
 _AXES_NOTE = "beside the cells the innermost entry of each mode, the outer ones further out"
-_REMEDY = "give equally long rows of offsets, such as [[0, 1, 2], [3, 4, 5]]"
+_REMEDY = "pass rows of offsets of equal length, such as [[0, 1, 2], [3, 4, 5]]"
 _BIGGEST = np.iinfo(np.int64).max
 
 
 @checked()
 def draw_layout(layout: Any, *, flatten_hierarchical: bool = True) -> LayoutPicture:
-    """The offset of every coordinate: mode 0 down, mode 1 across, a grid for each of the others.
+    """Draw the offset of every coordinate: mode 0 down, mode 1 across, one grid per coordinate of
+    the others.
 
     Args:
-        layout: CuTe's (while it is traced) or forgekit's, a tensor, the text that CuTe prints, or a
+        layout: CuTe's (while it is traced) or forgekit's, a tensor, CuTe's printed text, or a
             tuple (shape, stride).
         flatten_hierarchical: False shows nested modes as such, with their coordinates on the axes
-            and a border round each group. Where both modes are nested pairs, mode 0 is drawn as a
-            tile and mode 1 counts tiles, as zipped_divide leaves a matrix.
+            and a border round each group. If both modes are nested pairs, mode 0 is drawn as a tile
+            and mode 1 counts tiles, as after zipped_divide.
 
     Raises:
         UsageError: no layout, dynamic modes, or more than 65,536 cells.
@@ -76,7 +77,7 @@ def _axis(shape: Any, nested: bool) -> Axis:
 
 
 def _bar_grid(cells: Cells, nested: bool) -> Grid:
-    """One mode: a bar, broken into rows where it is long."""
+    """Draw one mode: a bar, broken into rows if it is long."""
     size = len(cells.offsets)
     columns = min(size, _BAR)
     rows = -(-size // _BAR)
@@ -93,7 +94,7 @@ def _bar_grid(cells: Cells, nested: bool) -> Grid:
 
 
 def _slices(cells: Cells, nested: bool) -> list[Grid]:
-    """Mode 0 down, mode 1 across, and a grid for each coordinate of the others."""
+    """Draw mode 0 down, mode 1 across, and one grid per coordinate of the others."""
     modes = parts(cells.layout.shape)
     rows, columns, *others = map(product, modes)
     count = math.prod(others)
@@ -117,7 +118,7 @@ def _slices(cells: Cells, nested: bool) -> list[Grid]:
 
 
 def _tiles_grid(cells: Cells) -> Grid:
-    """As a matrix that zipped_divide took apart: each tile where it lay."""
+    """Draw the matrix before zipped_divide, with each tile in its place."""
     inner, outer = parts(cells.layout.shape)
     tile_rows, tile_columns = map(product, inner)
     grid_rows, grid_columns = map(product, outer)
@@ -136,18 +137,18 @@ def _tiles_grid(cells: Cells) -> Grid:
 # -- tables of offsets -------------------------------------------------------------------------
 @checked()
 def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
-    """A table of offsets, drawn as `draw_layout` draws a layout, which is not named.
+    """Draw a table of offsets as `draw_layout` draws a layout, but without the layout's name.
 
     Args:
         table: rows of integers: nested lists or tuples, or an array of two dimensions.
-        title: stands where a layout's picture has the layout.
+        title: replaces the layout at the top of the picture.
 
     Raises:
         UsageError: not rows of integers, rows of different lengths, or more than 65,536 cells.
     """
     offsets = read_offsets(table)
     rows, columns = offsets.shape
-    coordinates = Layout((rows, columns))  # only says which (row, column) a cell is
+    coordinates = Layout((rows, columns))  # only states a cell's (row, column)
     cells = Cells(coordinates, offsets.reshape(-1, order="F"))
     grid = Grid("layout", rows, columns, lambda i, j: cells.content(i + j * rows),
                 plain_axis(rows), plain_axis(columns),
@@ -159,7 +160,8 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
 
 
 def read_offsets(table: Any, what: str = "table of offsets") -> Array:
-    """An array of shape (rows, columns). Raises UsageError for what is no table, or too large."""
+    """Return an array of shape (rows, columns). Raise UsageError if it is not a table, or too
+    large."""
     cells = table.size if isinstance(table, np.ndarray) else 0
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
@@ -189,9 +191,8 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
 
 # -- what cells and words say of offsets -------------------------------------------------------
 class Cells:
-    """How a cell shows the offset of a linear index.
-
-    offsets: as `reading.offsets_of` gives them; span: the first and the last, None for coordinates.
+    """The text of a cell for the offset of a linear index.\n\n    offsets: the result of
+    `reading.offsets_of`; span: the first and the last, None for coordinates.
     """
 
     def __init__(self, layout: Layout | ComposedLayout, offsets: Array) -> None:
@@ -202,7 +203,7 @@ class Cells:
         return ",".join(map(str, np.atleast_1d(self.offsets[index]).tolist()))
 
     def coordinate(self, index: int) -> str:
-        """As CuTe writes it: `(1,(0,1))`."""
+        """Format as CuTe does: `(1,(0,1))`."""
         return cute_text(self.layout.coordinate(index))
 
     def content(self, index: int) -> Content:
@@ -226,14 +227,14 @@ class Cells:
         return max(len(self.text(i)) for i in extremes)
 
     def described(self) -> list[str]:
-        """`size 64, cosize 64: each offset from 0 to 63 once`"""
+        """Return `size 64, cosize 64: each offset from 0 to 63 once`."""
         head = f"size {self.layout.size():,}, cosize {self.layout.cosize():,}"
         if self.span is None:
             return [f"{head}: offsets are coordinates"]
         return [f"{head}: {describe_offsets(self.offsets)}"]
 
     def spelt_out(self) -> str:
-        """Each coordinate and its offset, if they are few."""
+        """Return each coordinate and its offset, if there are few."""
         if len(self.offsets) > MOST_SPELT:
             return ""
         form = "{}" if self.span else "({})"
@@ -243,7 +244,8 @@ class Cells:
 
 
 def describe_offsets(offsets: Array) -> str:
-    """`each offset from 0 to 63 once`: which offsets there are, how many are shared or unused."""
+    """Return `each offset from 0 to 63 once`: the offsets present, and how many are shared or
+    unused."""
     found, size = np.unique(offsets), offsets.size
     low, high = int(found[0]), int(found[-1])
     if len(found) < size:

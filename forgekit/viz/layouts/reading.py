@@ -1,4 +1,4 @@
-"""Read layouts, thread-value layouts, tilers and tiles into NumPy tables of what to draw.
+"""Reads layouts, thread-value layouts, tilers and tiles into NumPy tables for drawing.
 
 Everything is CuTe's own objects while a @cute.jit function is traced, forgekit's, or plain tuples;
 `forgekit.layouts.of` tells them apart.
@@ -19,14 +19,14 @@ from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
 from forgekit.viz.scene import Array
 
-MOST_CELLS = 65_536  # 256 × 256; an overview of more takes seconds and shows no more
+MOST_CELLS = 65_536  # 256 × 256; an overview of more cells takes seconds and shows no more
 
 
 def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
-    """A layout that can be drawn: all of it known. Raises UsageError otherwise."""
+    """Return a drawable layout: all of it is known. Raise UsageError otherwise."""
     layout = read(value).layout
     if not layout.is_static:
-        remedy = "draw it for a size: forgekit.layouts.Layout((64, 32), (32, 1)), say"
+        remedy = "draw it for a size: forgekit.layouts.Layout((64, 32), (32, 1)), for example"
         raise usage_error(what, f"{layout} with ? in it", "numbers only", remedy)
     return layout
 
@@ -38,7 +38,8 @@ def _require_drawable(what: str, size: int, most: int = MOST_CELLS) -> None:
 
 
 def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayout, Array]:
-    """A layout and the offset of each linear index, from a coordinate tensor's own origin."""
+    """Return a layout and the offset of each linear index, from a coordinate tensor's own
+    origin."""
     layout = read_layout(value, what)
     offsets, origin = offsets_of(layout), read(value).origin
     if has_dynamic(origin):
@@ -52,9 +53,8 @@ def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayou
 
 
 def offsets_of(layout: Layout | ComposedLayout) -> Array:
-    """The offset of each linear index (leftmost mode fastest): shape (size,), or (size, rank of
-    the coordinate) for a layout whose offsets are coordinates.
-    """
+    """Return the offset of each linear index (leftmost mode fastest): shape (size,), or (size, rank
+    of the coordinate) for a layout whose offsets are coordinates."""
     size = layout.size()
     _require_drawable(f"layout {layout}", size)
     if isinstance(layout, ComposedLayout):
@@ -65,7 +65,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
         rows = [flat(layout(i)) for i in range(size)]
         return _widened(rows, max(map(len, rows)))
     if 0 < len(modes) < len(leaves):
-        layout(size - 1)  # refuses what mixes coordinates with integers
+        layout(size - 1)  # refuses mixtures of coordinates and integers
     table = np.zeros((size, 1 + max((mode[0] for mode in modes), default=0)), np.int64)
     index = np.arange(size)
     for extent, stride in leaves:
@@ -76,7 +76,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
 
 
 def _widened(rows: Any, width: int) -> Array:
-    """Rows of numbers with zeros added on the right."""
+    """Return rows of numbers padded with zeros on the right."""
     out = np.zeros((len(rows), width), np.int64)
     for i, row in enumerate(rows):
         out[i, : len(row)] = row
@@ -84,7 +84,7 @@ def _widened(rows: Any, width: int) -> Array:
 
 
 def read_tile(tile: Any, rank: int, what: str) -> tuple[int, ...]:
-    """A tile's sizes as integers; a mode may be an integer, a tuple or a layout."""
+    """Return a tile's sizes as integers; a mode may be an integer, a tuple or a layout."""
     modes = tile if isinstance(tile, tuple | list) else ()
     try:
         sizes = tuple(_size_of(mode, what) for mode in modes)
@@ -92,7 +92,7 @@ def read_tile(tile: Any, rank: int, what: str) -> tuple[int, ...]:
         sizes = ()
     if len(sizes) != rank:
         got = f"({', '.join(map(str, modes))})" if modes else brief(tile)
-        remedy = f"give {rank} sizes, such as {'(16, 8, 16)' if rank == 3 else '(8, 8)'}"
+        remedy = f"pass {rank} sizes, such as {'(16, 8, 16)' if rank == 3 else '(8, 8)'}"
         raise usage_error(what, got, f"{rank} positive integers", remedy)
     _require_drawable(f"{what} {sizes}", math.prod(sizes), MOST_CELLS * (64 if rank == 3 else 1))
     return sizes
@@ -113,7 +113,7 @@ class ThreadValues:
 
     pattern: rows and columns that the layout itself covers; the tile repeats it. coords: (threads,
     values, 2): row and column within the pattern. holders: (row, column) of the pattern -> the
-    (thread, value) pairs there. meant: what the layout was made for, if the tile has another form.
+    (thread, value) pairs there. meant: the layout's original tile, if it has another form.
     """
 
     layout: str
@@ -146,14 +146,15 @@ class ThreadValues:
         return self.pattern[0] * self.pattern[1] - len(self.holders)
 
     def at(self, row: int, column: int) -> list[tuple[int, int]]:
-        """The (thread, value) pairs that hold an element of the tile; empty if none does."""
+        """Return the (thread, value) pairs that hold an element of the tile; empty if there are
+        none."""
         return self.holders.get((row % self.pattern[0], column % self.pattern[1]), [])
 
 
 def read_thread_values(
     value: Any, tile: tuple[int, ...], what: str, pattern: tuple[int, ...] | None = None
 ) -> ThreadValues:
-    """A (thread, value) layout over a tile of (rows, columns).
+    """Read a (thread, value) layout over a tile of (rows, columns).
 
     Its offsets are linear indices of the tile (row fastest), or coordinates; with `pattern`, the
     tiler of a tiled copy or MMA, indices of that, which the tile repeats. Raises UsageError: not a
@@ -161,12 +162,12 @@ def read_thread_values(
     """
     layout, offsets = read_table(value, what)
     if layout.rank < 2:
-        remedy = "give ((threads…),(values…)), such as what cute.make_layout_tv returns"
+        remedy = "pass ((threads…),(values…)), such as the result of cute.make_layout_tv"
         got = f"{layout} of rank {layout.rank}"
         raise usage_error(what, got, "a thread and a value mode", remedy)
     made_for, pattern = pattern, _pattern(pattern or tile, tile)
     threads, values = layout.size(0), layout.size(1)
-    # A third mode says which part of a larger tensor; its first is drawn.
+    # A third mode selects a part of a larger tensor; its first part is drawn.
     offsets = offsets[: threads * values]
     if offsets.ndim == 2:
         coords = offsets[:, :2]
@@ -179,7 +180,7 @@ def read_thread_values(
         place = ", ".join(map(str, offsets[~inside][0].reshape(-1).tolist()))
         got = f"a value at {f'coordinate ({place})' if offsets.ndim == 2 else f'index {place}'}"
         needed = f"coordinates inside the tile {pattern}, which has {math.prod(pattern)} elements"
-        remedy = "give the tile that this layout covers (make_layout_tv returns it too)"
+        remedy = "pass the tile that this layout covers (make_layout_tv also returns it)"
         raise usage_error(f"{what} {layout}", got, needed, remedy)
     coords = coords.reshape(values, threads, 2).swapaxes(0, 1)
     holders: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -192,13 +193,12 @@ def read_thread_values(
 
 
 def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]:
-    """What of the tile the layout covers; a tile of as many elements but another form is read as
-    the pattern itself, as cute-viz does.
-    """
+    """Return the part of the tile that the layout covers; a tile with as many elements but another
+    form counts as the pattern itself, as in cute-viz."""
     if all(t % p == 0 for t, p in zip(tile, pattern, strict=True)):
         return pattern
     if math.prod(tile) == math.prod(pattern):
         return tile
     needed = f"a multiple of {pattern[0]} rows and of {pattern[1]} columns"
-    remedy = f"draw the tile {pattern} that it covers at once"
+    remedy = f"draw the tile {pattern} that it covers"
     raise usage_error("tile", tile, needed, remedy)

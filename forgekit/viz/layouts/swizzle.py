@@ -30,12 +30,12 @@ _WIDTHS = (4, 8, 16, 32, 64, 128)
 
 @checked()
 def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> LayoutPicture:
-    """Each element's offset and bank in shared memory, and how a warp fares that reads a row or a
-    column.
+    """Draw each element's offset and bank in shared memory, and report the conflicts of a warp that
+    reads a row or a column.
 
     Args:
         layout: of rank 1 or 2, composed with a swizzle or not; offsets count elements.
-        element_bits: an element's width; by default the tensor's own, or 32.
+        element_bits: width of an element; by default the tensor's own, or 32.
 
     Raises:
         UsageError: as `draw_layout`; rank above 2; a width that no type has.
@@ -65,7 +65,7 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     swatches = [Swatch(tuple(bank_colour(b) for b in used), _banks_text(used))]
     spelt = ", ".join(map(str, banks)) if len(banks) <= MOST_SPELT else ""
     notes = [f"in each cell: the offset, and b: its bank, for elements of {bits} bits. "
-             "A hue is 16 bytes (4 banks), which is what one row of ldmatrix reads."]  # fmt: skip
+             "A hue is 16 bytes (4 banks), one row of ldmatrix."]  # fmt: skip
     words = ". ".join([f"Layout {title} in shared memory", *lines, *notes, cells.spelt_out(),
                        spelt and f"Banks in the same order: {spelt}."])  # fmt: skip
     return LayoutPicture(
@@ -122,12 +122,11 @@ def bank_of(offset: int, element_bits: int) -> int:
 
 
 def conflict_ways(offsets: Array, element_bits: int) -> int:
-    """The most words of one bank that a group of lanes needs, lane i reading element i; 1 is best.
-
-    More than 32 elements are read by a warp after another.
+    """Return the maximum number of words per bank for a group of lanes, if lane i reads element i;
+    1 is best.\n\n    More than 32 elements are read by several warps.
     """
     lanes = max(min(_WARP, _SERVED_BITS // element_bits), 1)
-    each = max(element_bits // BANK_BITS, 1)  # words of an element
+    each = max(element_bits // BANK_BITS, 1)  # words per element
     worst = 1
     for warp in range(0, len(offsets), _WARP):
         of_warp = offsets[warp : warp + _WARP]

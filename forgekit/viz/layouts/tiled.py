@@ -1,4 +1,4 @@
-"""Tiled copies and MMAs of CuTe: who holds which element of their tiles."""
+"""Tiled copies and MMAs of CuTe: the threads that hold each element of their tiles."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ _MOST_ACROSS, _MOST_DOWN = 40, 64  # cells of both matrices, drawn one by one
 
 @checked()
 def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
-    """Source and destination of a `cute.TiledCopy`, inside the function that makes it.
-
-    A tile of several times what the copy covers at once (its tiler) repeats the pattern, as CuTe
-    does.
+    """Draw source and destination of a `cute.TiledCopy`, inside the function that makes it.\n\n
+    A tile that is a multiple of the copy's tiler repeats the pattern, as in CuTe.
 
     Raises:
-        UsageError: no tiled copy, one whose trace has ended, a tile that is no multiple of it.
+        UsageError: not a tiled copy, one whose trace has ended, a tile that is not a multiple of
+            it.
     """
     made = "cute.make_tiled_copy_tv(atom, thr_layout, val_layout)"
     _require("tiled_copy", tiled_copy, "layout_src_tv_tiled", f"a tiled copy, such as {made}")
@@ -37,8 +36,8 @@ def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
 
 @checked()
 def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
-    """A, B and C of a `cute.TiledMma`, inside the function that makes it: a row of A and a column
-    of B meet in their element of C. Raises as `draw_tiled_copy`.
+    """Draw A, B and C of a `cute.TiledMma`, inside the function that makes it: a row of A and a
+    column of B meet at their element of C. Raises as `draw_tiled_copy`.
     """
     made = "cute.make_tiled_mma(op, atom_layout_mnk)"
     _require("tiled_mma", tiled_mma, "tv_layout_C_tiled", f"a tiled MMA, such as {made}")
@@ -48,7 +47,7 @@ def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
 
 
 def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's name, as CUTLASS's
-    """A tensor from (thread, value) of a tiled copy's source to coordinates of the tile.
+    """Return a tensor from (thread, value) of a tiled copy's source to coordinates of the tile.
 
     For a @cute.jit body. Raises UsageError if it is not a tiled copy or its trace has ended.
     """
@@ -57,7 +56,7 @@ def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's n
 
 
 def tidfrg_D(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802
-    """As `tidfrg_S`, for the destination."""
+    """Like `tidfrg_S`, for the destination."""
     _require("tiled_copy", tiled_copy, "layout_dst_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_dst_tv_tiled, tile_mn)
 
@@ -69,9 +68,8 @@ def _coordinates(layout: Any, tile_mn: Any) -> Any:
 
 
 def _require(what: str, value: Any, attribute: str, needed: str) -> None:
-    """Refuse what is not the CuTe object wanted, or is alive no more: a trace leaves freed memory
-    behind, and looking at that would end the process.
-    """
+    """Refuse an object that is not the expected CuTe object, or whose trace has ended: its memory
+    is freed, and reading it would crash the process."""
     if not hasattr(type(value), attribute):
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
         raise usage_error(what, type(value).__name__, needed, remedy)
@@ -79,20 +77,20 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
     if handle is not None and has_ended(handle):
         remedy = "draw it inside the @cute.jit function that makes it"
         got = "one whose @cute.jit function has ended (CuTe has freed it)"
-        raise usage_error(what, got, "one that is being traced now", remedy)
+        raise usage_error(what, got, "one in tracing", remedy)
 
 
 # -- the picture of an MMA ------------------------------------------------------------------------
 @checked()
 def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
-    """As `draw_tiled_mma`, from thread-value layouts of C (M, N), A (M, K) and B (N, K)."""
+    """Like `draw_tiled_mma`, from thread-value layouts of C (M, N), A (M, K) and B (N, K)."""
     return _draw_mma((layoutC, layoutA, layoutB), tile_mnk)
 
 
 def _draw_mma(
     layouts: tuple[Any, Any, Any], tile_mnk: Any, covers: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """layouts: of C (M × N), A (M × K), B (N × K); covers: sizes that the tile may repeat."""
+    """layouts: those of C (M × N), A (M × K), B (N × K); covers: sizes that the tile may repeat."""
     m, n, k = read_tile(tile_mnk, 3, "tile_mnk")
     cm, cn, ck = covers or (m, n, k)
     c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))
@@ -129,7 +127,7 @@ def _rows(
 
 
 def _layouts_block(width: float, named: dict[str, ThreadValues]) -> Block:
-    """The thread-value layouts, where the arrangement leaves a corner free."""
+    """List the thread-value layouts in the free corner of the arrangement."""
     width = max(width, _LEAST)
     letters = int((width - 24) / text_width("0", _SIZE, mono=True))
     items: list[Item] = [Label(0, 8, "Thread-value layouts", 13, "ink", bold=True)]

@@ -1,4 +1,4 @@
-"""Pictures of thread-value layouts: which thread holds which element, and as its which value."""
+"""Pictures of thread-value layouts: the thread and value number of each element."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MOST_SPELT = 64  # values that a description lists one by one
 
 @checked()
 def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPicture:
-    """Which thread holds each element of a tile, and as which of its values.
+    """Draw which thread holds each element of a tile, and its value number.
 
     Args:
         layout: ((threads),(values)) to linear indices of the tile, rows fastest, or to
-            coordinates (tidfrg_S). tile_mn: rows and columns, as make_layout_tv returns.
-        both: show the other direction beside it, too: (thread, value) to coordinate.
+            coordinates (tidfrg_S). tile_mn: rows and columns, as in the result of make_layout_tv.
+        both: also show the other direction: (thread, value) to coordinate.
 
     Raises:
         UsageError: not of rank 2, dynamic modes, a value outside the tile, too many cells.
@@ -47,20 +47,21 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
 
 @checked()
 def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPicture:
-    """Source and destination of a copy side by side; arguments as those of `draw_tv_layout`."""
+    """Draw source and destination of a copy side by side; arguments as those of
+    `draw_tv_layout`."""
     return draw_copy(layout_s, layout_d, tile_mn)
 
 
 def draw_copy(
     source: Any, target: Any, tile_mn: Any, pattern: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """The same for layouts that cover a pattern, which the tile may repeat."""
+    """Draw the same for layouts that cover a pattern, which the tile may repeat."""
     tile = read_tile(tile_mn, 2, "tile_mn")
     s = read_thread_values(source, tile, "source layout", pattern)
     d = read_thread_values(target, tile, "destination layout", pattern)
     if s.threads != d.threads:
         got = f"{s.threads} threads in the source, {d.threads} in the destination"
-        remedy = "both layouts must have the same thread mode, as those of one tiled copy have"
+        remedy = "both layouts must have the same thread mode, like those of one tiled copy"
         raise usage_error("copy", got, "equal numbers", remedy)
     cell = cell_size(2 * tile[1], len(f"T{s.threads - 1}"), lines=2)
     grids = [tile_grid(s, "source", caption="Source", cell=cell),
@@ -71,7 +72,7 @@ def draw_copy(
         if rest := [line for line in of_one if line not in lines]:
             lines.append(f"{name}: {'; '.join(rest)}")
     if s.layout == d.layout:
-        title, lines = s.layout, [*lines, "each thread writes where it read"]
+        title, lines = s.layout, [*lines, "each thread writes the elements that it read"]
     else:
         title = f"{s.layout} → {d.layout}"
     words = ". ".join(["Copy", f"source {s.layout}", f"destination {d.layout}", *lines,
@@ -84,7 +85,7 @@ def draw_copy(
 
 # -- words --------------------------------------------------------------------------------------
 def describe(tv: ThreadValues) -> list[str]:
-    """Threads, values, tile, and what is shared, left out or repeated."""
+    """Describe threads, values, tile, and shared, omitted or repeated elements."""
     rows, columns = tv.tile
     lines = [f"{plural(tv.threads, 'thread')} × {plural(tv.values, 'value')} "
              f"over a tile of {rows} × {columns}"]  # fmt: skip
@@ -93,8 +94,8 @@ def describe(tv: ThreadValues) -> list[str]:
         lines.append(f"the pattern covers {tv.pattern[0]} × {tv.pattern[1]}; the tile repeats it "
                      f"{across} times")  # fmt: skip
     if tv.meant is not None:
-        lines.append(f"made for a tile of {tv.meant[0]} × {tv.meant[1]}; drawn in its order "
-                     "over another form")  # fmt: skip
+        lines.append(f"made for a tile of {tv.meant[0]} × {tv.meant[1]}; drawn in its order over "
+        "another form")  # fmt: skip
     if tv.most_holders > 1:
         shared = sum(len(pairs) > 1 for pairs in tv.holders.values())
         lines.append(f"{plural(shared, 'element')} held more than once, up to {tv.most_holders} "
@@ -105,7 +106,7 @@ def describe(tv: ThreadValues) -> list[str]:
 
 
 def spell_out(tv: ThreadValues) -> str:
-    """The elements of the first threads, as a description."""
+    """List the elements of the first threads, for the description."""
     shown = min(tv.threads, max(_MOST_SPELT // max(tv.values, 1), 1))
     parts = []
     for thread in range(shown):
@@ -132,7 +133,7 @@ def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
 def tv_notes(tvs: list[ThreadValues]) -> list[str]:
     note = "T: thread, V: its value"
     if any(tv.most_holders > 1 for tv in tvs):
-        note += "; +n: held n times more, the first is named"
+        note += "; +n: held n more times, the first is named"
     if max(tv.threads for tv in tvs) > _WARP:
         note += "; heavy lines: between warps"
     return [note]
@@ -171,9 +172,8 @@ def tile_grid(
 
 
 def _table_grid(tv: ThreadValues) -> Grid:
-    """The other direction: a row a thread, a column a value, in each cell the coordinate. Below a
-    wide tile threads run across.
-    """
+    """Draw the other direction: a row per thread, a column per value, in each cell the coordinate.
+    Below a wide tile threads run across."""
     threads, values = min(tv.threads, _MOST_THREADS), min(tv.values, _MOST_VALUES)
     whole = (threads, values) == (tv.threads, tv.values)
 
@@ -197,6 +197,6 @@ def _table_grid(tv: ThreadValues) -> Grid:
 
 
 def _axis(letter: str, size: int, shape: Any) -> Axis:
-    """Numbers beside the cells, and lines where groups of a nested mode meet."""
+    """Draw numbers next to the cells, and lines where groups of a nested mode meet."""
     numbers = tuple((i, i + 1, f"{letter}{i}") for i in range(size))
     return Axis((numbers,), nested_axis(shape).borders)

@@ -1,1 +1,1 @@
-"""Pictures of what a kernel did: who touched what, which sectors and banks, in what order."""
+"""Pictures of a kernel's run: touched elements, sectors and banks, and their order."""

@@ -1,4 +1,4 @@
-"""Colours of a footprint's picture, and the legend that says what they and the numbers mean."""
+"""Colours of a footprint's picture, and the legend that explains colours and numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _SHADES = 96  # of a scale
 
 
 def often(found: dict[str, Array]) -> Array:
-    """How often each element was read or written, whichever is more: in place is once each."""
+    """Return how often each element was read or written (the larger number): in place counts once
+    each."""
     return np.maximum(found["loads"], found["stores"] + found["atomics"])
 
 
@@ -30,8 +31,8 @@ def keys(fp: Footprint, name: str) -> Array:
 class Colours:
     """A colour for each block, warp, thread or count: hues for blocks and warps, else a scale.
 
-    all: the colours; then each mixed with grey, for a cell of which a part is untouched; then that
-    of what is untouched, and none for what lies after the end. key: what the first mean.
+    all: the colours; then each mixed with grey, for a cell of which a part is untouched; then the
+    colour of untouched elements, and none for cells after the end. key: the meaning of the first.
     """
 
     def __init__(self, fp: Footprint) -> None:
@@ -65,13 +66,14 @@ class Colours:
         self.all: list[str | None] = [*own, *(mix(c, UNTOUCHED, 0.5) for c in own), UNTOUCHED, None]
 
     def numbers(self, keys: Array, share: Array | float = 1.0) -> Array:
-        """Places in `all`, of keys (-1 untouched, -2 after the end); share: touched of a cell."""
+        """Return places in `all`, for keys (-1 untouched, -2 after the end); share: touched part of
+        a cell."""
         place = self.place(np.maximum(keys, 0))
         place = np.where(np.less(share, 1), place + self.own, place)
         return np.where(keys >= 0, place, len(self.all) - np.where(keys == -1, 2, 1))
 
     def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
-        """What colours and numbers mean; labelled: of `fp.touched` those drawn cell by cell."""
+        """Explain colours and numbers; labelled: the entries of `fp.touched` drawn cell by cell."""
         found, swatches, note = [*fp.touched.values()], [], ""
         if any(f["count"].any() for f in found) and (
             not self.is_scale or len(labelled) < len(found)):  # fmt: skip
@@ -86,7 +88,7 @@ class Colours:
                 who = f"block {_numbered(fp.grid)}".rstrip() + f", {who}"
             note = f"in each cell: {who}"
             if any((often(f) > 1).any() for f in labelled):
-                note += " (of several the first); ×n: n times"
+                note += " (the first of several); ×n: n times"
         return swatches, note
 
 
@@ -99,7 +101,7 @@ def meaning(fp: Footprint) -> str:
 
 
 def _numbered(size: tuple[int, int, int]) -> str:
-    """How linear numbers come about where there is more than one direction: `(x + 32 y)`."""
+    """Explain linear numbers if there is more than one dimension: `(x + 32 y)`."""
     terms = [f"{step} {axis}" if step > 1 else axis
              for axis, n, step in zip("xyz", size, (1, size[0], size[0] * size[1]), strict=True)
              if n > 1]  # fmt: skip

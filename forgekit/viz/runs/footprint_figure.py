@@ -1,4 +1,5 @@
-"""Draw a Footprint: a panel a tensor, a cell an element (or a few), coloured by who touched it."""
+"""Draws a Footprint: one panel per tensor, one cell per element (or per few), coloured by
+thread."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _LEAST = 6.0  # between borders of blocks
 
 @dataclass(frozen=True)
 class _Panel:
-    """How a tensor lies in the picture; `beyond`: cells after its end in the last row."""
+    """The layout of a tensor in the picture; `beyond`: cells after its end in the last row."""
 
     name: str
     shape: tuple[int, ...]
@@ -114,7 +115,7 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
 
 
 def _ticks(p: _Panel) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
-    """Of both axes: places in cells, and what stands there."""
+    """Return for both axes: places in cells, and their labels."""
     across = range(p.columns) if p.labelled else ticks(p.columns)
     x = [(n + 0.5, f"{n:,}") for n in across] if math.prod(p.shape) and p.shape else []
     if p.rows == 1:
@@ -158,9 +159,8 @@ def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
 
 
 def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
-    """Lines where one block's elements end and another's begin, if they do so along a line, and the
-    blocks' numbers between them where there is room.
-    """
+    """Draw lines where one block's elements end and another's begin, if along a straight line, and
+    the blocks' numbers between them if there is room."""
     wide, high = p.cell[0] * steps[1], p.cell[1] * steps[0]
     rows = (np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1).tolist()
     columns = (np.flatnonzero((cells[:, 1:] != cells[:, :-1]).mean(axis=0) > 0.5) + 1).tolist()
@@ -186,7 +186,8 @@ def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) 
 
 
 def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
-    """Who touched each cell, how often if more than once, and a frame round repeated writes."""
+    """Label each cell with the first thread, the number of touches if more than one, and a frame
+    for repeated writes."""
     found = fp.touched[p.name]
     thread, block = (p.spread(found[c], -2) for c in ("thread", "block"))
     fills = colours.numbers(p.spread(keys(fp, p.name), -2))

@@ -1,4 +1,4 @@
-"""Draw a Timeline: a row is a warp with its 32 lanes, a column a step, a dark line a barrier."""
+"""Draws a Timeline: a row is a warp with its 32 lanes, a column a step, a dark line a barrier."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _GAP = 2.6  # columns for iterations that are not drawn
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Steps drawn together: `first` to `last`, by number; `gap`: what is not drawn here instead."""
+    """Steps drawn together: `first` to `last`, by number; `gap`: the text for omitted steps."""
 
     source: SourceLine | None
     kind: str
@@ -106,7 +106,7 @@ class _Picture:
 
     # -- above the bars -----------------------------------------------------------------------
     def _loops(self) -> None:
-        """A bracket for each iteration of each loop, the outermost on top."""
+        """Draw a bracket per iteration of each loop, the outermost on top."""
         for depth in range(self.depth):
             at = _LOOP * depth + 15
             loops = [c.loops[: depth + 1] if len(c.loops) > depth else () for c in self.columns]
@@ -172,7 +172,7 @@ class _Picture:
             self.items.append(Rect(x, top, width, high, _COLOURS[column.kind], sort=column.kind))
 
     def _lane_names(self, warp: int) -> None:
-        """Which lanes, where they are only a part of the warp."""
+        """Name the lanes, if they are only a part of the warp."""
         part = [[] if c.gap or c.kind == "barrier" or c.lanes[warp].all()
                 else np.flatnonzero(c.lanes[warp]).tolist() for c in self.columns]  # fmt: skip
         for first, end, lanes in runs(part):
@@ -186,9 +186,8 @@ class _Picture:
                            fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
-        """Where a row has room for the names of lanes (best the larger side on which others stand
-        by), and whether that is on their bars; else 0.
-        """
+        """Return where a row has room for the names of lanes (preferably the larger side where
+        others are idle), and whether that is on their bars; else 0."""
         above, below = lanes[0], LANES - 1 - lanes[-1]
         if self.row * max(above, below) / LANES >= 11:
             lane = (LANES + lanes[-1] + 1) / 2 if below >= above else above / 2
@@ -200,7 +199,8 @@ class _Picture:
 
     # -- barriers -----------------------------------------------------------------------------
     def _meetings(self) -> None:
-        """A line through the warps that meet, and hatching where somebody waited for the rest."""
+        """Draw a line through the warps that meet, and hatching where a warp waited for the
+        rest."""
         place = {n: i for i, c in enumerate(self.columns) for n in range(c.first, c.last + 1)}
         for meeting in self.shown.meetings:
             at = place.get(meeting.step)
@@ -225,7 +225,7 @@ class _Picture:
         if any(m.early.size for m in self.shown.meetings):
             entries.append(Swatch((None,), "waits at a barrier", hatch=WRONG))
         if any(0 < n < LANES for c in self.columns for n in c.lanes.sum(axis=1)):
-            entries.append(Swatch(("quiet",), "lanes that stand by"))
+            entries.append(Swatch(("quiet",), "idle lanes"))
         does = {c.does for c in self.columns} if self.signs else set()
         signs = ", ".join(f"{sign} {name}" for name, sign in _SIGNS.items() if name in does)
         return [*entries, *([Swatch((), signs)] if signs else [])]
@@ -250,7 +250,7 @@ def _fits(number: str, left: float, right: float) -> bool:
 
 # -- few enough to be drawn: fold loops, merge steps, cut the rest off ---------------------------
 def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
-    """The columns, and in words what they leave out."""
+    """Return the columns, and a text about omitted ones."""
     columns = [Column(s.source, s.kind, s.does, s.lanes, s.loops, i, i)
                for i, s in enumerate(shown.steps)]  # fmt: skip
     notes: list[str] = []
@@ -268,7 +268,7 @@ def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
         notes.append("arithmetic and branches are drawn together")
     if len(columns) > MOST:
         columns = _merge(columns, lambda a, b: a.source == b.source)
-        notes[-1] = "all of a line is drawn together, in the colour of its weightiest part"
+        notes[-1] = "each line is drawn as one step, in the colour of its main part"
     if len(columns) > MOST:
         drawn, steps = columns[MOST - 1].last + 1, len(shown.steps)
         notes.append(f"only the first {drawn:,} of {steps:,} steps are drawn; line= chooses")
@@ -281,7 +281,7 @@ def _light(column: Column) -> bool:
 
 
 def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> list[Column]:
-    """Neighbours that are alike as one, if the same lanes run them in the same iterations."""
+    """Merge equal neighbours, if the same lanes run them in the same iterations."""
     merged: list[Column] = []
     for column in columns:
         last = merged[-1] if merged else None
@@ -297,7 +297,7 @@ def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> li
 
 
 def _fold(columns: list[Column], depth: int) -> list[Column]:
-    """Only the first iterations of each loop of this depth, and its last."""
+    """Keep only the first iterations of each loop of this depth, and its last."""
     result: list[Column] = []
     for at, end in _loop_runs(columns, depth):
         run = columns[at:end]
@@ -316,7 +316,7 @@ def _fold(columns: list[Column], depth: int) -> list[Column]:
 
 
 def _loop_runs(columns: list[Column], depth: int) -> list[tuple[int, int]]:
-    """Ranges of columns within one loop of this depth, entered once, or within none."""
+    """Yield ranges of columns within one loop of this depth, entered once, or outside all loops."""
 
     def key(c: Column) -> object:
         return (c.loops[:depth], c.loops[depth][0]) if len(c.loops) > depth else None

@@ -1,6 +1,5 @@
-"""Draw Coalescing and BankConflicts: a panel an access of one warp, a key of its lanes below.
-
-A row is a 128-byte line of memory, or a wavefront; a cell is what lanes ask for.
+"""Draws Coalescing and BankConflicts: one panel per access of a warp, with a key of its lanes
+below.\n\nA row is a 128-byte line of memory, or a wavefront; a cell is a request of lanes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from forgekit.viz.scene import Array, Item, Label, Rect, Scene, Swatch, fitting,
 
 BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWARE.BANK_BYTES
 
-Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the lanes that ask for it
+Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the requesting lanes
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
 _HEAD, _TAIL = 6, 2  # rows before and after those left out
@@ -34,21 +33,20 @@ _BANK = (_WIDTH - _LEFT) / BANKS
 _BREAK, _BETWEEN = 6.0, 10.0  # between lines that are not neighbours, between passes
 
 _SECTORS = (
-    Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "asked for, by that lane"),
-    Swatch(("waste",), "rest of a 32-byte sector, moved and not asked for", WRONG),
+    Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "requested, by that lane"),
+    Swatch(("waste",), "rest of a 32-byte sector, moved but not requested", WRONG),
     Swatch((None,), "sector not touched"),
 )
 _WAVEFRONTS = (
     "a column: a bank, 4 bytes wide; a row: a wavefront, which serves one word of each bank"
 )
-_TIMES = "×n: n lanes ask for the same word and share it"
+_TIMES = "×n: n lanes request the same word and share it"
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of an access: its name, what it shows (as if it stood at the top), the space above it,
-    and what stands at its right if the row above is drawn.
-    """
+    """A row of an access: its name, its content (as if at the top), the space above it, and text at
+    its right if the row above is drawn."""
 
     label: str
     items: list[Item]
@@ -60,7 +58,8 @@ def _panel(
     access: WarpAccess, title: str, details: str, head: list[Item], rows: list[_Row], called: str,
     *, several: bool, foldable: bool = True,
 ) -> Block:  # fmt: skip
-    """head: above the rows, as if at the top; called: the rows; foldable: many may be cut."""
+    """head: above the rows, as if at the top; called: the name of rows; foldable: many may be
+    omitted."""
     texts = [Label(0, 8, text, 13, "ink", bold=True, sort="panel title")
              for text in (wrap(title, _WIDTH, 14) if several else ())]  # fmt: skip
     if access.source is not None and access.source.text:
@@ -96,13 +95,14 @@ def _side_label(text: str, y: float, size: float = _SMALL, sort: str = "") -> La
 
 
 def _lane_label(x: float, width: float, choices: Sequence[str]) -> Label:
-    """The first of several names of a cell that fits, in its middle."""
+    """Return the first of several names of a cell that fits, centred."""
     text, size = _fitting(choices, width)
     return Label(x + width / 2, _HIGH / 2, text, size, INK, "middle", sort="lane")
 
 
 def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
-    """The first text that fits into a width, in usual small letters if one does, else smaller."""
+    """Return the first text that fits into a width, in usual small letters if one does, else
+    smaller."""
     for size in (_SMALL, _LEAST):
         if text := fitting(choices, width, size):
             break
@@ -177,7 +177,7 @@ def _lines(access: WarpAccess, of_lanes: int) -> list[_Row]:
 
 
 def _sectors(cells: Asked, width: int) -> list[Item]:
-    """Orange where more is moved than asked."""
+    """Return orange if more is moved than requested."""
     items: list[Item] = []
     for sector in range(LINE_BYTES // SECTOR_BYTES):
         used = sum(at // SECTOR_BYTES == sector for at, _ in cells) * width
@@ -212,14 +212,14 @@ def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
 
 
 def _names(cells: Asked) -> tuple[str, ...]:
-    """The lanes of neighbouring cells; how many they are, where they share."""
+    """Return the lanes of neighbouring cells; their number, if they share."""
     lanes = np.concatenate([lanes for _, lanes in cells])
     names = spans(sorted(lanes.tolist()))
     return (names, f"×{len(lanes)}") if len(lanes) > len(cells) else (names,)
 
 
 def _x(byte: int) -> float:
-    """Where a byte of a line is drawn: sectors stand a little apart."""
+    """Return where a byte of a line is drawn: sectors have small gaps."""
     return _LEFT + byte * _BYTE + byte // SECTOR_BYTES * _BYTE
 
 

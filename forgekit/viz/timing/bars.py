@@ -1,4 +1,4 @@
-"""Bars of a benchmark of one size: rates beside the ceiling, or counts beside recorded rates."""
+"""Bars of a benchmark of one size: rates next to the ceiling, or counts next to recorded rates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def bars(b: Benchmark) -> TimingPicture:
 
 
 class _Rows:
-    """A row for each variant, as high as its name's lines; `middles`: inches from the top."""
+    """A row per variant, as high as its name's lines; `middles`: inches from the top."""
 
     def __init__(self, b: Benchmark) -> None:
         self.b = b
@@ -51,7 +51,7 @@ class _Rows:
 
 # -- counts ---------------------------------------------------------------------------------------
 def _counts(b: Benchmark) -> Figure:
-    """What the virtual GPU counted, and what was recorded on a GPU: a panel for each quantity."""
+    """Draw the virtual GPU's counts, and recorded rates of a GPU: one panel per quantity."""
     rows, titles, recorded = _Rows(b), [q.title for q in COUNTED], b.recorded
     if recorded is not None and b.recorded_shape is not None:
         gpu = recorded.gpu.removeprefix("NVIDIA ")
@@ -93,7 +93,7 @@ def _draw_panel(
     axes: Axes, rows: _Rows, inches: float, values: Sequence[float | None], texts: Sequence[str],
     most: float, mark: float | None, *, hollow: bool = False,
 ) -> None:  # fmt: skip
-    """Bars and the texts beside them; most: a bar across the panel; mark: a line across all."""
+    """Draw bars with texts; most: the value of a full bar; mark: a line across all."""
     room = 1 - (_LETTER * max(map(len, texts)) + 0.06) / inches
     axes.set_xlim(0, most / max(room, 0.2))
     for value, text, y, colour in zip(values, texts, rows.middles, rows.colours, strict=True):

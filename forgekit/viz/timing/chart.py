@@ -1,4 +1,4 @@
-"""What pictures of benchmarks share: the page, a look for each variant, labels that keep apart."""
+"""Shared by pictures of benchmarks: the page, a look per variant, labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ _LETTERS = 126  # of one point in an inch
 
 
 def look(index: int, count: int) -> dict[str, Any]:
-    """How variant `index` of `count` is drawn, as `Axes.plot` takes it: with a marker of its own
-    too, and thinner than those before, so that equal lines all show.
-    """
+    """Return how variant `index` of `count` is drawn, as arguments of `Axes.plot`: with its own
+    marker, and thinner than earlier ones, so that equal lines all show."""
     share = index / max(count - 1, 1)
     again, hue = divmod(index, len(SERIES))
     return {
@@ -43,7 +42,7 @@ def look(index: int, count: int) -> dict[str, Any]:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
-    """Lines of a text in letters of this size, also where a word is longer than a line."""
+    """Split a text into lines in letters of this size; long words are split as well."""
     letters = max(int(inches * _LETTERS / size), 6)
     return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
 
@@ -78,13 +77,13 @@ def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
 
 
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> Any:
-    """A text so many points to the right of a place; its Annotation."""
+    """Place a text so many points to the right of a place; return its Annotation."""
     given = {"textcoords": "offset points", "va": "center_baseline", "gid": "value", **style}
     return axes.annotate(text, place, (points, 0), **given)
 
 
 def log_ticks(axis: Axis) -> None:
-    """1, 2, 5, 10, … as plain numbers on a logarithmic axis."""
+    """Format 1, 2, 5, 10, … as plain numbers on a logarithmic axis."""
     low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 2000 * low else (1.0,)
     axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=20))
@@ -93,9 +92,8 @@ def log_ticks(axis: Axis) -> None:
 
 
 def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches: float) -> None:
-    """Ticks at sizes on a logarithmic axis of about so many inches, and labels at every one, every
-    second, third, … from the last one back, so that none touch.
-    """
+    """Set ticks at sizes on a logarithmic axis of about so many inches, and labels at every one,
+    every second, third, … counted from the last, so that none touch."""
     logs = [math.log2(p) for p in places]
     margin = 0.04 * (logs[-1] - logs[0]) or 1.0
     scale = inches / (logs[-1] - logs[0] + 2 * margin)
@@ -117,8 +115,8 @@ def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches
 # -- names at the right of axes, each as near as there is room to what it names -------------------
 @dataclass(frozen=True)
 class Name:
-    """lines: of text; x, y: the point named, in units of the axes; look: of what is named, None for
-    a limit; dotted: its line to there.
+    """lines: of text; x, y: the labelled point, in units of the axes; look: that of the labelled
+    line, None for a limit; dotted: draw a line to it.
     """
 
     lines: Sequence[str]
@@ -129,7 +127,7 @@ class Name:
 
 
 def name_points(axes: Axes, names: Sequence[Name], inches: float) -> None:
-    """Write the names; inches: how high the axes are, about."""
+    """Write the labels; inches: the approximate height of the axes."""
     heights = [(SMALL_LINE * len(name.lines) + 0.05) / inches for name in names]
     to_axes = axes.transScale + axes.transLimits
     wanted = [1 - float(to_axes.transform((name.x, name.y))[1]) for name in names]
@@ -155,8 +153,8 @@ def key(axes: Axes, x: float, y: float, style: dict[str, Any], **options: Any) -
 def apart(
     wanted: Sequence[float], heights: Sequence[float], low: float, high: float
 ) -> list[float]:
-    """Centres near `wanted` of labels with these heights, none on another, within [low, high] if
-    there is room: neighbours that would touch are moved as one."""
+    """Return centres near `wanted` of labels with these heights, without overlaps, within [low,
+    high] if there is room: neighbours that would touch move together."""
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     groups: list[tuple[list[int], float, float]] = []  # members, their height, the group's start
     for i in order:

@@ -1,4 +1,4 @@
-"""Lines of a sweep over sizes: rates below the ceiling with a band, or what was counted."""
+"""Lines of a sweep over sizes: rates below the ceiling with a band, or counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _places(s: Sweep) -> list[float]:
 
 
 def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[float]:
-    """Of a variant over the sizes; NaN where there is none."""
+    """Return a variant's values over the sizes; NaN for missing ones."""
     found = []
     for m, b in zip(s.measured(name), s.benchmarks, strict=True):
         m = at_percentile(m, percentile) if m is not None and percentile else m
@@ -46,7 +46,7 @@ def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[floa
 
 
 def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
-    """Lines, bands and ticks; inches: how wide the axes are, about."""
+    """Draw lines, bands and ticks; inches: the approximate width of the axes."""
     places, seen = _places(s), [0.0]
     chart.size_ticks(axes, places, [size_text(size) for size in s.sizes], inches)
     for k, name in enumerate(s.names):
@@ -65,7 +65,7 @@ def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
 
 # -- one large chart ------------------------------------------------------------------------------
 def _rates(s: Sweep) -> Figure:
-    """Percent of the ceiling, each variant named beside its line's end."""
+    """Draw percent of the ceiling, with each variant's name next to its line's end."""
     places, ceiling = _places(s), s.benchmarks[0].ceiling_gbps
     texts = [chart.wrapped(name, _LABELS) for name in s.names]
     high = max(
@@ -97,7 +97,7 @@ def _rates(s: Sweep) -> Figure:
 
 # -- several small charts -------------------------------------------------------------------------
 def _several(s: Sweep) -> Figure:
-    """All that is counted, and recorded rates, in small charts below one key."""
+    """Draw all counts, and recorded rates, in small charts below one key."""
     b, inches = s.benchmarks[-1], WIDTH / _COLUMNS - 0.6
     titles = [q.title for q in COUNTED]
     if b.recorded is not None and b.recorded_shape is not None:
@@ -144,7 +144,7 @@ def _legend(axes: Axes, s: Sweep, shown: Sequence[str], columns: int) -> None:
 
 
 def _recorded(axes: Axes, s: Sweep) -> None:
-    """Bars of the recorded rates of one size, with the variants' markers."""
+    """Draw bars of the recorded rates of one size, with the variants' markers."""
     b = s.benchmarks[-1]
     assert b.recorded is not None
     found = [(k, row) for k, name in enumerate(s.names) if (row := b.recorded_row(name))]

@@ -1,4 +1,4 @@
-"""A roofline: instructions for each byte against instructions a second, and what bounds them.
+"""A roofline: instructions per byte against instructions per second, with their bounds.
 
 Source: Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model for
 Multicore Architectures", CACM 52(4), 2009; with instructions in place of float operations: Ding,
@@ -27,8 +27,8 @@ _UNIT = "PTX instructions"
 
 @dataclass(frozen=True)
 class _Point:
-    """A variant: its number, instructions a byte, those a second that the GPU would allow at most,
-    and those that follow from a recorded rate."""
+    """A variant: its number, instructions per byte, the maximum per second that the GPU would
+    allow, and those of a recorded rate."""
 
     name: str
     index: int
@@ -45,21 +45,21 @@ def roofline(b: Benchmark) -> TimingPicture:
         got, needed = ("times", "counts") if b.kind == "gpu" else ("none", "a variant with counts")
         remedy = 'count within `with fk.use_target("virtual")`; see the table for other reasons'
         raise usage_error("roofline", got, needed, remedy)
-    words = [f"What an {gpu.name} would allow at most: {b.arguments}"]
+    words = [f"Upper bounds on an {gpu.name}: {b.arguments}"]
     for p in points:
-        rate = f"at most {_number(p.rate)} × 10⁹ {_UNIT} a second"
-        text = f"{p.name}: {p.intensity:,.3g} {_UNIT} a byte, {rate}"
+        rate = f"at most {_number(p.rate)} × 10⁹ {_UNIT} per second"
+        text = f"{p.name}: {p.intensity:,.3g} {_UNIT} per byte, {rate}"
         if p.recorded is not None:
             text += f", recorded {_number(p.recorded)} × 10⁹"
         words.append(text)
     notes = [
-        f"A bound, not a measurement: each ring is what an {gpu.name} would allow at most a kernel "
-        f"with the {_UNIT} and the distinct bytes counted here; bandwidth and arithmetic from the "
+        f"A bound, not a measurement: each ring is the maximum on an {gpu.name} for a kernel with "
+        f"the {_UNIT} and the distinct bytes counted here; bandwidth and arithmetic from the "
         f"data sheet ({gpu.source}).",
-        "Instructions are PTX's, of threads; machine code has another number.",
+        "PTX instructions of threads; machine code has a different number.",
     ]
     if title := recorded_title(b):
-        notes.append(f"Filled: {title}, its GB/s times the {_UNIT} a byte counted here.")
+        notes.append(f"Filled: {title}, its GB/s times the {_UNIT} per byte counted here.")
     return TimingPicture(_draw(points, gpu, words[0], notes), "\n".join([*words, *notes]))
 
 
@@ -79,13 +79,13 @@ def _point(b: Benchmark, index: int, o: VariantOutcome, gpu: Gpu) -> _Point | No
     operations = m.counters.thread_instructions
     intensity = operations / m.counters.touched_bytes
     row = b.recorded_row(o.name)
-    # Instructions for each byte needed hardly depend on the size: they serve for the recorded one.
+    # Instructions per byte needed hardly depend on the size: use them for the recorded one.
     recorded = row.gbps * 1e9 * operations / m.moved_bytes if row is not None else None
     return _Point(o.name, index, intensity, _bound(gpu, intensity), recorded)
 
 
 def _number(rate: float) -> str:
-    """In units of 10⁹, with at least three digits that count."""
+    """In units of 10⁹, with at least three significant digits."""
     value = rate / 1e9
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
@@ -99,7 +99,7 @@ def _draw(points: Sequence[_Point], gpu: Gpu, headline: str, notes: list[str]) -
         labels.append([*chart.wrapped(p.name, _LABELS), rate])
     high = max(_HEIGHT, sum(chart.SMALL_LINE * len(words) + 0.06 for words in labels))
     figure = chart.page(headline, notes, high + 0.75)
-    axes = chart.tidy(figure.subplots(), unit=f"10⁹ {_UNIT} a second", across=f"{_UNIT} a byte")
+    axes = chart.tidy(figure.subplots(), unit=f"10⁹ {_UNIT} per second", across=f"{_UNIT} per byte")
     _draw_roof(axes, points, gpu)
     count, names = max(p.index for p in points) + 1, []
     for p, words in zip(points, labels, strict=True):
@@ -135,7 +135,7 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], gpu: Gpu) -> None:
 
 
 def _draw_point(axes: Axes, p: _Point, style: dict[str, Any]) -> None:
-    """What was recorded is filled, a bound is a ring; a line joins the two."""
+    """Draw recorded rates filled, bounds as rings, and a line that joins the two."""
     size = style["markersize"] + 1
     filled = {"color": style["color"], "marker": style["marker"], "markersize": size, "zorder": 4}
     ring = {**filled, "fillstyle": "none", "markeredgewidth": 1.4}

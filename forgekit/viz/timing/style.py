@@ -1,4 +1,5 @@
-"""How plots with axes look: the type and the colours of all pictures, on light and dark pages."""
+"""The style of plots with axes: the type and the colours of all pictures, on light and dark
+pages."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from forgekit.viz.raster import small_png
 from forgekit.viz.svg import SANS, responsive
 
 TEXT, INK = THEME["dim"][0], THEME["ink"][0]
-# They show on light and on dark pages; no orange among them, which means waste.
+# Visible on light and dark pages; no orange among them, which means waste.
 SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
 SMALL = 8.0  # points
 WIDTH = 8.3  # inches, 797 pixels of a page
@@ -52,7 +53,7 @@ class TimingPicture(Picture):
 
     @functools.cached_property
     def svg(self) -> str:
-        """The picture as an SVG document, in the colours of its page."""
+        """Return the picture as an SVG document, in the colours of its page."""
         drawn = figure_svg(self.figure, hashlib.sha256(self.words.encode()).hexdigest()[:8])
         for role, (light, _) in THEME.items():
             drawn = re.sub(rf"(fill|stroke): {light}", rf"\1: var(--fk-{role},{light})", drawn,
@@ -83,12 +84,12 @@ def figure_png(figure: Figure, dpi: int) -> bytes:
 
 
 def figure_svg(figure: Figure, key: str) -> str:
-    """A figure as SVG with ids of its own, its text as text; equal figures give equal bytes."""
+    """Return a figure as SVG with unique ids, its text as text; equal figures give equal bytes."""
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
-    # Some of its names are made from addresses in memory.
+    # Some of its names are derived from addresses in memory.
     made = dict.fromkeys(re.findall(r'\bid="([mp][0-9a-f]{10})"', svg))
     for number, name in enumerate(made):
         svg = svg.replace(name, f"{name[0]}{number}")
@@ -104,6 +105,6 @@ def figure_svg(figure: Figure, key: str) -> str:
 
 
 def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
-    """Text whose top is at (x, y) inches."""
+    """Draw text whose top is at (x, y) inches."""
     width, height = figure.get_size_inches()
     figure.text(x / width, y / height, text, va="top", **style)

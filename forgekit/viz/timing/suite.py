@@ -1,7 +1,6 @@
-"""The results of a suite as a picture: a panel for each operator and type, a line for each size.
-
-On a GPU the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile;
-on the virtual GPU they are the bytes moved, of those that have to be. Reads on white and on black.
+"""The results of a suite as a picture: a panel per operator and type, a line per size.\n\nOn a GPU
+the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile; on the
+virtual GPU they are the bytes moved relative to the minimum. Readable on white and on black.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from forgekit.viz.timing.style import SERIES, TEXT, styled, text_at
 Points = list[tuple[SuiteRow, float]]
 
 FORMATS = (".png", ".svg")
-# Who is known has a colour of its own in every picture; others take what is left, in their order.
+# Known contenders have a fixed colour in every picture; others get the remaining ones, in order.
 _STYLES = {"forgekit": (SERIES[0], "o"), "torch": (SERIES[1], "s"),
            "torch.compile": (SERIES[2], "^"), "quack": (SERIES[3], "D")}  # fmt: skip
-_OTHERS = SERIES[4:], "vPX<>phd8*"  # colours and markers, round and round: 30 pairs
+_OTHERS = SERIES[4:], "vPX<>phd8*"  # colours and markers, in rotation: 30 pairs
 _LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
 _PANEL, _HEAD = 2.6, 0.66
 
 
 def check_plot_file(file: Path) -> None:
-    """Raise UsageError for a name that is of no known format."""
+    """Raise UsageError for a name without a known format."""
     if file.suffix.lower() not in FORMATS:
         remedy = f"name it {file.stem}.png"
         raise UsageError(got_needed("--plot", brief(file.name), " or ".join(FORMATS), remedy))
@@ -52,7 +51,7 @@ def save(results: SuiteResults, file: Path) -> bool:
 
 @styled
 def draw(results: SuiteResults) -> Figure | None:
-    """The picture; None where no row has a time or a count."""
+    """Return the picture; None if no row has a time or a count."""
     points = [(row, value) for row in results.rows if (value := _value(results, row)) is not None]
     if not points:
         return None
@@ -87,7 +86,7 @@ def draw(results: SuiteResults) -> Figure | None:
 
 
 def _shapes(band: dict[str, Points]) -> list[tuple[int, int]]:
-    """The sizes of an operator's rows, from few to many elements."""
+    """Return the sizes of an operator's rows, from few to many elements."""
     found = {row.case.shape for points in band.values() for row, _ in points}
     return sorted(found, key=lambda shape: (shape[0] * shape[1], shape))
 
@@ -138,6 +137,6 @@ def _panel(
         axes.minorticks_off()
         axes.set_xlim(0.7, max(4.0, 1.5 * limit))
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel("bytes moved ÷ the least to be moved (log)")
+        axes.set_xlabel("bytes moved ÷ minimum (log)")
     axes.tick_params(which="both", colors=TEXT, labelsize=7.5, length=2)
     axes.grid(axis="x", color=TEXT, alpha=0.25, linewidth=0.5)

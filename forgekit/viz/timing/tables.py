@@ -1,4 +1,4 @@
-"""What a notebook shows of benchmarks, sweeps and recorded times: tables."""
+"""Notebook views of benchmarks, sweeps and recorded times: tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def recorded_html(r: Recorded) -> str:
 
 
 def _tables(headline: str, parts: Sequence[tuple[str, Table]], below: Sequence[str]) -> str:
-    """Tables with a headline above and notes below; several stand side by side, with titles."""
+    """Return tables with a headline above and notes below; several appear side by side, with
+    titles."""
     bodies = []
     for title, table in parts:
         head = f'<div style="margin:6px 0 2px;font-weight:600">{escape(title)}</div>'

@@ -1,4 +1,4 @@
-"""bench and sweep: what is checked, counted, timed and said; what fails and goes on."""
+"""bench and sweep: checks, counts, times and texts; failing variants, and the others."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_kernel_cannot_live_on_what_was_there(pair: Any) -> None:
     y.copy_(x.T)
     half = fk.compile(vgpu_kernels.transpose, x, y)
     b = fk.bench({"ok": half, "none": lambda x, y: None}, x, y, reference=transposed)
-    assert list(b.failed) == ["none"] and torch.equal(y, x.T)  # y is as it was before
+    assert list(b.failed) == ["none"] and torch.equal(y, x.T)  # y is restored
     do_nothing = fk.CompiledKernel(half.job, Artefacts(half.ptx), lambda *args: None)
     again = fk.bench({"ok": half, "idle": do_nothing}, x, y, reference=transposed)
     assert list(again.failed) == ["idle"]
@@ -230,7 +230,7 @@ def test_what_is_plainly_right_is_found_where_it_is(monkeypatch: pytest.MonkeyPa
         assert not right(a, other, 1.0)
     assert not right(a, a[:4], None) and not right(a, a.double(), None)
     assert not right(a.to(torch.complex64), a.to(torch.complex64), None)
-    assert not right(torch.full((2,), nan), torch.full((2,), nan), None)  # nobody computed it
+    assert not right(torch.full((2,), nan), torch.full((2,), nan), None)  # no kernel computed it
     assert not right(torch.tensor([3]), torch.tensor([4]), None)
 
 
@@ -328,7 +328,7 @@ def test_a_picture_of_a_sweep_names_what_it_shows() -> None:
     names = [t.get_text() for t in figure.findobj(Text) if t.get_gid() == "name"]
     assert names == ["operator"] and "torch: not counted here" in repr(s)
     shown = [t.get_text() for t in figure.axes[1].get_xticklabels()]
-    assert shown == ["", "32", "", "256"]  # every second: 31 has no room beside 32
+    assert shown == ["", "32", "", "256"]  # every second one: 31 has no room next to 32
 
 
 def test_a_sweep_over_shapes_where_something_fails() -> None:
@@ -366,7 +366,7 @@ def test_bad_sweeps(sizes: Any, options: dict[str, Any], words: str) -> None:
 # -- on a GPU that is none ------------------------------------------------------------------------
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A stand-in: a call's time is what it returns in its first element, in milliseconds."""
+    """A stand-in: a call's time is the first element of its result, in milliseconds."""
     seen: list[str] = []
 
     def time_gpu(call: Any, *, repeats: int) -> Timing:
@@ -414,7 +414,7 @@ def test_every_gpu_of_the_table_has_peaks() -> None:
     for gpu in GPUS.values():
         issued = gpu.instruction_peak
         assert issued is not None
-        clock = issued / (128 * gpu.multiprocessors)  # what they imply of it
+        clock = issued / (128 * gpu.multiprocessors)  # their conclusion from it
         assert 1.3e9 < clock < 2.6e9, gpu.name
     h200 = gpu_named("H200")
     assert (h200.fp32_peak, h200.instruction_peak) == (67e12, 33.5e12)

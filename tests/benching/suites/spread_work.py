@@ -1,4 +1,4 @@
-"""What the workers of test_spread run; light, as each worker imports it."""
+"""The work of test_spread's workers; light, because each worker imports it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def computed(case: Case) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("part", [2**25, 100])  # elements compared at once: all, a few rows
+@pytest.mark.parametrize("part", [2**25, 100])  # elements per comparison: all, a few rows
 def test_a_wrong_element_is_found_and_named(
     case: Case, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,7 +308,7 @@ def test_quack_is_imported_when_asked_for(
 def test_torch_compile_starts_afresh_with_static_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     dynamo = types.SimpleNamespace(reset=lambda: calls.append("reset"))
-    monkeypatch.setitem(vars(torch), "_dynamo", dynamo)  # which takes seconds to import
+    monkeypatch.setitem(vars(torch), "_dynamo", dynamo)  # importing it takes seconds
     monkeypatch.setattr(torch, "compile", lambda f, **options: calls.append(options) or f)
     inputs = make_inputs(TRANSPOSE, CPU)
     call = peers.PEERS["torch.compile"](TRANSPOSE, inputs)

@@ -43,9 +43,10 @@ def test_the_cases_of_a_worker_that_is_killed_are_run_again(tmp_path: Path) -> N
     )
     results = merge(new_results("x"), outcomes)
     assert (tmp_path / "killed").exists()
-    assert len((tmp_path / "runs").read_text().splitlines()) <= len(CASES) + 2  # what was in hand
+    # at most the work in progress runs again
+    assert len((tmp_path / "runs").read_text().splitlines()) <= len(CASES) + 2
     assert {p.name for p in tmp_path.glob("gpu *")} == {"gpu 0", "gpu 1"}
-    assert [r.case for r in results.rows] == CASES  # in order, whoever was first
+    assert [r.case for r in results.rows] == CASES  # in order, regardless of arrival
     assert [r.status for r in results.rows] == ["ok", "ok", "error", *["ok"] * 5]
     assert results.rows[2].error == "ValueError: no"
     here = merge(new_results("x"), run_cases(CASES, SETTINGS))

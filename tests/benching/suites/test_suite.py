@@ -33,7 +33,7 @@ def test_long_has_all_sizes_that_were_promised() -> None:
         assert any(m % 2 and n % 2 for m, n in found)
     assert (8192, 8192) in shapes(cases, "reduce_sum", dim=0)
     sizes = [c.elements > 2**31 for c in cases]
-    assert sizes == sorted(sizes)  # what may break a GPU's context is last
+    assert sizes == sorted(sizes)  # cases that may break a GPU's context come last
 
 
 @pytest.mark.parametrize("name", ["smoke", "short"])

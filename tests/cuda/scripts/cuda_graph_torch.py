@@ -40,7 +40,7 @@ with torch.cuda.graph(graph):
     y += 1
     twice = y * 2
     row = twice.view(8, 8).sum(dim=1)
-assert (y == 2).all()  # nothing has run
+assert (y == 2).all()  # no work has run
 for value in (1.0, 5.0):
     x.fill_(value)
     graph.replay()

@@ -1,4 +1,4 @@
-"""What scripts ask of the device before they launch: names, attributes, architectures, memory."""
+"""Queries of scripts before they launch: names, attributes, architectures, memory."""
 
 import cuda.bindings.driver as driver
 import cutlass.cute as cute

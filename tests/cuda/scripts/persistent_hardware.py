@@ -1,4 +1,4 @@
-"""As many blocks as the device has multiprocessors, each taking tiles in turn."""
+"""As many blocks as the device has multiprocessors; each takes tiles in turn."""
 
 import cutlass
 import cutlass.cute as cute

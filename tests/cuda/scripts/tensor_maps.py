@@ -17,7 +17,7 @@ def flip_kernel(
     load: cute.CopyAtom, mX: cute.Tensor, store: cute.CopyAtom, mY: cute.Tensor,
     layout: cute.ComposedLayout, shape: cutlass.Constexpr,
 ):  # fmt: skip
-    """Each tile comes, its rows are exchanged from top to bottom, and it goes."""
+    """Load each tile, reverse the order of its rows, and store it."""
     tidx, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
@@ -70,7 +70,7 @@ def flip(mX: cute.Tensor, mY: cute.Tensor, rows: cutlass.Constexpr, span: cutlas
 
 
 def flipped(x, rows, span):
-    """What is left of each tile's exchanged rows inside the tensor, zeros from outside."""
+    """The part of each tile's reversed rows inside the tensor, with zeros from outside."""
     high = -(-x.shape[0] // rows) * rows
     wide = torch.zeros(high, x.shape[1], dtype=x.dtype)
     wide[: x.shape[0]] = x.cpu()

@@ -1,4 +1,4 @@
-"""Where tensors are, as scripts ask for it; only copies move, and a move is a copy."""
+"""Queries of tensors' devices; only copies move, and a move is a copy."""
 
 import copy
 import io

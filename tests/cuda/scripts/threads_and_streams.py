@@ -1,4 +1,4 @@
-"""Python threads, each with a stream and tensors of its own."""
+"""Python threads, each with its own stream and tensors."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -219,7 +219,7 @@ HOST = """
 def {name}(a: cute.Tensor, b: cute.Tensor):
     {statements}
 """
-STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # known to linecache alone
+STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # known only to linecache
 
 
 def compile_statements():

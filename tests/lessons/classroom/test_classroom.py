@@ -1,4 +1,4 @@
-"""Submissions found, verdicts kept and written, and what goes between judge and student."""
+"""Submissions found, verdicts kept and written, and messages between judge and student."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_tensors_travel_as_they_lie_in_memory(x, pair):
     assert judge.ask("told", x)[:3] == told[:3]
     assert torch.equal(judge.ask("double", x), x + x)
     before = x.clone()
-    assert judge.ask("fill", x) is x and torch.equal(x, before)  # a call alone writes back
+    assert judge.ask("fill", x) is x and torch.equal(x, before)  # only a call writes back
     serves["take"] = lambda: lambda x: x.fill_(7)
     assert judge.ask("take")(x) is x and bool((x == 7).all())
     X.copy_(torch.arange(12.0).reshape(3, 4))
@@ -392,7 +392,7 @@ def test_files_are_safe_to_open(tmp_path, capsys):
 
 @pytest.fixture
 def no_judges(monkeypatch):
-    """Notebooks that are graded, by what stands in for a judge."""
+    """Notebooks graded by a stand-in for a judge."""
     graded = []
 
     def verdicts(self, submitted: SubmittedNotebook):
@@ -420,7 +420,7 @@ def test_only_what_is_new_is_graded(tmp_path, no_judges, capsys):
     no_judges.clear()
     notebook(tmp_path / "class/bob/x.ipynb", "# bob again", GRADE)
     assert main(call) == 0
-    assert sorted(no_judges) == ["bob", "lost", "lost"]  # what was stopped is tried again
+    assert sorted(no_judges) == ["bob", "lost", "lost"]  # interrupted notebooks are tried again
     assert "2 not graded again" in capsys.readouterr().out
     no_judges.clear()
     assert main([*call, "--again"]) == 0

@@ -170,7 +170,7 @@ def test_a_review_settles_an_answer(tmp_path):
     assert f"PASSED  {OTHER}" in page
     assert "=Come and see me" in (tmp_path / "students/bob.html").read_text()
     assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21, which is of no answer here"]
-    assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # these stay as they are
+    assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # these do not change
 
 
 def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, monkeypatch):

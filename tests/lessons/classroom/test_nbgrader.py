@@ -1,4 +1,4 @@
-"""nbgrader itself grades the course's notebooks, and says what `forgekit grade` says."""
+"""nbgrader itself grades the course's notebooks, with the same results as `forgekit grade`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What book/classroom.md shows and states; the workflow's commands, run on a submission."""
+"""The statements of book/classroom.md; the workflow's commands, run on a submission."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ SAMPLES = Path(__file__).parent / "samples"
 
 @dataclass(frozen=True)
 class Fakes:
-    """The stand-ins. folder: where they are; calls: what they were called with, in order."""
+    """The stand-ins. folder: their place; calls: their recorded calls, in order."""
 
     folder: Path
 
     def behave(self, **changes: Any) -> None:
-        """What they do otherwise than usual; see fake_tool.py."""
+        """Set their unusual behaviour; see fake_tool.py."""
         (self.folder / "behaviour.json").write_text(json.dumps(changes))
 
     @property

@@ -104,7 +104,9 @@ def test_nsys(fakes, capfd, tmp_path):
     assert main(["profile", "nsys", "--out", str(out), "--", *SAYS]) == 0
     said = capfd.readouterr().out
     assert "naive_kernel                                            4  71.4 µs" in said
-    assert "cudaMalloc                 2   131 ms" in said and "The program copied no data.\n" in said
+    assert (
+        "cudaMalloc                 2   131 ms" in said and "The program copied no data.\n" in said
+    )
     assert "cudaLaunchKernelExC       10  1.04 ms  4.44 µs   0.8" in said
     assert max(map(len, said.partition("report: ")[0].splitlines())) <= 100
     assert f"report: {out} (`nsys-ui` opens it" in said
@@ -198,7 +200,7 @@ NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "rep
         (NO_PERMISSION, [*NCU, "--", *SAYS], 1, "",
          "forgekit: ncu: got ERR_NVGPUCTRPERM.* or use fk.profile"),
         ({}, [*NCU, "--metrics", "dram__bytes_read.sum,no__such.sum", "--", *SAYS], 2,
-         "4,198,912",  # what was measured is not lost
+         "4,198,912",  # the measurements are not lost
          "--metrics: got no__such.sum, needed names that ncu knows"),
         ({}, [*NSYS, "--", *FAILS], 7, "naive_kernel", "ended with exit status 7"),
         ({"report": False}, [*NSYS, "--", *SAYS], 1, "", "nsys made no report"),
@@ -239,7 +241,10 @@ def test_a_failure_is_passed_on_with_what_was_measured(
         (["sanitize", "--tool", "memcheck"], "sanitize --tool memcheck -- python my_program.py`"),
         (["sanitize", "--seed", "3", "--", "x"], "got --seed, needed some of --tool, --json, "),
         (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
-        (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is not a program"),
+        (
+            ["profile", "ncu", "--", "no-such-program"],
+            "got 'no-such-program', which is not a program",
+        ),
     ],
 )
 def test_a_wrong_call_is_answered_with_the_right_one(fakes, capfd, words, remedy):

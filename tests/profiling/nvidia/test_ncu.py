@@ -1,4 +1,5 @@
-"""ncu's command line, what its raw page says, and why there is none; the samples are an H200's."""
+"""ncu's command line, its raw page, and the reasons for a missing one; the samples are an
+H200's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `nsys stats` prints that its sample has not; test_commands.py has the sample's tables."""
+"""Output of `nsys stats` outside its sample; test_commands.py has the sample's tables."""
 
 from __future__ import annotations
 

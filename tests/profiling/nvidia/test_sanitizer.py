@@ -1,4 +1,4 @@
-"""What compute-sanitizer's logs say; the samples are of an H200."""
+"""compute-sanitizer's logs; the samples are from an H200."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ COUNTERS = ("instructions", "lanes", "requests", "sectors", "ideal", "read", "wr
 
 
 def chosen(count: int) -> list[Case]:
-    """So many kernels, of all kinds, whose smallest launch has 128 to 4,096 blocks."""
+    """Return so many kernels, of all kinds, whose smallest launch has 128 to 4,096 blocks."""
     recorded = {case["name"]: case["facts"][0][0]["blocks"] for case in calibration_data()["cases"]}
     large = [case for case in CASES if 128 <= recorded[case.name] <= 4096]
     return [large[k * len(large) // count] for k in range(count)]
 
 
 def calibration_data() -> dict[str, Any]:
-    """What was measured on an H200, and counted."""
+    """Return an H200's measurements, and the counts."""
     return json.loads(DATA.read_text("utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""PredictedTime: its number and interval, its words, its page, and when there is no number."""
+"""PredictedTime: its number and interval, its text, its page, and cases without a number."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_a_sampled_recording_answers_no_whole_call(transpose):
 
 
 def test_lines_are_weighed_by_what_bounds(whole):
-    """Of each bound that has lines, the shares add up to 1."""
+    """For each bound with lines, the shares add up to 1."""
     counts = whole.launches[0].pace
     paces = [launch.pace for launch in whole.launches] if counts else []
     for name in BOUNDS:

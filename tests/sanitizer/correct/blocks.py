@@ -100,7 +100,7 @@ def uniform_branch(mX, mY):
 @family(block=THREADS, args=pair(THREADS), want=by_half)
 @cute.kernel
 def halves_exchange(mX, mY):
-    """The halves of each warp turn their values around apart, with sync_warp masks of their own."""
+    """The halves of each warp reverse their values separately, with their own sync_warp masks."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     sX = smem(THREADS)
@@ -196,7 +196,7 @@ def queued(x, n, y):
         want=lambda x, c, y, z: 2 * x.roll(-32))  # fmt: skip
 @cute.kernel
 def grid_barrier(mX, mC, mY, mZ):
-    """All blocks wait for each other, by a counter, before they read each other's results."""
+    """All blocks wait for each other, with a counter, before they read each other's results."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     i = bidx * 32 + tidx
@@ -215,7 +215,7 @@ def grid_barrier(mX, mC, mY, mZ):
 @family(block=64, grid=3, args=lambda: (zero(), zero()), want=lambda l, y: torch.full_like(y, 6))  # noqa: E741
 @cute.kernel
 def lock(mL, mY):
-    """One thread a warp adds to a plain counter, under a lock taken by compare-and-swap."""
+    """One thread per warp adds to a plain counter, under a lock taken by compare-and-swap."""
     with cute.arch.elect_one():
         free = Int32(1)
         while free != 0:

@@ -41,7 +41,7 @@ def of_neighbours(x, y):
 # -- rows by warps: those beyond the end are computed and not stored ------------------------------
 @cute.kernel
 def rows_kernel(mX, mT, mY, what):
-    """A warp a row, 4 elements a lane, by cp.async where there is a row."""
+    """One warp per row, 4 elements per lane, by cp.async if there is a row."""
     tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row, rows = bidx * 2 + warp, mX.shape[0]
@@ -163,7 +163,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = cute.arch.fmax(sP[0], sP[1])
-    elif const_expr(what == "scan"):  # what is to the right never comes to the left
+    elif const_expr(what == "scan"):  # values at the right never move to the left
         for step in cutlass.range_constexpr(6):
             apart = 1 << step
             other = sX[(tidx + THREADS - apart) % THREADS]
@@ -295,7 +295,7 @@ def swizzled_edge(mX, mY):
     rT = cute.make_rmem_tensor(4, Float32)
     for k in cutlass.range_constexpr(4):
         rT[k] = sT[tx, ty + 4 * k] * 2.0
-    cute.arch.sync_threads()  # the compiler may not put the loads behind the guard
+    cute.arch.sync_threads()  # the compiler must not move the loads after the guard
     for k in cutlass.range_constexpr(4):
         if ty + 4 * k < columns and tx < rows:
             mY[ty + 4 * k, tx] = rT[k]
@@ -346,7 +346,7 @@ def product_edge(mA, mB, mC):
         want=lambda x, y: x.view(2, WARP, 4).sum((0, 2)), static=(0,))  # fmt: skip
 @cute.kernel
 def stages(mX, mY):
-    """Three stages are read in every round, those of tiles that are not there too."""
+    """Each round reads three stages, including those of missing tiles."""
     tidx, bidx = indices()
     sX = smem((4, WARP, 3))
     gX = cute.zipped_divide(mX, (4,))

@@ -99,7 +99,7 @@ def warp_lock(mL, mY):
         want=lambda x, s, y: x.sum(0))  # fmt: skip
 @cute.kernel
 def split_k(mX, mS, mY):
-    """Blocks add their parts in order of their numbers: a semaphore says whose turn it is."""
+    """Blocks add their parts in order of their numbers, controlled by a semaphore."""
     tidx, part = indices()
     if tidx == 0:
         wait_for(mS.iterator, part)
@@ -142,7 +142,7 @@ def fix_up(mX, mF, mP, mY):
         want=lambda x, n, y: [(y[2], x.roll(-2, 0) + 2.0)])  # fmt: skip
 @cute.kernel
 def rounds(mX, mN, mY):
-    """All blocks meet by a counter, twice: values go to the next block and on."""
+    """All blocks synchronise with a counter, twice: values move to the next block and on."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     x = mX[bidx, tidx]
@@ -219,7 +219,7 @@ def drawn_rows(mX, mN, mY):
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.flip(0), static=(0,))
 @cute.kernel
 def tile_for_all(mX, mY):
-    """Thread 0 fetches a tile and waits for it; the block meets at a barrier behind."""
+    """Thread 0 fetches a tile and waits for it; then the block passes a barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
@@ -259,7 +259,7 @@ def lane_waits(mX, mY):
         want=lambda x, y: x.view(5, THREADS).sum(0).flip(0))  # fmt: skip
 @cute.kernel
 def one_producer(mX, mY):
-    """A lane of the last warp fetches tiles, two warps use them; all meet at the end."""
+    """A lane of the last warp fetches tiles, two warps use them; all threads meet at the end."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2))
     full, empty = smem(2, Int64).iterator, smem(2, Int64).iterator
@@ -308,7 +308,8 @@ def store_by_one(mX, mY):
         want=lambda x, y: x.cumsum(0))  # fmt: skip
 @cute.kernel
 def cluster_chain(mX, mY):
-    """Running sums along a cluster: a thread waits for the block before, then its block goes on."""
+    """Running sums along a cluster: a thread waits for the previous block, then its block
+    continues."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX, come = smem(THREADS), smem(1, Int64).iterator
@@ -355,7 +356,7 @@ def cluster_flag(mX, mF, mY):
         want=lambda x, f, y: [(y[1], x), (y[0], torch.cat([x[:64].flip(0), x[64:]]))])  # fmt: skip
 @cute.kernel
 def late_lane(mX, mF, mY):
-    """A lane waits for the other block before its warps meet at a barrier of two warps."""
+    """A lane waits for the other block before its warps pass a barrier of two warps."""
     tidx, bidx = indices()
     if bidx == 0:
         if tidx < 64:
@@ -398,7 +399,7 @@ def late_arrival(mX, mL, mY):
 @family(block=THREADS, args=lambda: (fk.randn(6), fk.empty(THREADS)), want=taken_in_turn)
 @cute.kernel
 def ping_pong(mX, mY):
-    """A lane of each of two warps take turns by a flag in shared memory, then all meet."""
+    """A lane of each of two warps alternates by a flag in shared memory, then all threads meet."""
     tidx, _, _ = cute.arch.thread_idx()
     sTurn, sSum = smem(1, Int32), smem(1)
     if tidx == 0:
@@ -421,7 +422,7 @@ def ping_pong(mX, mY):
         want=lambda x, y: x.view(3, THREADS).flip(1).reshape(-1))  # fmt: skip
 @cute.kernel
 def elected_wait(mX, mY):
-    """One of the consumers waits for a tile, and they meet at a barrier of their own."""
+    """One of the consumers waits for a tile, and they meet at their own barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)

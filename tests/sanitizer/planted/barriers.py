@@ -61,7 +61,7 @@ def mirror(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_groups(mX, mY, bug):
-    """Two groups of 64 threads, each with a barrier of its own, mirror 64 values each."""
+    """Two groups of 64 threads, each with its own barrier, mirror 64 values each."""
     tidx, _, _ = cute.arch.thread_idx()
     group, i = tidx // 64, tidx % 64
     sX = smem((64, 2))
@@ -95,7 +95,7 @@ def two_groups(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def producer(mX, mY, bug):
-    """Warp 0 fills a buffer, warp 1 empties it; barrier 1 says full, barrier 2 empty."""
+    """Warp 0 fills a buffer, warp 1 empties it; barrier 1 means full, barrier 2 empty."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(32, Int32)
@@ -220,7 +220,7 @@ def rounds_by_lane(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def groups_of_lanes(mX, mY, bug):
-    """Two groups of two warps mirror their values, each with a barrier of its own."""
+    """Two groups of two warps mirror their values, each with its own barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(2 * THREADS)
     group = tidx // THREADS
@@ -274,7 +274,8 @@ def handed_over(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def awaited_by_one(mX, mY, bug):
-    """Thread 0 waits for an mbarrier before the block meets; y = sum of the warp + neighbour."""
+    """Thread 0 waits for an mbarrier before the block's barrier; y = sum of the warp +
+    neighbour."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(THREADS), smem(1, Int64).iterator
     init_mbarriers((ready, 32))

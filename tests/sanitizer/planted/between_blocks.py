@@ -48,7 +48,7 @@ def column_sum(mX, mY, bug):
 
 @cute.kernel
 def partial_sums_kernel(mX: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr):
-    """One warp a block: its sum goes to element `bidx` of the partial results."""
+    """One warp per block: its sum becomes element `bidx` of the partial results."""
     tidx, bidx = indices()
     total = cute.arch.warp_reduction_sum(mX[bidx * 32 + tidx])
     if tidx == 0:

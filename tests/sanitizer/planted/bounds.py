@@ -157,7 +157,7 @@ def row_softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def index(mY, bug):
-    """Nothing but a launch, to have limits to go beyond."""
+    """Only a launch, used to exceed limits."""
     tidx, _, _ = cute.arch.thread_idx()
     sY = smem(58 * 1024 if bug == "of_232_kib" else 64)
     sY[tidx] = Float32(1.0)

@@ -8,7 +8,7 @@ import forgekit as fk
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import indices, pair, smem, sync_if
 
-THREADS = 64  # that consume; one more warp produces
+THREADS = 64  # consumers; one more warp produces
 TILE = 2 * THREADS
 STAGES = 2
 

@@ -80,7 +80,7 @@ def cluster_max(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cluster_halo(mX, mY, bug):
-    """y[i] = x[i] + x[i + 1], around the corner: the neighbour's first value lies in its block."""
+    """y[i] = x[i] + x[i + 1], cyclically: the neighbour's first value is in its block."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS)
@@ -142,7 +142,7 @@ def cluster_broadcast(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cluster_histogram(mX, mH, bug):
-    """Each block owns 4 of 16 counters; values are counted where their counter lies."""
+    """Each block owns 4 of 16 counters; a value is counted in the block that owns its counter."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sH = smem(4, Int32)
@@ -174,7 +174,7 @@ def cluster_histogram(mX, mH, bug):
 ))  # fmt: skip
 @cute.kernel
 def messages(mX, mY, bug):
-    """Three rounds of st.async to the other block, each with a box and an mbarrier of its own."""
+    """Three rounds of st.async to the other block, each with its own box and mbarrier."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sBox = smem((32, 3), Int32)

@@ -1,4 +1,4 @@
-"""Asynchronous copies whose source changes under them, or that meet another copy at one place."""
+"""Asynchronous copies whose source changes during the copy, or that collide with another copy."""
 
 import math
 

@@ -160,7 +160,7 @@ def warp_scan(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def tally(mX, mMost, mSum, mSquares):
-    """Atomics one after another, with no line of their own or between them."""
+    """Atomics one after another, without separate lines."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
     square = x * x

@@ -93,7 +93,7 @@ def tail(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def flags(mX, mY, bug):
-    """y[i] = x[i] + 1 where x[i] > 0, else x[i]; x[i] is also read where nobody stored it."""
+    """y[i] = x[i] + 1 if x[i] > 0, else x[i]; unwritten x[i] are also read."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(THREADS, Int32)
@@ -215,7 +215,7 @@ def passed_on(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def async_norm(mX, mY, bug):
-    """RMS norm, a warp a row, cp.async: rows that are not there are not copied, nor stored."""
+    """RMS norm, one warp per row, cp.async: missing rows are neither copied nor stored."""
     tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row = bidx * 2 + warp
@@ -253,7 +253,7 @@ def async_norm(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def sent(mX, mY, bug):
-    """y = 3 x, a row a block: each triples its peer's row, and sends it by a bulk copy."""
+    """y = 3 x, one block per row: each triples its peer's row, and sends it by a bulk copy."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     n = mX.shape[1]

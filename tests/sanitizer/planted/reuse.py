@@ -193,7 +193,8 @@ def turned_rows(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def bitmap(mX, mY, bug):
-    """Which of 256 values occur: bits in shared memory, set atomically, and bytes that count."""
+    """Find which of 256 values occur: bits in shared memory, set atomically, and bytes that
+    count."""
     tidx, _, _ = cute.arch.thread_idx()
     sB = smem(8, Int32)
     if tidx < 8:
@@ -248,7 +249,7 @@ def odd_block(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def own_stages(mX, mY, bug):
-    """Each warp has stages of its own: cp.async, a wait of each lane, sync_warp, no barrier."""
+    """Each warp has its own stages: cp.async, a wait of each lane, sync_warp, no barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2, 2))

@@ -92,7 +92,7 @@ def chained_sum(mX, mF, mP, bug):
 ))  # fmt: skip
 @cute.kernel
 def look_back(mX, mF, mA, mP, mY, bug):
-    """Flag 1: the block's own sum stands in mA; flag 2: the sum up to it in mP."""
+    """Flag 1: mA holds the block's own sum; flag 2: mP holds the sum up to it."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)

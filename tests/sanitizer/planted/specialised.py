@@ -185,7 +185,7 @@ def async_loader(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def one_waits_for_all(mX, mY, bug):
-    """Thread 0 alone waits for an mbarrier, and a barrier of the block lets the others know."""
+    """Only thread 0 waits for an mbarrier, and a barrier of the block informs the others."""
     tidx, bidx = indices()
     sX = smem(64)
     mbar = smem(1, Int64).iterator

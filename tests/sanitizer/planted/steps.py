@@ -216,7 +216,7 @@ def private_histograms(mX, mH, bug):
 ))  # fmt: skip
 @cute.kernel
 def swapped_halves(mX, mY, bug):
-    """float16 pairs: each thread turns one word around in place, then all read other words."""
+    """float16 pairs: each thread reverses one word in place, then all read other words."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(2 * THREADS, cutlass.Float16)
     rX = cute.make_rmem_tensor(2, cutlass.Float16)

@@ -1,4 +1,4 @@
-"""Leftover tails: places in shared memory that nobody fills, read, used and dropped, or not."""
+"""Tails: unwritten places in shared memory that are read, used and dropped, or not."""
 
 import cutlass
 import torch
@@ -35,7 +35,7 @@ EMPTY = ("uninitialised-shared",)
 ))  # fmt: skip
 @cute.kernel
 def dropped_tail(mX, mY, bug):
-    """Exponentials of a tile in shared memory; what lies past the end is computed and dropped."""
+    """Exponentials of a tile in shared memory; values past the end are computed and dropped."""
     tidx, bidx = indices()
     sX = smem(TILE)
     n = mX.shape[0]
@@ -124,7 +124,7 @@ def chosen(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_halves(mX, mY, bug):
-    """An odd number of float16, read in pairs: the last pair has one half that nobody wrote."""
+    """An odd number of float16, read in pairs: the last pair has an unwritten half."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(2 * THREADS, Float16)
@@ -155,7 +155,7 @@ def odd_halves(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def decisions(mX, mI, mY, bug):
-    """Indices and values pass through shared memory; the last ones are nobody's."""
+    """Indices and values pass through shared memory; the last ones are unwritten."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sI = smem(THREADS), smem(THREADS, Int32)

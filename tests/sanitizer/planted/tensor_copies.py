@@ -10,8 +10,8 @@ import forgekit as fk
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, pair, smem, sync_if
 
-THREADS = 64  # that consume; one more warp produces
-ROWS, COLUMNS = 8, 32  # of a tile: 8 rows of 128 bytes
+THREADS = 64  # consumers; one more warp produces
+ROWS, COLUMNS = 8, 32  # bytes of a tile: 8 rows of 128 bytes
 TILE = ROWS * COLUMNS
 STAGES = 2
 
@@ -184,7 +184,7 @@ def tensor_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None
 def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.CopyAtom,
                            mY: cute.Tensor, layout: cute.ComposedLayout,
                            bug: cutlass.Constexpr):  # fmt: skip
-    """A tile comes, is doubled where it lies, and goes; at the edges it is not full."""
+    """A tile is loaded, doubled in place, and stored; at the edges it is not full."""
     tidx, bidx = indices()
     sX, full = tiles(layout), smem(1, Int64).iterator
     sA, gX = partition(load, sX, mX)

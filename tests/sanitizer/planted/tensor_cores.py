@@ -1,4 +1,4 @@
-"""Tensor cores: tiles that ldmatrix reads too early or too late, stages, rows nobody filled."""
+"""Tensor cores: tiles that ldmatrix reads too early or too late, stages, unwritten rows."""
 
 import cutlass
 import torch
@@ -110,7 +110,7 @@ def staged_product(mA, mB, mC, bug):
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
             cute.copy(atom, tBgB[None, None, None, ahead], tBsB[None, None, None, ahead % STAGES])
         cute.arch.cp_async_commit_group()
-        # stage_b may lie beyond the last one
+        # stage_b may be beyond the last one
         stage_b = t if const_expr(bug == "beyond_the_last_stage") else stage
         for k in cutlass.range_constexpr(TILE_K // 16):
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier

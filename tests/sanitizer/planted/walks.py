@@ -1,4 +1,4 @@
-"""How threads walk over tensors: grid-stride loops, views of one tensor, indices, in-place work."""
+"""Index patterns over tensors: grid-stride loops, views of one tensor, indices, in-place work."""
 
 import cutlass
 import torch
@@ -167,7 +167,8 @@ def gather_rows(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def packed_halves(mX, mY, bug):
-    """Two float16 a thread, the last one alone where n is odd; blocks share no element."""
+    """Two float16 per thread, a single one in the last thread if n is odd; blocks share no
+    element."""
     tidx, bidx = indices()
     n = mX.shape[0]
     i = 2 * (bidx * THREADS + tidx)

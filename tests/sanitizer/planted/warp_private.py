@@ -1,4 +1,4 @@
-"""Memory and masks of one warp: tiles of its own, quarters, ballots, leaders, branches."""
+"""Memory and masks of one warp: private tiles, quarters, ballots, leaders, branches."""
 
 import cutlass
 import torch
@@ -68,7 +68,7 @@ def warp_tiles(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def quarters(mX, mY, bug):
-    """Groups of 8 lanes turn their values around, each with a mask of its own."""
+    """Groups of 8 lanes reverse their values, each with its own mask."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     group = lane // 8
@@ -118,7 +118,7 @@ def leaders(mX, mN, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def uneven_loops(mX, mY, bug):
-    """Lanes add up rows of different lengths, then meet and reduce together."""
+    """Lanes add rows of different lengths, then meet and reduce together."""
     lane, _, _ = cute.arch.thread_idx()
     sX = smem(32, Int32)
     total = Int32(0)

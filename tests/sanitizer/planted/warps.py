@@ -96,7 +96,7 @@ def halves(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def tail_sum(mX, mY, bug):
-    """Sum of fewer values than threads: threads without one take part with 0."""
+    """Sum of fewer values than threads: threads without one contribute 0."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     total = Float32(0.0)
@@ -209,7 +209,7 @@ def mirrored_warps(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def lane_relay(mX, mY, bug):
-    """Lanes 0 to 15 meet, then 15 to 31: the upper half knows what the lower half wrote."""
+    """Lanes 0 to 15 meet, then 15 to 31: the upper half sees the writes of the lower half."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     sX = smem(THREADS)
@@ -255,7 +255,7 @@ def turning_quarters(mX, mS, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def half_leaders(mX, mY, bug):
-    """The first lane of each half of a warp adds up what its half has stored."""
+    """The first lane of each half of a warp adds the values that its half has stored."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     half = tidx % 32 // 16

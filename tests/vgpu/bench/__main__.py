@@ -43,11 +43,9 @@ VGPU_KERNELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @dataclass(frozen=True)
 class VgpuRow:
-    """One operation at one size. Times in milliseconds; None where a peer was not measured.
-
-    vgpu_ms: bare, nothing watches; sanitizer_ms: with the sanitizer, as a run is by default;
-    profile_ms: all of fk.profile, its copies of the arguments too.
-    """
+    """One operation at one size. Times in milliseconds; None if a peer was not measured. vgpu_ms:
+    without listeners; sanitizer_ms: with the sanitizer, the default; profile_ms: all of fk.profile,
+    including its copies of the arguments."""
 
     operation: str
     size: int
@@ -81,7 +79,8 @@ def measure(operation: str, size: int, repeats: int, *, triton_ms: float | None 
 
 
 def triton_times(size: int, repeats: int) -> dict[str, float]:
-    """Milliseconds of Triton's interpreter for each kernel; none without the extra `peers`."""
+    """Return the milliseconds of Triton's interpreter for each kernel; none without the extra
+    `peers`."""
     if importlib.util.find_spec("triton") is None:
         return {}
     program = "tests.vgpu.bench.triton_kernels"
@@ -127,8 +126,8 @@ def processor() -> str:
 @click.option("--no-peers", is_flag=True, help="leave Triton's interpreter out")
 @click.option("--out", type=Path, help="write the numbers as JSON to this file")
 def main(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> None:
-    """Measure how fast the virtual GPU runs three kernels, on one core, beside Triton's interpreter
-    (extra `peers`) and torch on the CPU, on the same machine in the same run."""
+    """Measure how fast the virtual GPU runs three kernels, on one core, compared with Triton's
+    interpreter (extra `peers`) and torch on the CPU, on the same machine in the same run."""
     lengths = _sizes(sizes)
     if out:
         check_output("--out", out)

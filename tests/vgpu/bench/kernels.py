@@ -19,7 +19,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
-    # One element of padding a row: a column of the tile then lies in 32 different banks.
+    # One element of padding per row: a column of the tile is then in 32 different banks.
     sT = smem.allocate_tensor(Float32, cute.make_layout((TILE, TILE), stride=(TILE + 1, 1)), 16)
     M, N = mX.shape
     column = bx * TILE + tx

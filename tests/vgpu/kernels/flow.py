@@ -1,4 +1,4 @@
-"""Several kernels and launches of one host function; where every thread stands."""
+"""Several kernels and launches of one host function; the coordinates of every thread."""
 
 from cutlass import Float32, Int32, cute
 

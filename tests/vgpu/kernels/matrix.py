@@ -1,4 +1,4 @@
-"""Tensor cores a warp at a time: single `mma`s, `ldmatrix` and `stmatrix`, and whole GEMMs."""
+"""Tensor cores, one warp at a time: single `mma`s, `ldmatrix` and `stmatrix`, and whole GEMMs."""
 
 from dataclasses import dataclass
 
@@ -142,7 +142,7 @@ def tile(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 # -- a GEMM as NVIDIA's examples write it ---------------------------------------------------------
 TILE_M, TILE_N, STAGES = 128, 128, 3
-ROW_BYTES, VECTOR_BYTES = 128, 16  # of a tile in shared memory; of a copy
+ROW_BYTES, VECTOR_BYTES = 128, 16  # elements of a tile in shared memory; of a copy
 
 
 def tile_k(dtype):

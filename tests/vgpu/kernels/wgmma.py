@@ -136,7 +136,7 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
         cute.arch.sync_threads()  # everybody's tile is there, their last product but one is over
         coming = tile + STAGES - 2
         if coming < tiles:
-            free = coming % STAGES  # that of tile - 2
+            free = coming % STAGES  # the operands of tile - 2
             cute.copy(copy, tAgA[None, None, None, coming], tAsA[None, None, None, free])
             cute.copy(copy, tBgB[None, None, None, coming], tBsB[None, None, None, free])
         cute.arch.cp_async_commit_group()
