@@ -184,8 +184,8 @@ function fkFacts({ op, a, by, result, bits }) {
   if (op === "slice") {
     said.push(`The slice begins at offset ${text(slice(a, by)[1])}.`);
     for (const [at, size] of fkOutside(by, (a.outer ?? a).shape)) {
-      said.push(`Outside the layout: coordinate ${at} in a mode of ${size}, 0 to ${size - 1}. CuTe computes `
-        + "the offset all the same; a kernel that uses it reads another tensor's memory.");
+      said.push(`Outside the layout: coordinate ${at} in a mode of ${size}, 0 to ${size - 1}. CuTe still computes `
+        + "the offset; a kernel that uses it accesses memory outside the layout.");
     }
   }
   const { rows, columns, single } = fkTable(result);
