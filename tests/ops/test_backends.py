@@ -284,7 +284,7 @@ def test_compile_asks_when_it_runs() -> None:
 def test_name_clashes() -> None:
     own = Mine("softmax")
     ops.register_backend("softmax", "own", own)
-    with pytest.raises(fk.UsageError, match=r"'own', which softmax has already.*replace=True"):
+    with pytest.raises(fk.UsageError, match=r"'own', which softmax already has.*replace=True"):
         ops.register_backend("softmax", "own", Mine("softmax"))
     ops.register_backend("reduce_sum", "own", Mine("reduce_sum"))
     for name in ("kernel", "ref"):

@@ -56,7 +56,7 @@ function read(source) {
   const leaf = () => {
     if (take("_|None(?!\\w)")) return null;
     if (words[at] === "?") {
-      refuse(`reading "${whole}"`, "? (known only at run time)", "a number", "give the sizes");
+      refuse(`reading "${whole}"`, "? (known only at run time)", "a number", "pass the sizes");
     }
     const value = number("-?\\d+", "a number or ?"), mode = [];
     while (take("@")) mode.unshift(number("\\d+", "the number of a mode"));
@@ -100,18 +100,18 @@ function makeLayout(shape, stride) {
   for (const size of flat(shape)) {
     if (!Number.isInteger(size) || size < 1) {
       refuse("shape entry", size === null ? "None" : text(size), "a positive integer",
-        "give sizes as integers or nested tuples of integers, such as (4, (2, 2))");
+        "pass sizes as integers or nested tuples of integers, such as (4, (2, 2))");
     }
   }
   stride ??= compactStrides(shape);
   for (const step of flat(stride)) {
     if (Number.isInteger(step) || isBasis(step)) continue;
     refuse("stride entry", step === null ? "None" : text(step), "an integer",
-      "give strides in elements, nested like the shape, such as (1, (4, 8))");
+      "pass strides in elements, nested like the shape, such as (1, (4, 8))");
   }
   if (!congruent(shape, stride)) {
     refuse("stride", `${text(stride)} for shape ${text(shape)}`,
-      "one stride for each size, nested like the shape",
+      "one stride per size, nested like the shape",
       "for example Layout((4, (2, 2)), (1, (4, 8)))");
   }
   return layout(shape, stride);
@@ -235,7 +235,7 @@ function slice(a, coord) {
   }
   if (coord !== null && !weaklyCongruent(coord, a.shape)) {
     refuse("coordinate", text(coord), `a tuple nested like the shape ${text(a.shape)}`,
-      "one integer or None for each mode");
+      "one integer or None per mode");
   }
   const kept = (c, value) => {
     if (Array.isArray(c)) return c.flatMap((x, i) => kept(x, value[i]));
@@ -294,7 +294,7 @@ const coalesce = within((a, profile = null) => {
   }
   if (!Array.isArray(a.shape) || profile.length > a.shape.length) {
     refuse("profile", text(profile), `no more entries than modes of ${text(a)}`,
-      "give one entry for each mode to coalesce");
+      "pass one entry per mode to coalesce");
   }
   return joined(modesOf(a).map((m, i) => (i < profile.length ? coalesce(m, profile[i]) : m)));
 });
@@ -303,7 +303,7 @@ function asTile(value, what) {
   if (isLayout(value)) return value;
   if (Number.isInteger(value)) return makeLayout(value);
   return refuse(`${what}: tiler`, value === null ? "None" : text(value),
-    "a Layout, an integer, or a tuple of them with one entry for each mode", "for example (32, 8)");
+    "a Layout, an integer, or a tuple of them with one entry per mode", "for example (32, 8)");
 }
 
 function byMode(f, a, tiler, what) {
@@ -311,7 +311,7 @@ function byMode(f, a, tiler, what) {
   if (tiler.length > modes.length) {
     refuse(`${what}: tiler`, `${tiler.length} entries`,
       `at most ${modes.length}, the modes of ${text(a)}`,
-      "give one entry for each mode, None to keep one whole");
+      "pass one entry per mode, None to keep a mode whole");
   }
   return modes.map((m, i) => (i < tiler.length && tiler[i] !== null ? f(m, tiler[i]) : m));
 }
@@ -448,7 +448,7 @@ const logicalDivide = within((a, tiler) => {
 const zippedDivide = within((a, tiler) => {
   if (!(Array.isArray(tiler) && tiler.length) && !isLayout(tiler)) {
     refuse("zipped, tiled or flat divide: tiler", tiler === null ? "None" : text(tiler),
-      "a tuple with one entry for each mode, or a Layout", "write (4,) to cut mode 0 into tiles of 4");
+      "a tuple with one entry per mode, or a Layout", "write (4,) to cut mode 0 into tiles of 4");
   }
   return unzip(logicalDivide(a, tiler), tiler);
 });
@@ -458,7 +458,7 @@ function unzip(divided, tiler) {
   if (!Array.isArray(tiler)) {
     if (modes.length === 2) return divided;
     refuse("zipped, tiled or flat divide", `None for the mode ${text(divided)}`,
-      "a size for each mode of the tiler", "give the mode's whole size, or use logical_divide");
+      "a size per mode of the tiler", "pass the mode's whole size, or use logical_divide");
   }
   const halves = tiler.slice(0, modes.length).map((entry, i) => modesOf(unzip(modes[i], entry)));
   const over = [...halves.map((h) => h[1]), ...modes.slice(tiler.length)];
