@@ -103,15 +103,11 @@ holdings_picture(down, "Down: only lane 0 ends with every number once")
 # value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
 # butterfly gives every lane the sum, at the same cost.
 #
-# Step through both sums here, and point at a lane to see whose numbers it holds:
+# Step through the sums by all three shuffles here, in either order of the offsets, and point at a
+# lane to see whose numbers it holds:
 
 # %%
-offsets, all_lanes = (16, 8, 4, 2, 1), range(32)
-from_lanes = {
-    "butterfly": [[lane ^ k for lane in all_lanes] for k in offsets],
-    "down": [[lane + k if lane + k < 32 else lane for lane in all_lanes] for k in offsets],
-}
-shuffle_steps(from_lanes)
+shuffle_steps()
 
 # %% [markdown] exercise="week1/what_lanes_get" part="task"
 # ### Exercise 1: say what a lane gets

@@ -93,7 +93,7 @@ new_maxima = fk.predict("new maxima among 1,000, on average", None)
 many = fk.randn(200, 1000, device="virtual")
 so_far = many.cummax(1).values
 new_maxima.against(round(1 + (so_far[:, 1:] > so_far[:, :-1]).sum().item() / 200, 1), expected=7.5)
-online_softmax(many[3, :24])
+online_softmax(many[3, :60])
 
 # %% [markdown]
 # The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5;

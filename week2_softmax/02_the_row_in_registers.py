@@ -855,15 +855,16 @@ fk.exercise("week2/log2_softmax").grade(log2_softmax)
 # fewer warps can load while others compute:
 
 # %%
-room = {}
+room, registers = {}, {}
 for n in (512, 1024, 2048, 4096, 8192):
     x = fk.randn(1, n)
     run = compile_step(folded, x, x)
+    registers[n] = run.registers
     room[f"{n:,}"] = blocks, *_ = block_on_sm(run, 128, 4 * n)  # four rows per block
     print(f"rows of {n:5,}: {n // 32:3} elements per lane, {run.registers:3} registers", end=", ")
     print(f"{run.spill_bytes:,} bytes spilled, {4 * blocks} warps")
 sm_picture("Longer rows leave room for fewer warps", ("registers", 65536, room))
-fill_multiprocessor(threads=128, registers=154)  # rows of 4,096
+fill_multiprocessor(threads=128, registers=registers[4096])
 
 # %% [markdown]
 # Rows of 8,192 spill, and rows of 4,096 already leave room for only 12 warps. In the second
