@@ -98,7 +98,7 @@ online_softmax(many[3, :60])
 # %% [markdown]
 # The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5;
 # the average of these 200 rows is close to it. So the loop rarely rescales the sum. Remember that
-# when you test it. The picture shows the first 24 elements of one row. Drag a point and watch the
+# when you test it. The picture shows the first 60 elements of one row. Drag a point and watch the
 # factors.
 #
 # ## 2. Two numbers for a part of a row
