@@ -20,7 +20,7 @@ WRONG = (
     Wrong("nothing subtracted", {"mX[row, n].to(Float32) - m,": "mX[row, n].to(Float32),"},
           "as if nothing is subtracted"),
     Wrong("products in float16", {"total += e * mV[n].to(Float32)": "total += (e.to(mX.element_type) * mV[n]).to(Float32)"},
-          "m = 150, n = 3, float16"),
+          "n = 32, float16 the result is wrong"),
     Wrong("not divided", {"(total / s)": "total"}, "not divided out"),
     Wrong("values left out", {TOTAL: "            total += e\n"}, "the values are missing"),
     Wrong("divided by N", {"(total / s)": "(total / s / Float32(mX.shape[1]))"}, "divided by N as well"),
