@@ -34,10 +34,10 @@ reductions also reads the row once instead of twice, and reading takes most of t
     misconceptions=[
         looks_like(lambda x, y: x.amax(1), "this is only the largest element: the smallest is "
                    "not subtracted, or is 0."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "both start "
-                   "at 0, as if 0 were an element."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the largest starts at 0, as "
-                   "if 0 were an element."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "a finite "
+                   "number takes part as if it were an element: a maximum begins with −∞, a minimum with ∞."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the largest begins at a "
+                   "finite number, as if that were an element: a maximum begins with −∞."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "this is the smallest minus the "
                    "largest."),
         looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "the kernel subtracts equal numbers."),
