@@ -246,7 +246,7 @@ def patch_torch(patches: Patches) -> None:
     profile = torch.autograd.profiler.profile.__init__
     patches.put(torch.autograd.profiler.profile, "__init__", lambda self, *args, **kwargs: profile(
         self, *args, **kwargs | {"use_device": None}))  # fmt: skip
-    # What it makes runs on a GPU; a function that stays as it is gives the same values.
+    # Compiled code would run on a GPU; the unchanged function returns the same values.
     patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
     patches.put(torch.nn.Module, "compile", lambda self, *_, **__: None)
     patches.put(torch.compiler, "reset", lambda: None)

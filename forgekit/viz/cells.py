@@ -13,7 +13,7 @@ from forgekit.viz.scene import Array, Item, Label, Pixels, Rect, moved, text_wid
 Ticks = Sequence[tuple[float, str]]  # in cells from the first one's edge, and what stands there
 
 _MOST = 256  # cells along an axis; more elements than that share cells
-_LARGE, _MOST_RINGS = 64, 12  # cells along an axis of a picture in which so few are overlooked
+_LARGE, _MOST_RINGS = 64, 12  # picture size, in cells, at which few cells are easily overlooked
 _RING = 7.0  # px
 _TICK = 10.5  # px, letters
 

@@ -19,7 +19,7 @@ THEME = {
     "dim": ("#5B636E", "#A9B1BC"),  # axes and notes
     "rule": ("#858D98", "#78818D"),  # brackets of axes, edges of what is empty
     "quiet": ("#F1F3F5", "#282B31"),  # nothing to see here: equal elements, lanes that stand by
-    "alarm": ("#B34700", "#FF9A57"),  # text about what is wrong
+    "alarm": ("#B34700", "#FF9A57"),  # text about errors
     "nan": ("#7A2E00", "#FFB27F"),  # a wrong element that is no number
     "waste": ("#FBE4D3", "#4A2A14"),  # inside an edge of WRONG
     "focus": ("#0B62C4", "#7CB8FF"),  # what is chosen

@@ -1,4 +1,4 @@
-"""Files that the pages name between backticks are there."""
+"""Files that the pages name in backticks exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""compile()'s cache, in memory and on disk: what is part of its key, and what processes share."""
+"""compile()'s cache, in memory and on disk: the parts of its key, and sharing between processes."""
 
 import operator
 import os

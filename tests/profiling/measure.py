@@ -122,7 +122,7 @@ def measure(names: list[str], out: Path) -> None:
 
 
 def write(path: Path, record: dict[str, Any]) -> None:
-    """JSON with one line a case."""
+    """JSON with one line per case."""
     parts = []
     for key, value in record.items():
         if isinstance(value, dict) and any(isinstance(v, dict) for v in value.values()):

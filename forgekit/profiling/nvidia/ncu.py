@@ -236,4 +236,4 @@ def explain(log: str, kernel: str) -> ForgekitError:
 def unknown_metrics(names: Sequence[str]) -> UsageError:
     """Return the error for metrics that ncu lacks: newer versions omit them, older ones stop."""
     remedy = "`ncu --query-metrics` lists those of this GPU; each needs an ending such as .sum"
-    return usage_error("--metrics", ", ".join(names), "names that ncu knows", remedy)
+    return usage_error("--metrics", ", ".join(names), "ncu's metric names", remedy)

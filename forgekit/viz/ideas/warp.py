@@ -33,7 +33,7 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
             if len(step) != lanes or not all(0 <= lane < lanes for lane in step):
                 needed = f"{lanes} lanes from 0 to {lanes - 1}"
                 raise usage_error(f"sources[{name!r}]", str(list(step))[:60], needed,
-                                  "shuffle lane_idx() and store what arrives")  # fmt: skip
+                                  "shuffle lane_idx() and store the received value")  # fmt: skip
     held = {name: counts(steps) for name, steps in sources.items()}
     words = "\n".join(line for name in held for line in _words(name, held[name]))
 

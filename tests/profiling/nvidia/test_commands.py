@@ -201,7 +201,7 @@ NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "rep
          "forgekit: ncu: got ERR_NVGPUCTRPERM.* or use fk.profile"),
         ({}, [*NCU, "--metrics", "dram__bytes_read.sum,no__such.sum", "--", *SAYS], 2,
          "4,198,912",  # the measurements are not lost
-         "--metrics: got no__such.sum, needed names that ncu knows"),
+         "--metrics: got no__such.sum, needed ncu's metric names"),
         ({}, [*NSYS, "--", *FAILS], 7, "naive_kernel", "ended with exit status 7"),
         ({"report": False}, [*NSYS, "--", *SAYS], 1, "", "nsys made no report"),
         ({"memcheck": "memcheck.txt"}, [*MEMCHECK, "--", *FAILS], 7, "memcheck      28",

@@ -146,7 +146,7 @@ def smoothing(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def reverse(mX, mY, bug):
-    """Each warp turns its 32 values around through its own row of shared memory."""
+    """Each warp reverses its 32 values through its own row of shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((2, 32), stride=(32, 1))
