@@ -192,7 +192,7 @@ def test_check_sees_cells_run_out_of_order(copy):
 def test_check_sees_a_missing_half(copy, tmp_path):
     copy.rename(tmp_path / "elsewhere.py")
     [orphan, other] = sorted(notebooks.find_pairs([tmp_path]))
-    assert "has no 00_lesson.py beside it" in notebooks.first_difference(orphan)
+    assert "lacks its source 00_lesson.py" in notebooks.first_difference(orphan)
     assert "has no elsewhere.ipynb" in notebooks.first_difference(other)
 
 
