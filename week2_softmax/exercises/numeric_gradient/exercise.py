@@ -118,10 +118,10 @@ Leave `x` unchanged, return a tensor of its shape, and call `f` twice per elemen
         "before the division.",
     ),
     analysis="""
-This calls f twice per element: two million times for a matrix of a million elements. So it serves
-as a check, in float64 and for few elements, of a gradient that was computed in another way.
-`torch.autograd.gradcheck` does the same. Central differences are worth the second call: their error
-falls with eps², not with eps.
+This calls f twice per element: two million times for a matrix of a million elements. So use it
+only to check a gradient that was computed in another way, in float64 and for few elements.
+`torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
+error falls with eps², not with eps.
 """,
     entry="numeric_gradient",
     groups=(
