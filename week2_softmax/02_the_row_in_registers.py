@@ -935,7 +935,7 @@ fk.exercise("week2/threads_for").grade(threads_for)
 #
 # Several warps exchange their results through shared memory. For the maximum, each warp stores one
 # word; after a barrier, every warp combines all words, because every thread needs the result. The
-# sum takes the same path. The exponentials lie between the two.
+# sum takes the same path. The exponentials are computed between the two.
 
 
 # %%
@@ -1253,5 +1253,5 @@ fk.predictions()
 # and others, 2022: the same correction, of an output) · [floating point in the CUDA programming
 # guide](https://docs.nvidia.com/cuda/floating-point/index.html), on the FMA.
 #
-# **Next:** rows for which there are not enough registers
+# **Next:** rows too long for the registers
 # ([`03_rows_that_do_not_fit`](03_rows_that_do_not_fit.ipynb)).

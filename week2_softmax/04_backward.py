@@ -123,7 +123,7 @@ difference_picture(eps, errors)
 # 10⁻⁶ the error is several percent. Section 6 returns to it.
 
 # %% [markdown] exercise="week2/numeric_gradient" part="task"
-# ### Exercise 1: take a gradient by differences
+# ### Exercise 1: compute a gradient by differences
 #
 # Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with
 # respect to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps),
@@ -334,7 +334,7 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 #
 # <details><summary>Hint 2</summary>
 #
-# There is one sum per row, but it differs from the one of softmax. It needs only one of the two
+# There is one sum per row, but not the one in softmax's gradient. It needs only one of the two
 # rows, so the first loop reads that one alone.
 #
 # </details>
@@ -1238,7 +1238,7 @@ fk.predictions()
 # | a tolerance on the scale of dx, dy with a mean of its own | no |
 # | dy = 1; Σ dx = 0; finite differences in small rows | no |
 #
-# | PyTorch feature | asks for |
+# | PyTorch feature | requires |
 # |---|---|
 # | `autograd.Function` | what to save, and one gradient per input |
 # | `torch.library` | a stand-in for the result, unchanged inputs, a gradient made of operators |

@@ -490,8 +490,8 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 #
 # <details><summary>Hint 1</summary>
 #
-# Compute three times for each call: bytes divided by their rate, exponentials divided by theirs,
-# and the cost of the launches.
+# Compute three durations for each call: bytes divided by their rate, exponentials divided by
+# theirs, and the cost of the launches.
 #
 # </details>
 #
@@ -679,10 +679,11 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 # ```
 #
 # Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
-# reads x once and writes y once, a third of that. If you fuse only two of the three, they move four
-# times the bytes of x, in two thirds of the time. The block size hardly matters for a kernel that
-# is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start in each launch,
-# which is below the memory bound. (These times are predicted for an H200, not measured.)
+# reads x once and writes y once, a third of that. If you fuse only two of the three, the two
+# launches move four times the bytes of x, in two thirds of the time. The block size hardly matters
+# for a kernel that is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start
+# in each launch, which is below the memory bound. (These times are predicted for an H200, not
+# measured.)
 #
 # </details>
 
@@ -848,7 +849,7 @@ fusion_picture(operators, totals)
 # probabilities by the values and never stores them. `06_practice` ends there.
 #
 # The next exercise has the opposite shape: many rows so short that one warp per row is wasteful.
-# The operator before its softmax is a bias.
+# Before its softmax it adds a bias.
 
 # %% [markdown] exercise="week2/router_softmax" part="task"
 # ### Exercise 6: serve short rows, with a bias
@@ -969,7 +970,7 @@ fk.predictions()
 #
 # | way | the row waits in | good until | needs |
 # |---|---|---|---|
-# | registers | registers, as float32 | a quarter of an SM's | nothing |
+# | registers | registers, as float32 | a quarter of an SM's registers | nothing |
 # | staged | shared memory, in its own type | two blocks fit | sm_80, whole vectors |
 # | cluster | shared memory of 2 to 16 blocks | all of them are full | sm_90, whole vectors |
 # | streaming | nowhere: the kernel reads it twice | – | nothing |

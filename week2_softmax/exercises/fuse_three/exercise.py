@@ -57,10 +57,11 @@ rows: the **whole interval** has to be below half of the time of the given launc
     ),
     analysis="""
 Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
-reads x once and writes y once, a third of that. If you fuse only two of the three, they move four
-times the bytes of x, in two thirds of the time. The block size hardly matters for a kernel that
-is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start in each launch,
-which is below the memory bound. (These times are predicted for an H200, not measured.)
+reads x once and writes y once, a third of that. If you fuse only two of the three, the two
+launches move four times the bytes of x, in two thirds of the time. The block size hardly matters
+for a kernel that is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start
+in each launch, which is below the memory bound. (These times are predicted for an H200, not
+measured.)
 """,
     entry="fuse_three",
     groups=(

@@ -26,7 +26,7 @@ here as well. Signature: `log_softmax_backward(dy, y, dx)`.
     hints=(
         "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the sum over the first term reduce to, and what can you "
         "factor out of the sum over the second?",
-        "There is one sum per row, but it differs from the one of softmax. It needs only one of "
+        "There is one sum per row, but not the one in softmax's gradient. It needs only one of "
         "the two rows, so the first loop reads that one alone.",
         "`cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line "
         "that stores.",

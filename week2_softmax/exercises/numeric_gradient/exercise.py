@@ -102,7 +102,7 @@ def _calls(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="take a gradient by differences",
+    title="compute a gradient by differences",
     task="""
 Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with respect
 to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step
