@@ -11,10 +11,10 @@
 # %% [markdown]
 # # Divide exponentials without overflow
 #
-# **You will build** a softmax over rows that overflows, and one that survives every row, in three
-# passes over memory.
-# **You will learn** where exponentials end, why subtracting the maximum changes only the rounding,
-# what a masked row gives, and how to count passes over memory.
+# **You will build** a row softmax that overflows, and a safe one that makes three passes over
+# memory.
+# **You will learn** at which numbers exponentials overflow, why subtracting the maximum changes
+# only the rounding, what a masked row yields, and how to count passes over memory.
 # **You need** week 1. About 30 minutes, and 55 more for the exercises.
 #
 # A **softmax** turns a row of numbers into weights, all between 0 and 1, that add up to 1:
@@ -51,7 +51,7 @@ from forgekit.benching.recorded import recorded
 # `week2_helpers.py`, in this folder, holds this week's plots and small functions that several pages
 # need. Each page introduces the ones that it uses.
 #
-# ## 1. Where exponentials end
+# ## 1. The range of an exponential
 #
 # **Predict:** which is the largest whole number x for which `exp(x)` is still finite? (2¹⁰ is about
 # e⁷; the largest `float32` is about 2¹²⁸, the largest `float16` 65,504.)
@@ -365,7 +365,8 @@ def no_maximum(mX: cute.Tensor, mY: cute.Tensor):
 run_plain = checked(no_maximum, 1, 31, 1025, rows=lambda n, dtype: fk.randn(3, n, dtype=dtype))
 # %% [markdown]
 # The sizes are awkward but the *values* are not: `randn` rarely returns a number beyond 5. A
-# softmax has to be tested on hard rows. `hard_rows(n)` has eight of them, with the names in `HARD`:
+# softmax has to be tested on hard rows. `hard_rows(n)` returns eight of them, and `HARD` lists
+# their names:
 
 # %%
 for name, values in zip(HARD, hard_rows(6).tolist(), strict=True):
@@ -387,9 +388,9 @@ print("wrong:", ", ".join(name for name in HARD if name not in good))
 # Masked elements do no harm, and the completely masked row is NaN because it is 0/0 here. Three
 # other rows come out wrong. **Test with hard values, in awkward sizes.**
 #
-# Now write a safe kernel yourself, first without shuffles. For the maximum take `cute.arch.fmax`
-# (`02_shuffle`), one instruction where `cutlass.max` needs four; a NaN needs no care here, because
-# the exponentials bring it back.
+# Now write a safe kernel yourself, first without shuffles. For the maximum use `cute.arch.fmax`
+# (`02_shuffle`), one instruction where `cutlass.max` needs four. NaNs need no special handling
+# here, because the exponentials bring them back.
 
 # %% [markdown] exercise="week2/column_softmax" part="task"
 # ### Exercise 3: take the softmax of columns
@@ -417,7 +418,7 @@ print("wrong:", ", ".join(name for name in HARD if name not in good))
 # <details><summary>Hint 3</summary>
 #
 # The first loop uses `cute.arch.fmax` and begins with `-Float32.inf`; the second and third loops
-# subtract the maximum inside the exponential, and the line that stores divides.
+# subtract the maximum inside the exponential. Divide in the line that stores.
 #
 # </details>
 
@@ -473,7 +474,7 @@ fk.exercise("week2/column_softmax").grade(column_softmax)
 # %% [markdown]
 # ## 5. Three passes
 #
-# The textbooks' safe softmax has one loop for the maximum, one for the sum and one for the result.
+# The textbook safe softmax has one loop for the maximum, one for the sum and one for the result.
 # The maximum starts from its identity, `-Float32.inf`.
 
 
@@ -508,7 +509,7 @@ run_three = checked(three_passes, 1, 33, 1025)  # hard rows
 
 # %% [markdown]
 # Both reductions leave their result in every lane, so no lane has to broadcast it. The row of −∞ is
-# now NaN for torch's reason.
+# now NaN for the same reason as in torch.
 #
 # ## 6. The logarithm of the sum
 #
@@ -517,8 +518,8 @@ run_three = checked(three_passes, 1, 33, 1025)  # hard rows
 #
 # $$\log y_n = x_n - \log \sum e^{x_k}$$
 #
-# The last term, **log-sum-exp**, also overflows, and the cure is the same. Add the number that you
-# subtract inside again outside:
+# The last term, **log-sum-exp**, also overflows, and the cure is the same. Subtract a number inside
+# the exponential, and add it back outside the logarithm:
 #
 # $$\log \sum e^{x_k} = m + \log \sum e^{x_k - m}$$
 #
@@ -624,8 +625,8 @@ fk.exercise("week2/logsumexp").grade(logsumexp)
 #
 # Every softmax has to read the row once and write it once.
 #
-# **Predict:** how many times the bytes of the matrix do all loads and stores of `no_maximum` move?
-# And those of `three_passes`?
+# **Predict:** how many times the size of the matrix do the loads and stores of `no_maximum` move in
+# total? And those of `three_passes`?
 
 # %%
 of_plain = fk.predict("times the matrix, no_maximum", None)
@@ -765,7 +766,7 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | kernel | reads of the row | writes | rows that it survives |
+# | kernel | reads of the row | writes | rows that it handles |
 # |---|---|---|---|
 # | `no_maximum` | 2 | 1 | elements all below 88, and not all far below 0 |
 # | `three_passes` | 3 | 1 | all; a row of −∞ gives NaN, as in torch |
@@ -786,7 +787,7 @@ fk.predictions()
 #
 # **Further reading:** [Accurately computing the log-sum-exp and softmax
 # functions](https://doi.org/10.1093/imanum/draa038) (P. Blanchard, D. J. Higham, N. J. Higham), on
-# the errors that section 2 draws ·
+# the errors plotted in section 2 ·
 # [torch.softmax](https://docs.pytorch.org/docs/stable/generated/torch.softmax.html)
 #
 # **Next:** the maximum and the sum in one pass ([`01_online`](01_online.ipynb)).

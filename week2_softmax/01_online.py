@@ -80,8 +80,8 @@ for n, x in enumerate(row):
 staircase_picture(row)
 
 # %% [markdown]
-# The loop begins with m = −∞ and s = 0, the maximum and the sum of no elements. The first factor is
-# $e^{-\infty} = 0$, and 0 · 0 does no harm.
+# The loop begins with m = −∞ and s = 0, the maximum and the sum of an empty row. The first factor
+# is $e^{-\infty} = 0$, and 0 · 0 does no harm.
 #
 # **Predict:** of 1,000 random numbers, how many are larger than every number before them? Only at
 # those elements does the factor differ from 1.
@@ -105,7 +105,7 @@ online_softmax(many[3, :60])
 #
 # Week 1 had a rule: an operator that is associative and has an identity works in every tree of
 # lanes, warps and blocks. A single element is the pair (x, 1), because $e^{x - x} = 1$. The pair of
-# no elements is (−∞, 0). To merge two parts of a row, rescale *both* sums to the larger maximum:
+# an empty part is (−∞, 0). To merge two parts of a row, rescale *both* sums to the larger maximum:
 #
 # $$m = \max(m_a, m_b) \qquad s = s_a\, e^{m_a - m} + s_b\, e^{m_b - m}$$
 
@@ -113,8 +113,8 @@ online_softmax(many[3, :60])
 # ### Exercise 1: merge two parts of a row
 #
 # Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
-# maximum, and the sum of all `exp(x - m)`. Return the pair of both parts together. `(-math.inf,
-# 0.0)` is the pair of no elements: merging it changes nothing, and merging it with itself returns
+# maximum, and the sum of all `exp(x - m)`. Return the pair of the combined parts. `(-math.inf,
+# 0.0)` is the pair of an empty part: merging it changes nothing, and merging it with itself returns
 # it.
 #
 # <details><summary>Hint 1</summary>
@@ -283,8 +283,8 @@ fk.exercise("week2/merge_lanes").grade(merge_lanes)
 #     merge_lanes_kernel(mM, mS, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: first the
-# maximum of all lanes by five shuffles, then each lane rescales its own sum *once*, then five
+# The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: five
+# shuffles find the maximum of all lanes, each lane rescales its own sum *once*, and five more
 # shuffles add the sums. Production kernels do that. It needs all pairs at the same time, and a loop
 # over a row does not have them.
 #
@@ -494,15 +494,15 @@ fk.exercise("week2/what_hides").grade(shows)
 # </details>
 
 # %% [markdown]
-# Any other value that merges can travel with (m, s). A kernel that does not write the row needs
-# only one pass:
+# Any other mergeable value can travel with (m, s). A kernel that does not write the row needs only
+# one pass:
 
 # %% [markdown] exercise="week2/confidence" part="task"
 # ### Exercise 4: say how sure a classifier is
 #
 # `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
-# weights are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
-# computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
+# weights tie for the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or
+# float16, computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
 #
 # **Asked**: one warp per row, no shared memory.
 #
@@ -521,8 +521,8 @@ fk.exercise("week2/what_hides").grade(shows)
 # <details><summary>Hint 3</summary>
 #
 # The column belongs to the larger maximum; if both are equal, the smaller column wins, as in
-# `warp_argmax`. A lane without elements holds a column after all others. Choose the column in a
-# line before m changes.
+# `warp_argmax`. A lane without elements holds a column number beyond the last. Choose the column in
+# a line before m changes.
 #
 # </details>
 
@@ -585,7 +585,7 @@ fk.exercise("week2/confidence").grade(confidence)
 # ```
 #
 # Classifiers answer this question all the time, and it needs neither the softmax nor a second pass:
-# the kernel reads the matrix once and writes two numbers per row. Any value that merges can travel
+# the kernel reads the matrix once and writes two numbers per row. Any mergeable value can travel
 # with (m, s); with a vector of values instead of the column, this is flash attention.
 #
 # </details>
@@ -820,8 +820,8 @@ fk.exercise("week2/online_columns").grade(online_columns)
 # ```
 #
 # Merging eight pairs in sequence keeps every thread busy: each merges the pairs of its own column,
-# and neighbours read neighbouring words. The operator works equally in a loop, across lanes and
-# across shared memory.
+# and neighbours read neighbouring words. The operator works equally well in a loop, across lanes
+# and across shared memory.
 #
 # </details>
 
@@ -858,10 +858,10 @@ moved_picture("One read less", costs)
 # one is larger needs one exponential and a comparison.) In `online_block` each thread has only
 # eight of the 2,048 elements, so its eight merging steps of two exponentials weigh more.
 #
-# ## 6. What it is worth
+# ## 6. How much time it saves
 #
-# **Predict:** judged by bytes alone, `online` takes ¾ of the time of `three_passes`. What was the
-# ratio on an H200, for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, how
+# **Predict:** judged by bytes alone, `online` would take ¾ of the time of `three_passes`. What was
+# the ratio on an H200, for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, how
 # many times as fast is one block per row as one warp per row?
 
 # %%
@@ -881,9 +881,9 @@ print(f"rows of 256: online / online_block {blocks[(131072, 256), 'float32']:.2f
 times
 
 # %% [markdown]
-# Dropping a pass saves 4 to 19 % of the time, and never a quarter, the pass's share of the bytes.
-# As in week 1, one warp per row suits short rows, and one block per row suits long rows, above all
-# a few of them.
+# Dropping a pass saves 4 to 19 % of the time. It never saves a quarter, which is the pass's share
+# of the bytes. As in week 1, one warp per row suits short rows, and one block per row suits long
+# rows, especially when there are few.
 #
 # One result is a surprise: at 4,096 elements, `online_block` is much faster than one warp per row.
 # How much of x is in use at a time on the GPU's 132 multiprocessors (**SMs**)? The helper

@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Keep the row in registers
 #
-# **You will build** softmaxes that read a row once and write it once: by single elements, by
-# vectors, with fewer instructions, and finally your own single-pass online softmax.
+# **You will build** softmaxes that read a row once and write it once: first element by element,
+# then by vectors, then with fewer instructions. The last is your own single-pass online softmax.
 # **You will learn** what a register cannot do, what a tail must hold, how to save one instruction
 # per exponential without losing digits, and how long a row may be.
 # **You need** `01_online`, and tiled copies (`03_bytes_in_flight` of week 1). About 50 minutes, and
@@ -209,9 +209,9 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.arch.warp_reduction` combines maximum and sum among eight lanes with `threads_in_group=8`,
-# in both lines. Some of a warp's four rows may not exist: their arithmetic does no harm as long as
-# the line that stores checks the row.
+# `cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes: use it for the
+# maximum and for the sum. Some of a warp's four rows may not exist: their arithmetic does no harm
+# as long as the line that stores checks the row.
 #
 # </details>
 
@@ -382,15 +382,16 @@ fk.profile(run, x, y).sort().filter(at_least={"warp_instructions": 200})
 # computes no softmax at all, only addresses. Section 4 returns to it.
 #
 # > **Looks right and is wrong.** The next exercise is this kernel with one line changed. It is
-# > right for rows of whole tiles, and for rows around +1,000 of any length. Find the line.
+# > right for rows of whole tiles, and for rows of any length whose elements are around +1,000. Find
+# > the line.
 
 # %% [markdown] exercise="week2/fix_the_fill" part="task"
 # ### Exercise 2: fix the fill
 #
 # This softmax handles rows of up to 512 `float32` in whole vectors. Its treatment of the tail was
-# copied from a kernel that adds up rows. It is right for rows of 512, and for scores around +1000.
-# Make it right for all rows of whole vectors, including rows far below 0 and rows that are all −∞
-# (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
+# copied from a kernel that adds up rows. The softmax is right for rows of 512, and for scores
+# around +1000. Make it right for all rows of whole vectors, including rows far below 0 and rows
+# that are all −∞ (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
 #
 # **Asked**: 16 bytes per load.
 #
@@ -520,7 +521,7 @@ fk.exercise("week2/fix_the_fill").grade(fix_the_fill)
 # scheduler issues one instruction for 32 lanes per clock. At the boost clock, and at 4.8 TB/s for
 # an element and its result, that is a **budget of 56 instructions per element** for `float32` and
 # 28 for `bfloat16` (a cell below computes both). Above the budget, memory waits for the kernel. The
-# budget counts *machine* instructions, and some PTX instructions become many of them.
+# budget counts *machine* instructions, and some PTX instructions expand into many of them.
 # `run.code_bytes` is the length of the machine code, 16 bytes per instruction; the compiler reports
 # it without a GPU.
 #
@@ -560,9 +561,9 @@ for name, size in (("float32", 4), ("bfloat16", 2)):
     print(f"budget, {name}: {h200.instruction_peak * 2 * size / h200.bandwidth:.0f}")
 
 # %% [markdown]
-# The hardware has no division. It has an approximate reciprocal, and a correctly rounded division
-# adds a dozen instructions to it, with a separate path for extreme numbers. `e * (1.0 / s)` costs
-# one more rounding, of 2⁻²⁴.
+# The hardware has no division instruction. It has an approximate reciprocal, and a correctly
+# rounded division adds a dozen instructions to it, with a separate path for extreme numbers. `e *
+# (1.0 / s)` costs one more rounding, of 2⁻²⁴.
 #
 # The second line is the exponential, three instructions per element: subtract, multiply by log₂ e,
 # take the power of two. The hardware has only this exponential, `exp2`. A little algebra turns
@@ -617,8 +618,8 @@ wrong_rows.against((errors["mul_sub"] >= 1e-5).sum().item())
 # %% [markdown]
 # Both subtract two numbers near 1,443. `mul_sub` first rounds each x · log₂ e separately, and the
 # error stays in the exponent: 4 · 10⁻⁵ here, and more for larger numbers. The FMA rounds only the
-# difference. The rounding of m · log₂ e remains, but *all elements share it*, so the sum divides
-# this factor out.
+# difference. The rounding of m · log₂ e remains, but *all elements share it*, so dividing by the
+# sum cancels this factor.
 #
 # A GPU may hide the mistake: the assembler that turns PTX into machine code may fuse a product and
 # a difference, and then `mul_sub` is right as well. The option `--fmad=false` forbids that. If you
@@ -655,9 +656,9 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # ### Exercise 3: divide by a temperature for free
 #
 # `y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-# weights, a large one makes them equal. Rows have up to 1,024 elements in whole vectors of 16
-# bytes, float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers;
-# read and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
+# weights, a large one evens them out. Rows have up to 1,024 elements in whole vectors of 16 bytes,
+# float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers; read
+# and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
 # multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
 # Signature: `temperature(x, t, y)`.
 #
@@ -747,8 +748,8 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # Constants that scale the exponent are free once there is an FMA: the softmax of attention, with
 # its 1/√d, takes exactly as many instructions as one without. All elements of a row share the
-# rounding of m · log₂ e / t, so the sum divides it out. With a separate product, each x · log₂ e /
-# t would be rounded before the subtraction, and rows around 1,000 show that.
+# rounding of m · log₂ e / t, so dividing by the sum cancels it. With a separate product, each x ·
+# log₂ e / t would be rounded before the subtraction, and rows around 1,000 show that.
 #
 # </details>
 
@@ -771,8 +772,8 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # <details><summary>Hint 2</summary>
 #
-# The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator: keep it. The sum is
-# that of 2^t over the row.
+# The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator: keep it. The sum
+# adds 2^t over the row.
 #
 # </details>
 #
@@ -877,7 +878,7 @@ fill_multiprocessor(threads=128, registers=registers[4096])
 # ### Exercise 5: choose the threads of a row
 #
 # A block of 1,024 threads has 64 registers per thread. Suppose that everything but the row needs
-# 28; then 36 elements is the most. Write `threads_for(columns, dtype)`: the fewest threads, out of
+# 28; then at most 36 elements fit. Write `threads_for(columns, dtype)`: the fewest threads, out of
 # 32, 64, 128, 256, 512 and 1,024, for which no thread holds more than 36 elements of a row. A row
 # consists of whole vectors of 16 bytes, and so does a thread's part: the first thread has the
 # vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not suffice, return 0.
@@ -924,18 +925,18 @@ fk.exercise("week2/threads_for").grade(threads_for)
 #     return 0
 # ```
 #
-# Registers and threads are two sides of one number: 1,024 threads with 36 elements each hold a row
-# of 36,864, and with the other 28 registers they use all 65,536 registers of an SM. Production
-# kernels have such a table, with other bounds for each type, found by measuring.
+# Registers per thread and threads per block share one limit: 1,024 threads with 36 elements each
+# hold a row of 36,864, and with the other 28 registers they use all 65,536 registers of an SM.
+# Production kernels have such a table, with bounds measured for each type.
 #
 # </details>
 
 # %% [markdown]
 # ## 6. One block per row
 #
-# Several warps meet in shared memory. For the maximum, each warp stores one word; after a barrier,
-# every warp combines all words, because every thread needs the result. The sum takes the same path.
-# The exponentials lie between the two.
+# Several warps exchange their results through shared memory. For the maximum, each warp stores one
+# word; after a barrier, every warp combines all words, because every thread needs the result. The
+# sum takes the same path. The exponentials are computed between the two.
 
 
 # %%
@@ -992,7 +993,8 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # - Read the row once, keep it in registers, and write it once.
 # - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
 # - Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
-# - Compute one exponential and no division per element; a vector, a lane or a row may have more.
+# - Compute one exponential and no division per element; you may compute more per vector, lane or
+#   row.
 #
 # You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 #
@@ -1117,7 +1119,7 @@ fk.exercise("week2/single_pass").grade(single_pass_softmax)
 # </details>
 
 # %% [markdown]
-# ## 7. Beside yours
+# ## 7. Compare with another version
 #
 # The helpers contain another version, `single_pass_step`, for the kernel of section 3 and any
 # number of warps. It keeps each maximum multiplied by log₂ e, ready to be subtracted in the
@@ -1154,7 +1156,7 @@ steps = {
 }
 
 # %% [markdown]
-# As announced, one barrier is gone and a few instructions are added.
+# As expected, one barrier is gone and a few instructions are added.
 #
 # ## 8. Times on an H200
 #
@@ -1183,9 +1185,9 @@ times
 # - **One read less is a third of the bytes.** For 131,072 rows of 1,024 `float32`, `online` takes
 #   0.384 ms and `registers` 0.285. `vectors` and the later steps with one warp per row take 0.26
 #   ms, 97 to 99 % of a copy's speed.
-# - **In `bfloat16`, `registers` gains nothing there**, 0.279 ms after 0.259: it moves half the
-#   bytes but executes as many instructions, more than the budget. For rows of 4,096 it spills and
-#   takes 1.35 ms.
+# - **In `bfloat16`, `registers` gains nothing there**, with 0.279 ms against `online`'s 0.259: it
+#   moves half the bytes but executes as many instructions, more than the budget. For rows of 4,096
+#   it spills and takes 1.35 ms.
 # - **The division** costs at most 2 % for rows of 1,024, but 16 % (`float32`) and 44 % (`bfloat16`)
 #   for rows of 4,096, where an SM has room for few warps.
 # - **The FMA gains nothing in any column.** `reciprocal` already reaches 97 to 99 % of a copy's
@@ -1252,5 +1254,5 @@ fk.predictions()
 # and others, 2022: the same correction, of an output) · [floating point in the CUDA programming
 # guide](https://docs.nvidia.com/cuda/floating-point/index.html), on the FMA.
 #
-# **Next:** rows for which there are not enough registers
+# **Next:** rows too long for the registers
 # ([`03_rows_that_do_not_fit`](03_rows_that_do_not_fit.ipynb)).

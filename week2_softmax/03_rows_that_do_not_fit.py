@@ -75,8 +75,8 @@ ALL = (torch.float16, torch.bfloat16, torch.float32)
 # | `tried(fn, …)` | `fn`, compiled, run and checked |
 #
 # A multiprocessor (SM) has 65,536 registers, room for 2,048 threads, and 228 kB of shared memory,
-# of which one block may have 227. The system takes 1 kB more per block. (Here 1 kB is 1,024 bytes,
-# so the registers hold 256 kB.) The scarcest of the three limits how many blocks fit.
+# of which one block may have 227. The system reserves another 1 kB per block. (Here 1 kB is 1,024
+# bytes, so the registers hold 256 kB.) The scarcest of the three limits how many blocks fit.
 # `blocks_per_sm` returns that number:
 
 # %%
@@ -235,16 +235,16 @@ report
 # Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors
 # of four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all
 # groups are in flight before the first wait. It finds maximum and sum group by group, as the groups
-# arrive, and takes the result from shared memory. Read no element twice from global memory.
-# Signature: `staged_rows(x, y)`.
+# arrive, and then reads the row from shared memory to compute the result. Read no element twice
+# from global memory. Signature: `staged_rows(x, y)`.
 #
 # **Asked**: one block per row, 32 threads per block, 16 bytes per load, each element read at least
 # twice from shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. What does
-# it have to wait for, and what not?
+# A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. Which
+# copies must it wait for, and which not?
 #
 # </details>
 #
@@ -322,8 +322,9 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 # ```
 #
 # A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in
-# flight together. A row needs 4 kB of the SM's 228, so 32 rows wait there together, as many as an
-# SM has room for blocks. No barrier is needed, because no lane reads what another has copied.
+# flight together. A row needs 4 kB of the SM's 228, so 32 rows wait there together; 32 is also the
+# most blocks that an SM can hold. No barrier is needed, because no lane reads what another has
+# copied.
 #
 # </details>
 
@@ -350,14 +351,14 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 #
 # <details><summary>Hint 2</summary>
 #
-# When a lane reads the vector of group k, groups k + 1 to 3 may be in flight: how many are they?
+# When a lane reads the vector of group k, groups k + 1 to 3 may be in flight: how many is that?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # In the line `mY[row, k] = …` a lane reads what other lanes have copied, after each has waited for
-# its own copies. A shuffle orders no memory; `cute.arch.sync_warp()` does.
+# its own copies. A shuffle does not order memory accesses; `cute.arch.sync_warp()` does.
 #
 # </details>
 
@@ -612,12 +613,12 @@ for meet in (fenced, relaxed):
 # 3 and 4 check it there.
 #
 # **All parts together.** In `staged`, `merged_cluster` now replaces `merged_block`. Each *warp*
-# sends its pair to every block, which saves an exchange within the block. The first look runs
-# between `cluster_arrive_relaxed` and `cluster_wait`, so a block works while others start. (The
-# grid has one dimension, because a grid's y and z are at most 65,535.)
+# sends its pair to every block, which saves an exchange within the block. The first pass over the
+# row runs between `cluster_arrive_relaxed` and `cluster_wait`, so a block works while others start.
+# (The grid has one dimension, because a grid's y and z are at most 65,535.)
 #
-# **Predict:** four blocks of eight warps. How many bytes does each mbarrier expect? (The picture
-# shows which block reads which part of a row of 8,000.)
+# **Predict:** with four blocks of eight warps, how many bytes does each mbarrier expect? (The
+# picture shows which block reads which part of a row of 8,000.)
 
 # %%
 expected = fk.predict("bytes that come to each block", None)
@@ -809,8 +810,8 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 #
 # <details><summary>Hint 1</summary>
 #
-# Before any warp sends a pair, block 0 has to run, and its mbarrier has to expect the bytes. Which
-# two halves of which barrier ensure that?
+# Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect the bytes.
+# Which two halves of which barrier ensure that?
 #
 # </details>
 #
@@ -898,7 +899,7 @@ fk.exercise("week2/cluster_logsumexp").grade(cluster_logsumexp)
 # are in. Only block 0 has to wait, and no warp may send before `cluster_wait`. Blocks 1 to 3 may
 # leave as soon as they have sent, because no block writes to them. A pair travels as two words in
 # one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
-# rows: a grid's y ends there.)
+# rows, the limit of a grid's y.)
 #
 # </details>
 
@@ -995,7 +996,7 @@ pipeline({"one buffer": one, "two buffers": two})
 # <details><summary>Hint 2</summary>
 #
 # `cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start.
-# It has to commit as well, so that the number means the same there.
+# It must still commit a group, so that this wait covers tile k there as well.
 #
 # </details>
 #
@@ -1080,9 +1081,10 @@ fk.exercise("week2/two_stages").grade(two_stages)
 # ### Exercise 6: count what fits
 #
 # `staged` takes 4,096 rows of 24,576 float32, in blocks of 256 threads. An SM has 228 kB (of 1,024
-# bytes) of shared memory. A block may have 227, and the system takes 1 kB more per block. The last
-# two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds such
-# a row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds nothing.
+# bytes) of shared memory. A block may have 227, and the system reserves another 1 kB per block. The
+# last two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds
+# such a row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds
+# nothing.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1099,7 +1101,7 @@ fk.exercise("week2/two_stages").grade(two_stages)
 #
 # <details><summary>Hint 3</summary>
 #
-# The matrix has 402.7 MB. For the lines in MB, ask how often each kernel moves it. For the last
+# The matrix is 402.7 MB. For the lines in MB, ask how often each kernel moves it. For the last
 # line, every warp of the cluster sends one pair to each block.
 #
 # </details>

@@ -123,7 +123,7 @@ difference_picture(eps, errors)
 # 10⁻⁶ the error is several percent. Section 6 returns to it.
 
 # %% [markdown] exercise="week2/numeric_gradient" part="task"
-# ### Exercise 1: take a gradient by differences
+# ### Exercise 1: compute a gradient by differences
 #
 # Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with
 # respect to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps),
@@ -174,8 +174,8 @@ fk.exercise("week2/numeric_gradient").grade(numeric_gradient)
 #     return dx
 # ```
 #
-# This calls f twice per element: two million times for a matrix of a million elements. So it serves
-# as a check, in float64 and for few elements, of a gradient that was computed in another way.
+# This calls f twice per element: two million times for a matrix of a million elements. So use it
+# only to check a gradient that was computed in another way, in float64 and for few elements.
 # `torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
 # error falls with eps², not with eps.
 #
@@ -307,10 +307,10 @@ print(found)
 fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 
 # %% [markdown]
-# **Check 1.** In a row of 128,256 most of y is below 10⁻⁴, and the weighted mean of a random dy is
-# near 0. So the missing term is below 10⁻⁵. For `float32`, `assert_close` allows that much, however
-# small the numbers are. `fk.check` uses a smaller absolute tolerance where the expected values are
-# small, and finds the mistake. **Compare a gradient on its own scale.**
+# **Check 1.** In a row of 128,256 most elements of y are below 10⁻⁴, and the weighted mean of a
+# random dy is near 0. So the missing term is below 10⁻⁵. For `float32`, `assert_close` allows that
+# much, however small the numbers are. `fk.check` uses a smaller absolute tolerance where the
+# expected values are small, and finds the mistake. **Compare a gradient on its own scale.**
 #
 # **Check 3.** This dy hides the mistake: the missing sum is 0. Give dy a mean of its own, as
 # `given` does.
@@ -327,15 +327,15 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 #
 # <details><summary>Hint 1</summary>
 #
-# Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can you take out of the
-# second?
+# Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the sum over the first term reduce to, and what can you factor out of
+# the sum over the second?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# There is one sum per row, but not that of softmax. It needs only one of the two rows, so the first
-# loop reads that one alone.
+# There is one sum per row, but not the one in softmax's gradient. It needs only one of the two
+# rows, so the first loop reads that one alone.
 #
 # </details>
 #
@@ -389,9 +389,9 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 # ```
 #
 # dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
-# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the *p minus one-hot*
-# of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a write;
-# softmax's gradient makes four and a write.
+# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that element and p elsewhere: the *p minus
+# one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
+# write; softmax's gradient makes four and a write.
 #
 # </details>
 
@@ -534,8 +534,8 @@ gradient_picture(costs)
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without a vector still takes part in the shuffles. Set what its registers have to hold for
-# that in a line before the first loop.
+# A lane without a vector still takes part in the shuffles. In a line before the first loop, set its
+# registers to a value that does not change the sum.
 #
 # </details>
 
@@ -598,8 +598,8 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 # Writing in place is safe here: a lane stores only what it has read itself, and only after the
 # shuffles, so no other thread still needs these elements. A framework does this when it knows that
 # dy is no longer needed. Autograd does not, because another branch of the graph may hold the same
-# tensor. The kernel makes two reads and one write, as with a matrix of its own, but needs one
-# matrix less.
+# tensor. The kernel makes two reads and one write, as with a separate dx, but needs one matrix
+# fewer.
 #
 # </details>
 
@@ -613,10 +613,10 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 # ### Exercise 4: compute the gradient of padded rows
 #
 # A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
-# (int32, from 0 to N), and softmax was over those. The columns beyond are undefined: `dy` and `y`
-# may hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0
-# beyond, to the end of the row. Float32 and float16; load nothing beyond the length. Signature:
-# `padded_backward(dy, y, length, dx)`.
+# (int32, from 0 to N), and softmax was computed over those alone. The columns beyond are undefined:
+# `dy` and `y` may hold NaN or infinities there. `dx` is the gradient of softmax where a column is
+# valid, and 0 beyond, to the end of the row. Float32 and float16; load nothing beyond the length.
+# Signature: `padded_backward(dy, y, length, dx)`.
 #
 # **Asked**: one warp per row.
 #
@@ -635,8 +635,8 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #
 # <details><summary>Hint 3</summary>
 #
-# In the second loop, begin with `dx = Float32(0.0)`. An `if` with the length, around both loads,
-# replaces it.
+# In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length, around both
+# loads, overwrites it.
 #
 # </details>
 
@@ -692,8 +692,8 @@ fk.exercise("week2/padded_backward").grade(padded_backward)
 # In floating point 0 times NaN is NaN. If a mask is a factor, NaN passes through it, and after the
 # next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
 # arithmetic, and their loads out of the traffic: if lengths are spread evenly, it reads half of the
-# matrix. A row of length 0 needs no case of its own, because its sum is empty and all of its dx are
-# 0.
+# matrix. A row of length 0 needs no case of its own, because its sum is empty and all elements of
+# its dx are 0.
 #
 # </details>
 
@@ -719,7 +719,7 @@ for dtype in TYPES:
 # %% [markdown]
 # All of this error comes from y. `bfloat16` rounds y by up to 0.2 %; where y is nearly 1, dx is a
 # difference of nearly equal numbers, and the error grows to 2 % here. No kernel can repair that.
-# `float16` is more exact, but it turns probabilities below 3·10⁻⁸ into 0, and their dx as well. A
+# `float16` is more precise, but it turns probabilities below 3·10⁻⁸ into 0, and their dx as well. A
 # kernel must never *add up* in 16 bits, as week 1 showed.
 #
 # ## 6. Into autograd
@@ -976,8 +976,8 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # %% [markdown] exercise="week2/value_and_gradient" part="task"
 # ### Exercise 6: compute a value and its gradient in one kernel
 #
-# `value[m] = Σ w[m, n] · softmax(x[m])[n]` is a mean of `w` with the weights of a softmax. Compute
-# it and its gradient `dx[m, n]` with respect to `x` in one launch, and store the softmax nowhere.
+# `value[m] = Σ w[m, n] · softmax(x[m])[n]` is the mean of `w`, weighted by a softmax. Compute it
+# and its gradient `dx[m, n]` with respect to `x` in one launch, and do not store the softmax.
 # Float32, rows of any length. Read `x` and `w` at most twice. No number may overflow for an x of
 # 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
 #
@@ -1081,7 +1081,7 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 # <details><summary>Hint 1</summary>
 #
 # dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, how many
-# reductions does the kernel have, and when?
+# reductions does the kernel have, and where?
 #
 # </details>
 #
@@ -1187,7 +1187,7 @@ fk.exercise("week2/temperature_backward").grade(temperature_backward)
 #
 # The three kernels were timed beside torch's gradient. `backward_vectors` moves 3 matrices and
 # `backward_read_twice` 5, by the counters of section 4. **Predict:** for 32,768 rows of 4,096
-# `float32`, how many times as long does the kernel that reads twice take?
+# `float32`, how many times as long as `backward_vectors` does the kernel that reads twice take?
 
 # %%
 times_longer = fk.predict("times as long, for reading twice", None)
@@ -1207,7 +1207,7 @@ times
 #   `backward_read_twice` even takes 3 % less time than `backward_vectors`.
 # - **The other changes helped more:** `backward_read_twice` takes 0.389 ms, `backward` 0.702. The
 #   faster one has vectors, one block per row, and all loads in flight. The two kernels differ in
-#   these three things, so the table cannot say which of them helped. In rows of 256, where both
+#   all three respects, so the table cannot say which of them helped. In rows of 256, where both
 #   have one warp per row, `backward` takes 4 % longer in `float32` and 62 % longer in `bfloat16`.
 # - **104 % of a copy** is no mistake: two thirds of the gradient's bytes are reads, only half of a
 #   copy's are. So a copy is not an upper bound for it.
@@ -1238,16 +1238,16 @@ fk.predictions()
 # | a tolerance on the scale of dx, dy with a mean of its own | no |
 # | dy = 1; Σ dx = 0; finite differences in small rows | no |
 #
-# | PyTorch feature | asks for |
+# | PyTorch feature | requires |
 # |---|---|
 # | `autograd.Function` | what to save, and one gradient per input |
 # | `torch.library` | a stand-in for the result, unchanged inputs, a gradient made of operators |
 # | `torch.compile` | all of that; it does not look inside |
 #
 # **In practice** `forgekit.ops.softmax` has these parts and more: any dimension, a gradient of the
-# gradient, rows that do not fit into registers. Flash attention saves neither y nor its matrix. It
-# saves one number per row, the logarithm of the sum, and computes y again from it, because there
-# the matrix does not fit.
+# gradient, rows that do not fit into registers. Flash attention saves neither the scores nor y,
+# because these matrices are too large. It saves one number per row, the logarithm of the sum, and
+# computes y again from it.
 #
 # **Further reading:** [extending
 # torch.autograd](https://pytorch.org/docs/stable/notes/extending.html) · [custom

@@ -14,14 +14,15 @@
 # **You will build** the rule that picks a softmax for a row and a GPU, and three kernels that also
 # compute what surrounds a softmax: a scale, a causal mask, a bias.
 # **You will learn** how the compiler translates one kernel for three generations of GPUs, how to
-# read the production kernel, how fast it is beside its peers, and how many bytes fusion saves.
+# read the production kernel, how fast it is compared with its peers, and how many bytes fusion
+# saves.
 # **You need** `00_softmax_without_tears` to `03_rows_that_do_not_fit`. About 40 minutes, and 100
 # more for the exercises.
 #
 # You now have four softmaxes. They keep a row in registers, in the shared memory of one block, in
-# the shared memory of a cluster, or nowhere, and then read it again. A caller may bring any row and
-# any GPU. **The bad number: 8.** The kernel that is fastest for 4,096 `bfloat16` per row takes
-# 0.615 ms for rows of 131,072 on an H200; the best kernel takes 0.075 ms
+# the shared memory of a cluster, or nowhere; the last one reads it again. A caller may pass any
+# row, on any GPU. **The bad number: 8.** The kernel that is fastest for 4,096 `bfloat16` per row
+# takes 0.615 ms for rows of 131,072 on an H200; the best kernel takes 0.075 ms
 # (`03_rows_that_do_not_fit`).
 
 # %%
@@ -85,10 +86,10 @@ print(production_way(1024, 4, clusters=16), production_way(65_536, 4, clusters=1
 rule_picture()
 
 # %% [markdown]
-# The rule depends on the bytes of a row and on the features of the GPU. For `bfloat16` the limit of
-# registers is lower than for `float32`: in registers the exponentials take twice the row's own
-# bytes, in shared memory they do not. The limits come from runs on an H200, which is why `float32`
-# returns to registers above 4,096 elements.
+# The rule depends on the bytes of a row and on the features of the GPU. For `bfloat16` the register
+# limit is lower than for `float32`: a row in registers takes twice its own bytes, a row in shared
+# memory does not. The limits come from runs on an H200, which is why `float32` returns to registers
+# above 4,096 elements.
 
 # %% [markdown] exercise="week2/choose_softmax" part="task"
 # ### Exercise 1: choose where a row waits
@@ -98,10 +99,10 @@ rule_picture()
 #
 # 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
 #    registers.
-# 2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, which `cp.async` needs, and takes
-#    at most 96 kB in its own type.
+# 2. `"staged"`, 1 block: the row consists of whole vectors of 16 bytes, which `cp.async` needs, and
+#    takes at most 96 kB in its own type.
 # 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
-#    is whole vectors, and each block's part takes at most 96 kB.
+#    consists of whole vectors, and each block's part takes at most 96 kB.
 # 4. `"streaming"`, 1 block.
 #
 # 1 kB is 1,024 bytes.
@@ -122,7 +123,7 @@ rule_picture()
 #
 # <details><summary>Hint 3</summary>
 #
-# The line that asks for clusters needs the *number* in `arch`: 100 is more than 90, but the string
+# The line that tests for clusters needs the *number* in `arch`: 100 is more than 90, but the string
 # 'sm_100a' sorts before 'sm_90a'.
 #
 # </details>
@@ -248,8 +249,8 @@ for arch in ARCHS[1:]:
 # %% [markdown]
 # The Python is the same for all three. The compiler emits the same instructions for sm_80 and
 # sm_90a. For sm_100a it uses instructions that older GPUs lack: `sub.f32x2` and `mul.f32x2` process
-# two numbers in a pair of registers, and `max` takes three. `ex2` is still one instruction per
-# element: exponentials do not get cheaper.
+# two numbers in a pair of registers, and `max` takes three operands. `ex2` is still one instruction
+# per element: exponentials do not get cheaper.
 #
 # A kernel has to *request* the features that Hopper added. `forgekit.ops.softmax` picks these
 # kernels for three row lengths:
@@ -283,9 +284,9 @@ for n in (1024, 20_480, 65_536):
 # %% [markdown] exercise="week2/which_arch" part="task"
 # ### Exercise 2: say what needs which GPU
 #
-# Here are eight things that a softmax may do. Which is the oldest of the three architectures,
-# `"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does each of them? The tables above
-# contain every answer.
+# Here are eight things that a softmax may do. For each, which is the oldest of the three
+# architectures, `"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does it? The tables
+# above contain every answer.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -389,7 +390,7 @@ print(source[start : source.index("    @", start)])
 # The last branch is the exchange of `03_rows_that_do_not_fit`. Lane k of each warp sends the warp's
 # (m, s) to block k of the cluster. An mbarrier in each block waits for the bytes of all warps.
 #
-# ## 4. Beside torch, torch.compile and quack
+# ## 4. Compare with torch, torch.compile and quack
 #
 # `forgekit bench` runs the operators beside their peers on a GPU and checks every result. The
 # repository contains a run on an H200, which `peer_rates` reads. A copy of 1 GB is 100 %:
@@ -426,8 +427,8 @@ print(f"{len(behind)} of {compared} comparisons are lost by more than 1 %")
 # operators, that is the kernel of section 2 three times, with one part each. **Fusion** turns them
 # into one kernel with three parts.
 #
-# **Predict** for 256 × 512 `float32` and a mask of the same size and type: how many times the bytes
-# of x do the three kernels read and write together? How many does the fused kernel?
+# **Predict** for 256 × 512 `float32` and a mask of the same size and type: how many times the size
+# of x do the three kernels read and write in total? And the fused kernel?
 
 # %%
 three_move = fk.predict("× the bytes of x, three operators", None)
@@ -489,8 +490,8 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 #
 # <details><summary>Hint 1</summary>
 #
-# Compute three quotients for each call: bytes by rate, exponentials by rate, and the cost of its
-# launches.
+# Compute three durations for each call: bytes divided by their rate, exponentials divided by
+# theirs, and the cost of the launches.
 #
 # </details>
 #
@@ -555,7 +556,7 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 #
 # <details><summary>Hint 1</summary>
 #
-# How many times the bytes of x do the three launches move, and what is the minimum?
+# How many times the size of x do the three launches move in total, and what is the minimum?
 #
 # </details>
 #
@@ -678,10 +679,11 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 # ```
 #
 # Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
-# reads x once and writes y once, a third of that. If you fuse only two of the three, four times the
-# bytes of x remain, two thirds of the time. The block size hardly matters for a kernel that is
-# bound by memory. With one warp per block, 16,384 blocks take 10 µs to start in each launch, which
-# is below the bound of memory. (These times are predicted for an H200, not measured.)
+# reads x once and writes y once, a third of that. If you fuse only two of the three, the two
+# launches move four times the bytes of x, in two thirds of the time. The block size hardly matters
+# for a kernel that is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start
+# in each launch, which is below the memory bound. (These times are predicted for an H200, not
+# measured.)
 #
 # </details>
 
@@ -743,8 +745,8 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 #
 # <details><summary>Hint 1</summary>
 #
-# The mask is a predicate on row and column. Which value of a register that is not loaded changes
-# neither the maximum nor the sum?
+# The mask is a predicate on row and column. Which value in a register that is not loaded leaves
+# both the maximum and the sum unchanged?
 #
 # </details>
 #
@@ -823,7 +825,7 @@ fk.exercise("week2/causal_softmax").grade(causal_softmax)
 # </details>
 
 # %% [markdown]
-# Count what the course's solution saves for as many queries as keys:
+# Count what the course's solution saves when there are as many queries as keys:
 
 # %%
 n = 256
@@ -847,7 +849,7 @@ fusion_picture(operators, totals)
 # probabilities by the values and never stores them. `06_practice` ends there.
 #
 # The next exercise has the opposite shape: many rows so short that one warp per row is wasteful.
-# The operator before its softmax is a bias.
+# Before its softmax it adds a bias.
 
 # %% [markdown] exercise="week2/router_softmax" part="task"
 # ### Exercise 6: serve short rows, with a bias
@@ -862,8 +864,8 @@ fusion_picture(operators, totals)
 #
 # <details><summary>Hint 1</summary>
 #
-# `tidx // 8` is the row and `tidx % 8` the place in it. A lane has every eighth column, at most 8,
-# in a register tensor.
+# `tidx // 8` is the row and `tidx % 8` the lane's position in it. A lane has every eighth column,
+# at most 8, in a register tensor.
 #
 # </details>
 #
@@ -954,9 +956,9 @@ fk.exercise("week2/router_softmax").grade(router_softmax)
 # | do exponentials limit it? | *Compute Workload*, pipe *XU* | far from 100 % |
 # | is memory busy? | *GPU Speed of Light* | nearly as busy as during a copy |
 #
-# XU is the pipe that computes `exp2`: 16 per cycle in each SM, says CUDA's programming guide. At
-# the speed of a copy an H200's SM reads and writes 4 elements of `bfloat16` per cycle, so one
-# exponential per element uses a quarter of the pipe. Four would fill it.
+# XU is the pipe that computes `exp2`: 16 per cycle in each SM, according to CUDA's programming
+# guide. At the speed of a copy an H200's SM reads and writes 4 elements of `bfloat16` per cycle, so
+# one exponential per element uses a quarter of the pipe. Four would fill it.
 #
 # </details>
 
@@ -968,7 +970,7 @@ fk.predictions()
 #
 # | way | the row waits in | good until | needs |
 # |---|---|---|---|
-# | registers | registers, as float32 | a quarter of an SM's | nothing |
+# | registers | registers, as float32 | a quarter of an SM's registers | nothing |
 # | staged | shared memory, in its own type | two blocks fit | sm_80, whole vectors |
 # | cluster | shared memory of 2 to 16 blocks | all of them are full | sm_90, whole vectors |
 # | streaming | nowhere: the kernel reads it twice | – | nothing |

@@ -23,8 +23,8 @@
 #
 # Each puzzle defines the result and gives the signature; most draw a small case. You write the
 # rest: index, predicates, blocks, grid, and the exchange between threads. The grade tests the
-# values, tries several orders of threads, and compares the cost with our solution. Work in any
-# order; only the last puzzle needs the ideas of all others.
+# values, tries several orders of threads, and compares the cost with our solution's. Work in any
+# order; only the last puzzle needs the ideas of all the others.
 
 # %%
 import functools
@@ -430,7 +430,7 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 # ```
 #
 # With 32,000 classes the logits are the largest tensor of a language model's training step. This
-# kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a choice
+# kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a gather
 # writes a whole matrix in between.
 #
 # </details>
@@ -461,7 +461,8 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 #
 # <details><summary>Hint 3</summary>
 #
-# Read the row's numbers once, before the loop. A target to ignore sets g to 0 there.
+# Read the row's target, lse and g once, before the loop. If the target is to be ignored, set g to 0
+# there.
 #
 # </details>
 
@@ -535,8 +536,8 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 #
 # <details><summary>Hint 1</summary>
 #
-# A lane keeps four sorted pairs (value, index). Which pair is the identity: after every element,
-# even after −∞?
+# A lane keeps four sorted pairs (value, index). Which pair is the identity? It comes after every
+# element, even after −∞.
 #
 # </details>
 #
@@ -665,7 +666,7 @@ fk.exercise("week2/top_k").grade(top_k)
 #
 # <details><summary>Hint 3</summary>
 #
-# Registers past the row hold 0 before you add the squares. Divide by `mX.shape[1]`, add `eps` below
+# Registers past the row hold 0 before you add the squares. Divide by `mX.shape[1]`, add `eps` under
 # the root, and compute `cute.math.rsqrt` once, between the two loops.
 #
 # </details>
@@ -720,7 +721,7 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # ```
 #
 # For 40 rows of 400 in float32, threads request 64,000 bytes of `x`, 64,000 of `w`, and store
-# 64,000. `w` has only 1,600 bytes, the same for all rows, and comes out of a cache after the first
+# 64,000. `w` has only 1,600 bytes, the same for all rows, and comes from a cache after the first
 # rows: memory moves the row once in each direction. Without `eps` a row of zeros becomes 0 · ∞ =
 # NaN.
 #
@@ -836,9 +837,9 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 #
 # With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16,
 # and both numbers of the difference are off by some steps. For 50 rows of 700 that variance is
-# wrong by up to 2 %, the one of two passes by less than 2 parts in 10 million. Welford's `(count,
-# mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but takes
-# 63,200 instructions instead of 50,100.
+# wrong by up to 2 %, and the two-pass variance by less than 2 parts in 10 million. Welford's
+# `(count, mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but
+# takes 63,200 instructions instead of 50,100.
 #
 # </details>
 
@@ -964,7 +965,7 @@ fk.exercise("week2/rms_norm_residual").grade(rms_norm_residual)
 #
 # The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s`
 # again: five rows instead of four, in two launches. For 40 rows of 400 in float32 it loads 6,000
-# sectors (`w` out of a cache) and stores 4,000.
+# sectors (`w` comes from a cache) and stores 4,000.
 #
 # </details>
 
@@ -972,8 +973,8 @@ fk.exercise("week2/rms_norm_residual").grade(rms_norm_residual)
 # ### Exercise 9: turn vectors by their position
 #
 # Rotary embedding tells a model a token's position by turning vectors. `x` has shape (tokens,
-# heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by the angle of
-# token and j, given as `cos[t, j]` and `sin[t, j]`:
+# heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by an angle
+# that depends on the token t and on j, given as `cos[t, j]` and `sin[t, j]`:
 #
 #     a' = a · cos − b · sin,   b' = b · cos + a · sin
 #
@@ -1051,8 +1052,8 @@ fk.exercise("week2/rotary").grade(rotary)
 # A pair takes six operations for 8 bytes in and 8 bytes out, so memory is the limit. For 21 tokens
 # of 8 heads of 128 in float32 the kernel loads 3,024 sectors: 2,688 of `x`, 336 of the tables.
 # Working in place is safe, because one thread owns both elements of a pair and reads them before it
-# writes; one thread per element would be a race between warps. Turned by such angles, q · k depends
-# only on the distance between two tokens: attention needs exactly that.
+# writes; one thread per element would be a race between warps. After such turns, q · k depends on
+# the positions of its two tokens only through their distance: attention needs exactly that.
 #
 # </details>
 
@@ -1125,7 +1126,7 @@ attention_picture()
 #    the score, because every lane has a part of o.
 # 3. The lane computes the new maximum and two factors, one for the old sums and one for the new
 #    term.
-# 4. It applies both factors to s and o, for which it loads components j and j + 32 of $V_i$.
+# 4. It loads components j and j + 32 of $V_i$, and applies both factors to s and o.
 #
 # The exponential is `cute.math.exp2`; log₂ e goes into the scale, as in `02_the_row_in_registers`.
 # The kernel multiplies q by both once, before the loop.

@@ -43,8 +43,8 @@ import forgekit as fk
 # | a parameter | `mX: cute.Tensor`: pointer, layout | `x: cutlass.Array`: pointer, shape, strides |
 # | an element | `mX[row, n]` | `x[row, n]` |
 # | 16 bytes | `zipped_divide(mX[row, None], (4,))[None, i].load()` | `x.load((row, 4 * i), 4)` |
-# | their value | `TensorSSA` | `cutlass.Vector` |
-# | sum of a value | `v.reduce(cute.ReductionOp.ADD, 0.0, 0)` | `v.reduce("add")` |
+# | the type of these 16 bytes | `TensorSSA` | `cutlass.Vector` |
+# | the sum of such a vector | `v.reduce(cute.ReductionOp.ADD, 0.0, 0)` | `v.reduce("add")` |
 # | registers | `make_rmem_tensor(((4,), 2), Float32)` | `cutlass.Array(Float32, (2, 4))` |
 # | shared memory | `allocate_tensor(Float32, layout)` | `cutlass.Array(Float32, shape, space=…)` |
 # | barrier | `cute.arch.sync_threads()` | `prims.barrier_cta_sync(0)` |
@@ -301,8 +301,8 @@ fk.exercise("week2/row_distances").grade(row_distances)
 # ```
 #
 # The loop now counts elements instead of vectors: column 4 · lane, then every 128th. The CuTe
-# kernel states this once, in the layout `((4),(N/4))`; here each load states it. For another vector
-# width you change one tile there and every address here.
+# kernel states this once, in the layout `((4),(N/4))`; here each load states it. To change the
+# vector width, you change one tile in the CuTe kernel but every address here.
 #
 # </details>
 
@@ -402,7 +402,7 @@ vocabulary_picture(PTX)
 #
 # <details><summary>Hint 1</summary>
 #
-# Only the line that allocates the tile changes its meaning. Which layout maps (row, column) to 32
+# Only the line that allocates the tile changes in substance. Which layout maps (row, column) to 32
 # different banks along rows and along columns?
 #
 # </details>
@@ -485,8 +485,8 @@ fk.exercise("week2/add_transposed").grade(add_transposed)
 # | code that has to outlive the next release | instructions that CuTe does not wrap |
 #
 # You may mix them: a kernel of tensors can use `prims`, and `cutlass.make_array_view` makes an
-# array of a tensor. The sanitizer, the counters and the pictures read PTX, so they work for both.
-# Of 45 scripts in primitives that were tried on the virtual GPU, NVIDIA's own checks passed in 40
+# array from a tensor. The sanitizer, the counters and the pictures read PTX, so they work for both.
+# Of the 45 scripts with primitives that we tried on the virtual GPU, 40 passed NVIDIA's own checks
 # (`tests/cuda/golden/corpus.json` lists them).
 
 # %% [markdown]
@@ -501,7 +501,7 @@ fk.exercise("week2/add_transposed").grade(add_transposed)
 # **In practice** read primitives as CUDA C++ in Python: arrays are pointers with shapes, and each
 # `prims` function is one PTX instruction, whose operands the PTX manual explains.
 #
-# **Further reading:** [NVIDIA's examples in primitives][prims], from `tutorial/01_hello_world.py`
+# **Further reading:** [NVIDIA's examples with primitives][prims], from `tutorial/01_hello_world.py`
 # to a GEMM with warp specialisation · [PTX][ptx], for the operands
 #
 # [prims]: https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL/experimental/primitives

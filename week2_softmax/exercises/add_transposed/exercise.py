@@ -23,8 +23,8 @@ Its padded tile takes 4,224 bytes. Write it for `cute.Tensor`, with its launch, 
 tile instead of padding it. Signature: `add_transposed(mX, mZ, mY)`.
 """,
     hints=(
-        "Only the line that allocates the tile changes its meaning. Which layout maps (row, column) to 32 "
-        "different banks along rows and along columns?",
+        "Only the line that allocates the tile changes in substance. Which layout maps (row, "
+        "column) to 32 different banks along rows and along columns?",
         "Offset 32 · row + column has the column in bits 0 to 4 and the row in bits 5 to 9. A swizzle "
         "combines the two groups of bits by XOR.",
         "`cute.make_composed_layout(swizzle, 0, layout)` is a layout for `allocate_tensor`, in the line "

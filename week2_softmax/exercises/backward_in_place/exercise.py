@@ -29,14 +29,15 @@ elements. Read each element once. Signature: `backward_in_place(dy, y)`.
         "`cute.autovec_copy(g[(None, i)], r[None, k])` for a vector. `.load().to(Float32)` of "
         "such a tensor gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their "
         "sum.",
-        "A lane without a vector still takes part in the shuffles. Set what its registers have to "
-        "hold for that in a line before the first loop.",
+        "A lane without a vector still takes part in the shuffles. In a line before the first "
+        "loop, set its registers to a value that does not change the sum.",
     ),
     analysis="""
 Writing in place is safe here: a lane stores only what it has read itself, and only after the
-shuffles, so no other thread still needs these elements. A framework does this when it knows that dy
-is no longer needed. Autograd does not, because another branch of the graph may hold the same
-tensor. The kernel makes two reads and one write, as with a matrix of its own, but needs one matrix less.
+shuffles, so no other thread still needs these elements. A framework does this when it knows that
+dy is no longer needed. Autograd does not, because another branch of the graph may hold the same
+tensor. The kernel makes two reads and one write, as with a separate dx, but needs one matrix
+fewer.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="backward_in_place",

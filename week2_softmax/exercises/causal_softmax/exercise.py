@@ -76,8 +76,8 @@ scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softm
 Float32, y)`.
 """,
     hints=(
-        "The mask is a predicate on row and column. Which value of a register that is not "
-        "loaded changes neither the maximum nor the sum?",
+        "The mask is a predicate on row and column. Which value in a register that is not loaded "
+        "leaves both the maximum and the sum unchanged?",
         "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane "
         "is 32 k columns to the right of its first. The rest is softmax in registers; the "
         "store needs its own predicate.",

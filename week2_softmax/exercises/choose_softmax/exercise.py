@@ -75,10 +75,10 @@ such as `"sm_90a"`: the first of these ways that is possible.
 
 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
    registers.
-2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, which `cp.async` needs, and takes
-   at most 96 kB in its own type.
+2. `"staged"`, 1 block: the row consists of whole vectors of 16 bytes, which `cp.async` needs, and
+   takes at most 96 kB in its own type.
 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
-   is whole vectors, and each block's part takes at most 96 kB.
+   consists of whole vectors, and each block's part takes at most 96 kB.
 4. `"streaming"`, 1 block.
 
 1 kB is 1,024 bytes.
@@ -88,8 +88,8 @@ such as `"sm_90a"`: the first of these ways that is possible.
         "its type. `dtype.itemsize` is the size of an element in bytes.",
         "Two of the four ways need whole vectors, counted in bytes of the row. Which ways "
         "remain for a row without them?",
-        "The line that asks for clusters needs the *number* in `arch`: 100 is more than 90, "
-        "but the string 'sm_100a' sorts before 'sm_90a'.",
+        "The line that tests for clusters needs the *number* in `arch`: 100 is more than 90, but "
+        "the string 'sm_100a' sorts before 'sm_90a'.",
     ),
     analysis="""
 There is one limit for each place where a row can wait, from the fastest place to the slowest. The

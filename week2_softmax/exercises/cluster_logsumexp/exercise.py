@@ -31,8 +31,8 @@ their bytes, and one warp of block 0 computes the result. Read x once. The kerne
 compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
 """,
     hints=(
-        "Before any warp sends a pair, block 0 has to run, and its mbarrier has to expect the "
-        "bytes. Which two halves of which barrier ensure that?",
+        "Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect "
+        "the bytes. Which two halves of which barrier ensure that?",
         "`N` may be less than 128. Then whole warps have no element, and their pair is (-inf, 0). "
         "Where would that become NaN?",
         "The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of "
@@ -41,9 +41,9 @@ compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
     analysis="""
 16 pairs are 128 bytes: the mbarrier's phase ends when thread 0 has arrived and all of these bytes
 are in. Only block 0 has to wait, and no warp may send before `cluster_wait`. Blocks 1 to 3 may
-leave as soon as they have sent, because no block writes to them. A pair travels as two words in one
-store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535 rows: a
-grid's y ends there.)
+leave as soon as they have sent, because no block writes to them. A pair travels as two words in
+one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
+rows, the limit of a grid's y.)
 """,
     asked={"work": "one cluster per row", "cluster": 4, "block": 128, "cluster_barriers": 1},
     entry="cluster_logsumexp",

@@ -24,7 +24,9 @@ computed in float32, by three loops over the rows. The tests use hard columns; w
     hints=(
         "It is `column_sum` of week 1, three times. Which operator does the first loop use, and with which number does it begin?",
         "No thread needs data from another: no shuffle and no shared memory. A column of −∞ gives NaN without special code.",
-        "The first loop uses `cute.arch.fmax` and begins with `-Float32.inf`; the second and third loops subtract the maximum inside the exponential, and the line that stores divides.",
+        "The first loop uses `cute.arch.fmax` and begins with `-Float32.inf`; the second and "
+        "third loops subtract the maximum inside the exponential. Divide in the line that "
+        "stores.",
     ),
     analysis="""
 Neighbouring threads read neighbouring columns, so each of the three passes is coalesced. For softmax

@@ -46,18 +46,20 @@ EXERCISE = puzzle(
     title="say how sure a classifier is",
     task="""
 `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
-weights are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16,
-computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
+weights tie for the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or
+float16, computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(
         "What is the exponential of the largest element, relative to the maximum? So what is its weight?",
         "Three values pass through the loop and the shuffles: m, s, and the column of m. The weight is 1/s.",
-        "The column belongs to the larger maximum; if both are equal, the smaller column wins, as in `warp_argmax`. A lane without elements holds a column after all others. Choose the column in a line before m changes.",
+        "The column belongs to the larger maximum; if both are equal, the smaller column wins, "
+        "as in `warp_argmax`. A lane without elements holds a column number beyond the last. "
+        "Choose the column in a line before m changes.",
     ),
     analysis="""
-Classifiers answer this question all the time, and it needs neither the softmax nor a second pass: the
-kernel reads the matrix once and writes two numbers per row. Any value that merges can travel with
-(m, s); with a vector of values instead of the column, this is flash attention.
+Classifiers answer this question all the time, and it needs neither the softmax nor a second pass:
+the kernel reads the matrix once and writes two numbers per row. Any mergeable value can travel
+with (m, s); with a vector of values instead of the column, this is flash attention.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="confidence",

@@ -111,7 +111,7 @@ in float32. Signature: `cross_entropy(x, target, loss, lse)`.
     ),
     analysis="""
 With 32,000 classes the logits are the largest tensor of a language model's training step. This
-kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a choice
+kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a gather
 writes a whole matrix in between.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 1},

@@ -49,7 +49,8 @@ float32 or float16, target int64, lse and g float32; compute in float32. Signatu
         "subtract lse?",
         "Each thread decides for its own elements whether n is the target. If one thread "
         "corrected dx[target] afterwards, which thread's store would it have to wait for?",
-        "Read the row's numbers once, before the loop. A target to ignore sets g to 0 there.",
+        "Read the row's target, lse and g once, before the loop. If the target is to be ignored, "
+        "set g to 0 there.",
     ),
     analysis="""
 One number per row, lse, turns a reduction and two reads into a map. Recompute cheap values and

@@ -17,9 +17,10 @@ def _in_tile(x: torch.Tensor, value: float) -> torch.Tensor:
 EXERCISE = puzzle(
     title="fix the fill",
     task="""
-This softmax handles rows of up to 512 `float32` in whole vectors. Its treatment of the tail was copied from a kernel that adds up rows. It is right for rows of 512, and for scores around +1000. Make it right for all rows of whole
-vectors, including rows far below 0 and rows that are all −∞ (NaN, as in torch).
-Signature: `fix_the_fill(x, y)`.
+This softmax handles rows of up to 512 `float32` in whole vectors. Its treatment of the tail was
+copied from a kernel that adds up rows. The softmax is right for rows of 512, and for scores
+around +1000. Make it right for all rows of whole vectors, including rows far below 0 and rows
+that are all −∞ (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
 """,
     hints=(
         "Run it on one row of four ones. Which sum do these weights imply, and where does the rest of it come from?",

@@ -20,9 +20,10 @@ mistakes. Fix them, and keep copies in flight during the search for the maximum.
         "A group is all that *one thread* has started since its last commit. How many groups does "
         "a lane without a vector commit?",
         "When a lane reads the vector of group k, groups k + 1 to 3 may be in flight: how many "
-        "are they?",
+        "is that?",
         "In the line `mY[row, k] = …` a lane reads what other lanes have copied, after each has "
-        "waited for its own copies. A shuffle orders no memory; `cute.arch.sync_warp()` does.",
+        "waited for its own copies. A shuffle does not order memory accesses; "
+        "`cute.arch.sync_warp()` does.",
     ),
     analysis="""
 With the commit inside the `if`, a lane without a vector commits nothing. But the numbers in

@@ -49,17 +49,19 @@ rows: the **whole interval** has to be below half of the time of the given launc
 `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 """,
     hints=(
-        "How many times the bytes of x do the three launches move, and what is the minimum?",
+        "How many times the size of x do the three launches move in total, and what is the "
+        "minimum?",
         "Where could a row wait between two steps, if not in y? A lane has 16 elements.",
         "In the first two kernels `write(rY, mY, row)` sends the row from registers to memory, "
         "and the next kernel reads it back. `rY` already holds the input of the next step.",
     ),
     analysis="""
 Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
-reads x once and writes y once, a third of that. If you fuse only two of the three, four times the
-bytes of x remain, two thirds of the time. The block size hardly matters for a kernel that is
-bound by memory. With one warp per block, 16,384 blocks take 10 µs to start in each launch, which
-is below the bound of memory. (These times are predicted for an H200, not measured.)
+reads x once and writes y once, a third of that. If you fuse only two of the three, the two
+launches move four times the bytes of x, in two thirds of the time. The block size hardly matters
+for a kernel that is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start
+in each launch, which is below the memory bound. (These times are predicted for an H200, not
+measured.)
 """,
     entry="fuse_three",
     groups=(

@@ -64,9 +64,9 @@ equal; there, the mean of the squares less the square of the mean loses most of 
     analysis="""
 With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16,
 and both numbers of the difference are off by some steps. For 50 rows of 700 that variance is
-wrong by up to 2 %, the one of two passes by less than 2 parts in 10 million. Welford's `(count,
-mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but takes
-63,200 instructions instead of 50,100.
+wrong by up to 2 %, and the two-pass variance by less than 2 parts in 10 million. Welford's
+`(count, mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but
+takes 63,200 instructions instead of 50,100.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 2},
     entry="layer_norm",

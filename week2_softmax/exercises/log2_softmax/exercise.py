@@ -55,7 +55,8 @@ additions. Signature: `log2_softmax(x, y)`.
 """,
     hints=(
         "log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is a power of two?",
-        "The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator: keep it. The sum is that of 2^t over the row.",
+        "The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator: keep it. "
+        "The sum adds 2^t over the row.",
         "The last line subtracts, `t - …`, one logarithm per row: `cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
     ),
     analysis="""

@@ -24,16 +24,17 @@ length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp
 here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 """,
     hints=(
-        "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can you take out "
-        "of the second?",
-        "There is one sum per row, but not that of softmax. It needs only one of the two rows, so "
-        "the first loop reads that one alone.",
+        "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the sum over the first term reduce to, and what can you "
+        "factor out of the sum over the second?",
+        "There is one sum per row, but not the one in softmax's gradient. It needs only one of "
+        "the two rows, so the first loop reads that one alone.",
         "`cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line "
         "that stores.",
     ),
     analysis="""
-dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and 0
-elsewhere. Then Σ dy = -1, and dx is p - 1 at that place and p elsewhere: the *p minus one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
+dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
+0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that element and p elsewhere: the *p minus
+one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
 write; softmax's gradient makes four and a write.
 """,
     asked={"work": "one warp per row"},

@@ -131,8 +131,9 @@ EXERCISE = Exercise(
     title="merge two parts of a row",
     task="""
 Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
-maximum, and the sum of all `exp(x - m)`. Return the pair of both parts together. `(-math.inf, 0.0)` is
-the pair of no elements: merging it changes nothing, and merging it with itself returns it.
+maximum, and the sum of all `exp(x - m)`. Return the pair of the combined parts. `(-math.inf,
+0.0)` is the pair of an empty part: merging it changes nothing, and merging it with itself returns
+it.
 """,
     hints=(
         "The new maximum is the easy part. By which factor must each of the two sums be rescaled?",

@@ -45,8 +45,8 @@ Signature: `merge_lanes(m, s, y)`.
         "Where both maxima are -inf, the difference is NaN: a line before the exponentials chooses what to subtract, the new maximum or 0.",
     ),
     analysis="""
-The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: first the
-maximum of all lanes by five shuffles, then each lane rescales its own sum *once*, then five
+The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: five
+shuffles find the maximum of all lanes, each lane rescales its own sum *once*, and five more
 shuffles add the sums. Production kernels do that. It needs all pairs at the same time, and a loop
 over a row does not have them.
 """,

@@ -112,7 +112,7 @@ def _calls(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="take a gradient by differences",
+    title="compute a gradient by differences",
     task="""
 Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with respect
 to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step
@@ -128,10 +128,10 @@ Leave `x` unchanged, return a tensor of its shape, and call `f` twice per elemen
         "before the division.",
     ),
     analysis="""
-This calls f twice per element: two million times for a matrix of a million elements. So it serves
-as a check, in float64 and for few elements, of a gradient that was computed in another way.
-`torch.autograd.gradcheck` does the same. Central differences are worth the second call: their error
-falls with eps², not with eps.
+This calls f twice per element: two million times for a matrix of a million elements. So use it
+only to check a gradient that was computed in another way, in float64 and for few elements.
+`torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
+error falls with eps², not with eps.
 """,
     entry="numeric_gradient",
     groups=(

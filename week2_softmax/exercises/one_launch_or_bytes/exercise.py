@@ -47,8 +47,8 @@ launch itself"` and `"special functions"` bounds each call? Which change shorten
 launch"`, or all matrices in `"bfloat16"`?
 """,
     hints=(
-        "Compute three quotients for each call: bytes by rate, exponentials by rate, and the "
-        "cost of its launches.",
+        "Compute three durations for each call: bytes divided by their rate, exponentials "
+        "divided by theirs, and the cost of the launches.",
         "The launches of A and B cost the same. What else does B do?",
         "By what factor does each change shorten the longest bound? Three launches move six "
         "times the bytes of x, one launch moves two.",

@@ -28,9 +28,9 @@ NaN. Signature: `online_columns(x, y)`.
         "A thread beyond the last column must also reach the barrier: the predicate surrounds the two loops over rows, but not the lines between them.",
     ),
     analysis="""
-Merging eight pairs in sequence keeps every thread busy: each merges the pairs of its own column, and
-neighbours read neighbouring words. The operator works equally in a loop, across lanes and across
-shared memory.
+Merging eight pairs in sequence keeps every thread busy: each merges the pairs of its own column,
+and neighbours read neighbouring words. The operator works equally well in a loop, across lanes
+and across shared memory.
 """,
     asked={"work": "one block per 32 columns", "block": 256, "barriers": 1, "bank_conflicts": 0},
     entry="online_columns",

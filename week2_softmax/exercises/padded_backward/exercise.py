@@ -48,25 +48,25 @@ EXERCISE = puzzle(
     title="compute the gradient of padded rows",
     task="""
 A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
-(int32, from 0 to N), and softmax was over those. The columns beyond are undefined: `dy` and `y` may
-hold NaN or infinities there. `dx` is the gradient of softmax where a column is valid, and 0 beyond,
-to the end of the row. Float32 and float16; load nothing beyond the length. Signature:
-`padded_backward(dy, y, length, dx)`.
+(int32, from 0 to N), and softmax was computed over those alone. The columns beyond are undefined:
+`dy` and `y` may hold NaN or infinities there. `dx` is the gradient of softmax where a column is
+valid, and 0 beyond, to the end of the row. Float32 and float16; load nothing beyond the length.
+Signature: `padded_backward(dy, y, length, dx)`.
 """,
     hints=(
         "What is 0 · NaN? You cannot multiply an invalid element away: keep it out of all "
         "arithmetic.",
         "The sum is over `length[m]` columns, the store over all N. For which of the two loops is "
         "the length the bound?",
-        "In the second loop, begin with `dx = Float32(0.0)`. An `if` with the length, around both "
-        "loads, replaces it.",
+        "In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length, "
+        "around both loads, overwrites it.",
     ),
     analysis="""
 In floating point 0 times NaN is NaN. If a mask is a factor, NaN passes through it, and after the
 next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
 arithmetic, and their loads out of the traffic: if lengths are spread evenly, it reads half of the
-matrix. A row of length 0 needs no case of its own, because its sum is empty and all of its dx are
-0.
+matrix. A row of length 0 needs no case of its own, because its sum is empty and all elements of
+its dx are 0.
 """,
     asked={"work": "one warp per row"},
     entry="padded_backward",

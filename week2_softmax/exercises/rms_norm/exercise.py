@@ -48,12 +48,12 @@ mY)`.
         "without its maximum.",
         "At most 16 elements per lane fit in registers. Loop with `range_constexpr(16)` and a "
         "predicate, so that each register has a fixed number.",
-        "Registers past the row hold 0 before you add the squares. Divide by `mX.shape[1]`, "
-        "add `eps` below the root, and compute `cute.math.rsqrt` once, between the two loops.",
+        "Registers past the row hold 0 before you add the squares. Divide by `mX.shape[1]`, add "
+        "`eps` under the root, and compute `cute.math.rsqrt` once, between the two loops.",
     ),
     analysis="""
 For 40 rows of 400 in float32, threads request 64,000 bytes of `x`, 64,000 of `w`, and store
-64,000. `w` has only 1,600 bytes, the same for all rows, and comes out of a cache after the first
+64,000. `w` has only 1,600 bytes, the same for all rows, and comes from a cache after the first
 rows: memory moves the row once in each direction. Without `eps` a row of zeros becomes 0 · ∞ =
 NaN.
 """,

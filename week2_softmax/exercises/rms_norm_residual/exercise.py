@@ -80,7 +80,7 @@ row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
     analysis="""
 The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s`
 again: five rows instead of four, in two launches. For 40 rows of 400 in float32 it loads 6,000
-sectors (`w` out of a cache) and stores 4,000.
+sectors (`w` comes from a cache) and stores 4,000.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="rms_norm_residual",

@@ -55,8 +55,8 @@ EXERCISE = puzzle(
     title="turn vectors by their position",
     task="""
 Rotary embedding tells a model a token's position by turning vectors. `x` has shape (tokens,
-heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by the angle of
-token and j, given as `cos[t, j]` and `sin[t, j]`:
+heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by an angle
+that depends on the token t and on j, given as `cos[t, j]` and `sin[t, j]`:
 
     a' = a · cos − b · sin,   b' = b · cos + a · sin
 
@@ -76,8 +76,8 @@ tables, (tokens, dim / 2), are float32. Read each of their entries once for all 
 A pair takes six operations for 8 bytes in and 8 bytes out, so memory is the limit. For 21 tokens
 of 8 heads of 128 in float32 the kernel loads 3,024 sectors: 2,688 of `x`, 336 of the tables.
 Working in place is safe, because one thread owns both elements of a pair and reads them before it
-writes; one thread per element would be a race between warps. Turned by such angles, q · k depends
-only on the distance between two tokens: attention needs exactly that.
+writes; one thread per element would be a race between warps. After such turns, q · k depends on
+the positions of its two tokens only through their distance: attention needs exactly that.
 """,
     asked={"work": "one warp per token"},
     entry="rotary",

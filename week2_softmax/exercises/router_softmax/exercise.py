@@ -76,8 +76,8 @@ All tensors are float32 or all float16; compute in float32, including x + b. A b
 value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
 """,
     hints=(
-        "`tidx // 8` is the row and `tidx % 8` the place in it. A lane has every eighth "
-        "column, at most 8, in a register tensor.",
+        "`tidx // 8` is the row and `tidx % 8` the lane's position in it. A lane has every "
+        "eighth column, at most 8, in a register tensor.",
         "`cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 "
         "lanes reduce separately in the same shuffles.",
         "The last row may end in the middle of a warp, and a shuffle needs all lanes: put `row "

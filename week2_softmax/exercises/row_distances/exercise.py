@@ -54,9 +54,9 @@ lanes in either vocabulary. Signature: `row_distances(mX, mZ, mY)`.
         "the offsets 16, 8, 4, 2, 1; one lane stores after it.",
     ),
     analysis="""
-The loop now counts elements instead of vectors: column 4 · lane, then every 128th. The CuTe kernel
-states this once, in the layout `((4),(N/4))`; here each load states it. For another vector width
-you change one tile there and every address here.
+The loop now counts elements instead of vectors: column 4 · lane, then every 128th. The CuTe
+kernel states this once, in the layout `((4),(N/4))`; here each load states it. To change the
+vector width, you change one tile in the CuTe kernel but every address here.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_distances",

@@ -42,7 +42,9 @@ once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch.
     hints=(
         "Which row does a thread have, and which of the row's eight lanes is it? That was `short_rows` of week 1. Lane 0 has the elements 0, 8, 16, …",
         "Fill a tensor of eight registers with −∞ before loading. Loads and stores have a predicate for the row and the column; the lines between them have none.",
-        "`cute.arch.warp_reduction` combines maximum and sum among eight lanes with `threads_in_group=8`, in both lines. Some of a warp's four rows may not exist: their arithmetic does no harm as long as the line that stores checks the row.",
+        "`cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes: use it "
+        "for the maximum and for the sum. Some of a warp's four rows may not exist: their "
+        "arithmetic does no harm as long as the line that stores checks the row.",
     ),
     analysis="""
 A reduction takes three shuffles instead of five, and they serve four rows: six shuffles for four

@@ -69,7 +69,8 @@ bfloat16, computed in float32; some elements are −∞, and a row that is all �
 - Read the row once, keep it in registers, and write it once.
 - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
 - Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
-- Compute one exponential and no division per element; a vector, a lane or a row may have more.
+- Compute one exponential and no division per element; you may compute more per vector, lane or
+  row.
 
 You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 """,

@@ -35,24 +35,25 @@ def _of_lanes(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="let rows wait in shared memory",
     task="""
-Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors of
-four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all groups
-are in flight before the first wait. It finds maximum and sum group by group, as the groups arrive,
-and takes the result from shared memory. Read no element twice from global memory. Signature:
-`staged_rows(x, y)`.
+Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors
+of four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all
+groups are in flight before the first wait. It finds maximum and sum group by group, as the groups
+arrive, and then reads the row from shared memory to compute the result. Read no element twice
+from global memory. Signature: `staged_rows(x, y)`.
 """,
     hints=(
         "A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. "
-        "What does it have to wait for, and what not?",
+        "Which copies must it wait for, and which not?",
         "The eight waits leave 7, 6, … 0 groups in flight. The compiler needs these numbers, so "
         "the loop is a `cutlass.range_constexpr`.",
         "Commit outside the `if` around the copy. Give the shared tensor the layout `(4, 32, 8)`, "
         "and slice it by the lane in the line that makes it: each lane gets its own (4, 8).",
     ),
     analysis="""
-A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in flight
-together. A row needs 4 kB of the SM's 228, so 32 rows wait there together, as many as an SM has
-room for blocks. No barrier is needed, because no lane reads what another has copied.
+A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in
+flight together. A row needs 4 kB of the SM's 228, so 32 rows wait there together; 32 is also the
+most blocks that an SM can hold. No barrier is needed, because no lane reads what another has
+copied.
 """,
     asked={
         "work": "one block per row",

@@ -35,9 +35,9 @@ EXERCISE = puzzle(
     title="divide by a temperature for free",
     task="""
 `y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-weights, a large one makes them equal. Rows have up to 1,024 elements in whole vectors of 16 bytes,
-float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers; read and
-write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
+weights, a large one evens them out. Rows have up to 1,024 elements in whole vectors of 16 bytes,
+float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers; read
+and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
 multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
 Signature: `temperature(x, t, y)`.
 """,
@@ -47,10 +47,10 @@ Signature: `temperature(x, t, y)`.
         "The line of the exponentials is `exp2(fma(x, …, …))`; the line before it computes both arguments, with the only division by t. The sum gets its own reciprocal, one per row.",
     ),
     analysis="""
-Constants that scale the exponent are free once there is an FMA: the softmax of attention, with its
-1/√d, takes exactly as many instructions as one without. All elements of a row share the rounding of
-m · log₂ e / t, so the sum divides it out. With a separate product, each x · log₂ e / t would be rounded
-before the subtraction, and rows around 1,000 show that.
+Constants that scale the exponent are free once there is an FMA: the softmax of attention, with
+its 1/√d, takes exactly as many instructions as one without. All elements of a row share the
+rounding of m · log₂ e / t, so dividing by the sum cancels it. With a separate product, each x ·
+log₂ e / t would be rounded before the subtraction, and rows around 1,000 show that.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="temperature",

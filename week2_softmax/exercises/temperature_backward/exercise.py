@@ -39,8 +39,8 @@ t²)`, where dz is the gradient with respect to z = x / t. Float32, rows of any 
 `y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 """,
     hints=(
-        "dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, how "
-        "many reductions does the kernel have, and when?",
+        "dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, "
+        "how many reductions does the kernel have, and where?",
         "The second loop can add up dz·x as it stores dx. Only this loop reads x.",
         "After the second loop comes one more sum over the warp, and then the line in which one "
         "lane stores dt.",

@@ -62,11 +62,11 @@ def _kept(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="choose the threads of a row",
     task="""
-A block of 1,024 threads has 64 registers per thread. Suppose that everything but the row needs 28; then
-36 elements is the most. Write `threads_for(columns, dtype)`: the fewest threads, out of 32, 64, 128,
-256, 512 and 1,024, for which no thread holds more than 36 elements of a row. A row consists of whole
-vectors of 16 bytes, and so does a thread's part: the first thread has the vectors 0, `threads`,
-2 · `threads`, … If 1,024 threads do not suffice, return 0.
+A block of 1,024 threads has 64 registers per thread. Suppose that everything but the row needs
+28; then at most 36 elements fit. Write `threads_for(columns, dtype)`: the fewest threads, out of
+32, 64, 128, 256, 512 and 1,024, for which no thread holds more than 36 elements of a row. A row
+consists of whole vectors of 16 bytes, and so does a thread's part: the first thread has the
+vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not suffice, return 0.
 """,
     hints=(
         "How many elements does a vector have, by `dtype.itemsize`? How many vectors does a row have?",
@@ -74,9 +74,9 @@ vectors of 16 bytes, and so does a thread's part: the first thread has the vecto
         "The comparison uses the vectors of one thread, *rounded up*, times the elements per vector.",
     ),
     analysis="""
-Registers and threads are two sides of one number: 1,024 threads with 36 elements each hold a row of
-36,864, and with the other 28 registers they use all 65,536 registers of an SM. Production kernels have
-such a table, with other bounds for each type, found by measuring.
+Registers per thread and threads per block share one limit: 1,024 threads with 36 elements each
+hold a row of 36,864, and with the other 28 registers they use all 65,536 registers of an SM.
+Production kernels have such a table, with bounds measured for each type.
 """,
     entry="threads_for",
     groups=(Group("The rule", _kept),),

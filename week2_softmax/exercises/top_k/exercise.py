@@ -63,8 +63,8 @@ change the result. Rows have at least four elements; some may be −∞, none is
 x and v are float32, i is int32. Signature: `top_k(x, v, i)`.
 """,
     hints=(
-        "A lane keeps four sorted pairs (value, index). Which pair is the identity: after "
-        "every element, even after −∞?",
+        "A lane keeps four sorted pairs (value, index). Which pair is the identity? It comes "
+        "after every element, even after −∞.",
         "Compare a new pair with each of the four in turn. Where it is better, exchange them "
         "and go on with the displaced pair. Drop the last one.",
         "In each step of the butterfly, shuffle all eight numbers of the partner before you "

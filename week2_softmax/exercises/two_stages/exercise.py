@@ -35,7 +35,7 @@ the copy of the next is in flight to the other buffer. All elements arrive by `c
         "Start tile 0 before the loop. In round k: start tile k + 1, wait for tile k, absorb tile "
         "k.",
         "`cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile "
-        "to start. It has to commit as well, so that the number means the same there.",
+        "to start. It must still commit a group, so that this wait covers tile k there as well.",
         "Tile k is in buffer `k % 2`, in the line that copies and in the line that reads. Each "
         "lane reads only what it has copied: no barrier.",
     ),

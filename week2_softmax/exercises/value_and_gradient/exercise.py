@@ -40,8 +40,8 @@ def _without_the_value(e):
 EXERCISE = puzzle(
     title="compute a value and its gradient in one kernel",
     task="""
-`value[m] = Σ w[m, n] · softmax(x[m])[n]` is a mean of `w` with the weights of a softmax. Compute it
-and its gradient `dx[m, n]` with respect to `x` in one launch, and store the softmax nowhere.
+`value[m] = Σ w[m, n] · softmax(x[m])[n]` is the mean of `w`, weighted by a softmax. Compute it
+and its gradient `dx[m, n]` with respect to `x` in one launch, and do not store the softmax.
 Float32, rows of any length. Read `x` and `w` at most twice. No number may overflow for an x of
 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
 """,

@@ -38,15 +38,16 @@ EXERCISE = Exercise(
     title="count what fits",
     task="""
 `staged` takes 4,096 rows of 24,576 float32, in blocks of 256 threads. An SM has 228 kB (of 1,024
-bytes) of shared memory. A block may have 227, and the system takes 1 kB more per block. The last
-two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds such a
-row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds nothing.
+bytes) of shared memory. A block may have 227, and the system reserves another 1 kB per block. The
+last two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds
+such a row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds
+nothing.
 """,
     hints=(
         "A row has 24,576 × 4 bytes, and a vector has 16.",
         "The scarcest of threads, registers and shared memory limits how many blocks fit on an "
         "SM. Here it is shared memory.",
-        "The matrix has 402.7 MB. For the lines in MB, ask how often each kernel moves it. For "
+        "The matrix is 402.7 MB. For the lines in MB, ask how often each kernel moves it. For "
         "the last line, every warp of the cluster sends one pair to each block.",
     ),
     analysis="""

@@ -27,9 +27,9 @@ ONE = "`ex2.approx` is in all three columns, once per element."
 EXERCISE = Exercise(
     title="say what needs which GPU",
     task="""
-Here are eight things that a softmax may do. Which is the oldest of the three architectures,
-`"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does each of them? The tables above
-contain every answer.
+Here are eight things that a softmax may do. For each, which is the oldest of the three
+architectures, `"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does it? The tables
+above contain every answer.
 """,
     hints=(
         "For each thing, find its instruction, then the first column that contains it.",
