@@ -106,16 +106,16 @@ def _looping(m: Batch) -> int:
 
 
 def _together(m: Batch) -> str:
-    """Which blocks of the launch run at the same time, and what that means for those that wait."""
+    """Describe which blocks of the launch run at the same time, and who then waits in vain."""
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     if len(m.blocks) == total:
         return ""
     together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time: "
     if m.adversary is None or not m.adversary.backwards:
-        return together + "one that waits for a later block waits for ever.\n"
+        return together + "a block that waits for a later one waits indefinitely.\n"
     return together + (
-        "one that waits for an earlier block waits for ever, because this adversarial schedule "
-        "runs the last blocks first.\n"
+        "a block that waits for an earlier one waits indefinitely, because this adversarial "
+        "schedule runs the last blocks first.\n"
         "CUDA does not promise that blocks start in the order of their index. Let each block take "
         "its number from an atomic counter: lower numbers then belong to blocks that have "
         "started.\n"

@@ -43,7 +43,7 @@ class Message(NamedTuple):
     """The text of a finding.
 
     kind: a key of `KINDS`; text: what happened, a line each, with fields that `Report.add`
-    fills in; advice: what to look at; note: True for what may be meant, whatever its kind.
+    fills in; advice: what to look at; note: True for code that may be intended, of any kind.
     """
 
     kind: str
