@@ -99,7 +99,7 @@ def test_a_finding_tells_both_places():
     read, store = finding.lines
     assert read.line < store.line
     assert finding.place == "shared memory, byte 200"
-    assert "stored in mY[1] of mY: float32 (66,)" in finding.message
+    assert "reaches mY[1] of mY: float32 (66,), stored" in finding.message
     assert "by thread (1, 0, 0) of block" in finding.message, describe(finding)
 
 
@@ -136,7 +136,7 @@ def test_leftovers_that_have_to_be_special_are_found(dtype, bug, schedule):
     with forgekit.vgpu.options(schedule=schedule, findings=findings):
         run(x, y)
     assert {f.kind for f in findings} == {"uninitialised-shared"}
-    assert "stored in mY[0]" in findings[0].message
+    assert "reaches mY[0]" in findings[0].message
 
 
 def test_runs_for_comparison_leave_the_results_of_the_first():
