@@ -1,7 +1,7 @@
 """Functions that week 2's notebooks share; each page introduces the ones that it uses.
 
 A pair (m, s) describes a part of a row: m is the maximum of its elements and s the sum of all
-exp(x - m). The pair of no elements is (-inf, 0).
+exp(x - m). An empty row has the pair (-inf, 0).
 """
 
 import collections

@@ -40,7 +40,7 @@ above contain every answer.
         "8.",
     ),
     analysis="""
-The differences are of three kinds. sm_90 added *ways* that a kernel has to request: clusters,
+The differences are of two kinds. sm_90 added *ways* that a kernel has to request: clusters,
 barriers that count bytes. A kernel that requests none of them compiles to the same PTX for sm_80
 and sm_90a. sm_100 added *instructions* that the compiler uses for the same source: two float32
 operations per instruction, the maximum of three. The host chooses the way before it compiles
