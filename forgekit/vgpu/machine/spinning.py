@@ -1,4 +1,4 @@
-"""Threads that spin for ever, found long before the budget of instructions is spent.
+"""Find threads that spin indefinitely long before the budget of instructions is spent.
 
 A group that polls memory is in a loop. When every group has come back to where it was, with the
 same values in all registers that may still be read, and nothing else has changed meanwhile, none
