@@ -482,7 +482,7 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
 #
 # Signature: `compensated(x, y)`.
 #
-# **Asked**: one thread per row.
+# **Asked**: one thread per row, no float64.
 #
 # <details><summary>Hint 1</summary>
 #

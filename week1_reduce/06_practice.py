@@ -303,7 +303,7 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #
 # Signature: `mean_variance(x, mean, variance)`.
 #
-# **Asked**: one warp per row.
+# **Asked**: one warp per row, no float64.
 #
 # <details><summary>Hint 1</summary>
 #
