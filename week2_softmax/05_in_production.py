@@ -272,14 +272,16 @@ print(f"{'row, float32':>12} {'for':8} {'way':>10} {'× read':>7}", *(f"{f:>12}"
 for n in (1024, 20_480, 65_536):
     for arch in ARCHS:
         run, read = of_production(n, arch)
-        way, blocks = production_way(n, 4, 1 if arch == "sm_80" else 16)
+        way, blocks = production_way(n, 4, 1 if arch == "sm_80" else 16, rows=4)
         there = [sum(c for name, c in ptx_counts(run).items() if f in name) for f in FEATURES]
         print(f"{n:12,} {arch:8} {way:>10} {read:7.2f}", *(f"{c or '–':>12}" for c in there))
 
 # %% [markdown]
 # `mapa` computes an address in another block's shared memory. `st.async` writes there and reports
 # the bytes to an mbarrier of that block. `expect_tx` tells the mbarrier how many bytes to expect.
-# sm_80 has no clusters, so `softmax` streams there; `variant="cluster"` raises an error.
+# sm_80 has no clusters, so `softmax` streams there; `variant="cluster"` raises an error. Four rows
+# would leave most SMs idle, so for sm_90a the rule shares a row of 20,480 among the blocks of a
+# cluster, which keep it in registers; with thousands of rows it is staged there as well.
 
 # %% [markdown] exercise="week2/which_arch" part="task"
 # ### Exercise 2: say what needs which GPU

@@ -1037,12 +1037,12 @@ def compared(
     return counts
 
 
-def production_way(n, itemsize, clusters):
-    """Where forgekit's rule lets a row of n elements wait, and the number of blocks per row.
+def production_way(n, itemsize, clusters, rows=4096):
+    """Return where forgekit's rule lets rows of n elements wait, and the number of blocks per row.
 
     itemsize: bytes per element; clusters: the GPU's largest cluster, in blocks (1: none).
     """
-    choice = choose_rows("softmax", 4096, n, itemsize, 16 // itemsize, False, clusters)
+    choice = choose_rows("softmax", rows, n, itemsize, 16 // itemsize, False, clusters)
     if choice.kernel in ("registers", "streaming"):
         return choice.kernel, choice.cluster
     return ("cluster" if choice.cluster > 1 else "staged"), choice.cluster

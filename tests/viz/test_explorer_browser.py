@@ -104,7 +104,7 @@ def test_steps_give_what_python_does(visit: Open, layout: Any, tile: Any, tv: An
             following.click()
     assert following.is_disabled()
     words = page.locator(".pg-step").inner_text()
-    assert "{" not in words and f"at offset {layout(0)}" in words
+    assert "{" not in words and f"offset {layout(0)}" in words
 
 
 def test_a_tile_and_a_thread_are_chosen(visit: Open) -> None:

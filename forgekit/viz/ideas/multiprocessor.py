@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from forgekit.arguments import checked
 from forgekit.errors import usage_error
 from forgekit.profiling.multiprocessor import MULTIPROCESSORS
+from forgekit.text import plural
 from forgekit.viz.ideas.idea import Idea
 from forgekit.viz.palette import NOTHING
 from forgekit.viz.timing.style import SERIES
@@ -46,8 +47,8 @@ def fill_multiprocessor(
     words = "\n".join([
         f"{arch}: {threads} threads per block, {registers} registers per thread, "
         f"{shared_bytes:,} bytes of shared memory per block",
-        *(f"{name}: room for {many} blocks" for name, many in limits.items()),
-        f"{blocks} blocks fit, {warps} of {held.warps} warps; full first: {' and '.join(full)}",
+        *(f"{name}: room for {plural(many, 'block')}" for name, many in limits.items()),
+        f"room for {plural(blocks, 'block')}, {warps} of {held.warps} warps; full first: {' and '.join(full)}",
     ])  # fmt: skip
 
     def draw(figure: Figure) -> None:
@@ -58,7 +59,7 @@ def fill_multiprocessor(
             axes.barh(y, 1.0, color=NOTHING)
             axes.barh(y, share, color=SERIES[0] if name in full else SERIES[3])
             axes.text(0.01, y, f"{name}: room for {limits[name]}", va="center", color="#16191D")
-        axes.set(yticks=[], xlim=(0, 1), xlabel=f"share used by {blocks} blocks")
+        axes.set(yticks=[], xlim=(0, 1), xlabel=f"share used by {plural(blocks, 'block')}")
         axes.invert_yaxis()
 
     return Idea(

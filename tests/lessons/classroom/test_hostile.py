@@ -78,7 +78,7 @@ def found_nothing(judge, *cells):
     cells = START, *cells, 'fk.exercise("week0/reverse").grade(reverse)'
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME, "week0/reverse"))
     found = judge.verdicts(submitted)[1]
-    return found["happened"].startswith("Expected a function, got [].") or found
+    return found["happened"].startswith("Expected a @cute.jit function, got [].") or found
 
 
 def test_what_a_sandbox_reaches(judge):

@@ -36,7 +36,7 @@ def test_the_limits_that_the_page_states():
     limits = Limits()
     stated = [limits.seconds, limits.total_seconds, limits.memory_mib, limits.files_mib,
               limits.processes, found._MOST_MIB, found._BESIDE_MIB]  # fmt: skip
-    table = PAGE.partition("| limit, for each submission")[2].partition("\n\n")[0].splitlines()[2:]
+    table = PAGE.partition("| limit per submission")[2].partition("\n\n")[0].splitlines()[2:]
     numbers = [re.findall(r"\d[\d,]*", row)[0].replace(",", "") for row in table]
     assert list(map(float, numbers)) == stated
 

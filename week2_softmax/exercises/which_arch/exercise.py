@@ -17,7 +17,7 @@ RIGHT = {
 }
 LANES, STAGED, ONCE, BYTES, OTHERS, MAXIMUM, SUBTRACT, EXP2 = RIGHT
 SHUFFLES = "`shfl.sync.bfly` is in all three columns of the first table."
-COPIES = "for 20,480 elements `cp.async` has a count from the first architecture on."
+COPIES = "for 20,480 elements `cp.async` has a count for sm_80."
 STREAMS = "the kernel for sm_80 loads 2 sectors where 1 would do: it reads the row twice."
 LATER = "it is in two of the three columns."
 THREE = "there are 7 `max.NaN.f32` for sm_80 and for sm_90a."
