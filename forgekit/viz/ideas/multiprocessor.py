@@ -48,7 +48,8 @@ def fill_multiprocessor(
         f"{arch}: {threads} threads per block, {registers} registers per thread, "
         f"{shared_bytes:,} bytes of shared memory per block",
         *(f"{name}: room for {plural(many, 'block')}" for name, many in limits.items()),
-        f"room for {plural(blocks, 'block')}, {warps} of {held.warps} warps; full first: {' and '.join(full)}",
+        f"room for {plural(blocks, 'block')}, {warps} of {held.warps} warps; "
+        f"full first: {' and '.join(full)}",
     ])  # fmt: skip
 
     def draw(figure: Figure) -> None:
