@@ -218,9 +218,8 @@ UNWRITTEN = Message(
 COPIES_STILL = Message(
     "async-copy",
     "A cp.async that {who} has started is still in flight when its block leaves the kernel.",
-    "The block never uses what the copy brings. Leave out the copy, or put "
-    "cute.arch.cp_async_wait_group(0) before the end: PTX does not say that the shared memory "
-    "stays the block's until then.",
+    "The block never uses the copied data. Leave out the copy, or put "
+    "cute.arch.cp_async_wait_group(0) before the end.",
     note=True,
 )
 
