@@ -27,6 +27,8 @@ _SERIES = (  # key of a row of the virtual GPU's benchmark -> what it is called
 _TITLES = {  # stem of a file -> its heading
     "drawn_shapes_h200": "Shapes drawn at random",
     "few_rows_h200": "Few long rows",
+    "middle_rows_h200": "Up to 528 rows of 6 to 128 kB",
+    "small_h200": "Tensors of up to 1 MB",
     "short_rows_h200": "Configurations tried for short rows",
     "softmax_peers_h200": "Softmax and its gradient beside peers, in CUDA graphs",
     "softmax_rows_h200": "Configurations tried for softmax",

@@ -13,6 +13,7 @@ from forgekit.profiling.predicting.facts import Facts, facts_of
 from forgekit.vgpu import AccessCounts, Recording, TensorTraffic
 
 NO_LINE = "(no line)"
+Place = tuple[str, str, int]  # displayed name, file, line
 _PREFIX = "kernel_cutlass_"  # suffix of the compiler's kernel names
 
 
@@ -69,7 +70,7 @@ class ProfiledLine(_Counted):
         return self.source.where if self.source else NO_LINE
 
     @property
-    def key(self) -> tuple[str, int]:
+    def key(self) -> Place:
         return _place(self.source)
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,7 +182,7 @@ def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
 
 def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine, ...]:
     """Return instructions grouped by source line, in source order."""
-    parts: dict[tuple[str, int], list[ProfiledInstruction]] = {}
+    parts: dict[Place, list[ProfiledInstruction]] = {}
     for i in instructions:
         parts.setdefault(_place(i.source), []).append(i)
     return tuple(
@@ -190,6 +191,7 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
     )  # fmt: skip
 
 
-def _place(source: SourceLine | None) -> tuple[str, int]:
-    """Return the key that orders lines; instructions without a line come last."""
-    return (source.filename, source.line) if source else ("~", 0)
+def _place(source: SourceLine | None) -> Place:
+    """Return the key that orders lines, by the displayed name first, so that the order is the same
+    wherever the files are; instructions without a line come last."""
+    return (display_path(source.filename), source.filename, source.line) if source else ("~", "", 0)

@@ -15,9 +15,11 @@ from forgekit.errors import ArgumentMismatchError, MemoryAccessError, UsageError
 from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
 from forgekit.profiling.profile import Profile
+from forgekit.profiling.profiled_lines import ProfiledLine, total
 from forgekit.profiling.waste import access_reason
 from forgekit.text import size
 from forgekit.vgpu import AccessCounts
+from forgekit.vgpu.user_lines import SourceLine
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
@@ -386,3 +388,11 @@ def test_two_profiles_as_one_table(naive, tiled):
         assert size(moved) in lines[-1]
     html = shown._repr_mimebundle_()["text/html"]
     assert html.count("<tr") == len(lines) - 1  # a head of two lines
+
+
+def test_lines_have_one_order_wherever_their_files_are() -> None:
+    """A helper's lines came before or after a notebook cell's, depending on the course's folder."""
+    for first, second in (("/a/", "/z/"), ("/z/", "/a/")):
+        sources = [SourceLine(first + "cells.py", 7, ""), SourceLine(second + "helpers.py", 2, "")]
+        lines = [ProfiledLine(source, total([]), ()) for source in reversed(sources)]
+        assert [line.source for line in sorted(lines, key=lambda line: line.key)] == sources

@@ -11,6 +11,7 @@ from forgekit.errors import UsageError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
 from forgekit.lessons.gates.submission import Group, MakeCase, Submission
 from forgekit.lessons.gates.values import check_values
+from forgekit.profiling.profiled_lines import Place
 from forgekit.profiling.waste import access_reason
 from forgekit.text import plural
 
@@ -142,9 +143,7 @@ def _excess(a: AccessCounts | None, measure: str) -> list[str]:
     return found
 
 
-def _again(
-    profile: Profile, lines: Sequence[ProfiledLine], kind: str
-) -> dict[tuple[str, int], list[str]]:
+def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[Place, list[str]]:
     """Count, per line, elements accessed several times or by another line as well."""
     from forgekit.tracing.footprint import footprint
 
@@ -155,7 +154,7 @@ def _again(
     for x in lines:
         touched = footprint(kernel, *args, kind=kind, line=x.source).touched
         counts[x] = {name: of["count"] for name, of in touched.items()}
-    found: dict[tuple[str, int], list[str]] = {}
+    found: dict[Place, list[str]] = {}
     for x, mine in counts.items():
         elements = sum(int((of > 0).sum()) for of in mine.values())
         times = sum(int(of.sum()) for of in mine.values()) / max(elements, 1)
