@@ -194,4 +194,7 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
 def _place(source: SourceLine | None) -> Place:
     """Return the key that orders lines, by the displayed name first, so that the order is the same
     wherever the files are; instructions without a line come last."""
-    return (display_path(source.filename), source.filename, source.line) if source else ("~", "", 0)
+    if source is None:
+        return "~", "", 0
+    name = re.sub(r"\d+", lambda n: n[0].zfill(6), display_path(source.filename))  # cell 9, cell 10
+    return name, source.filename, source.line
