@@ -19,9 +19,9 @@
 # last one written from scratch.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
-# **Predict**, decide before you run the next cell, whose output is folded away until then. Where a
-# line reads `fk.predict(…, None)`, write your answer in place of `None`; the page shows it next to
-# the right one. A wrong guess teaches more than no guess.
+# **Predict**, settle on an answer before you run the next cell; its output is folded away until
+# then. Where a line reads `fk.predict(…, None)`, write your answer in place of `None`; the page
+# shows it next to the right one. A wrong guess teaches more than no guess.
 #
 # ## 1. Which machine is this?
 #

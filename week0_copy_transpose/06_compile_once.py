@@ -754,8 +754,8 @@ recorded("week0/06_compile_once")
 
 # %% [markdown]
 # Within each pair of rows, only the description differs. With one element per thread, open sizes
-# cost nothing measurable. With vectors, a promise about N is as good as N itself. Between the pairs
-# both the loads *and* the number of threads differ; `04_copy_fast` has the steps between.
+# cost nothing measurable. With vectors, a promise about N is as good as N itself. The pairs differ
+# in both their loads *and* their number of threads; `04_copy_fast` has the steps between.
 #
 # **In practice** libraries keep one dict per operator. Its keys are the facts that the operator
 # compiles in: element types, N, and a few choices such as the tile size. They compile ahead for

@@ -439,9 +439,9 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # Little's law of `05_tiled_copies`. If an answer takes 550 ns, reading 2.4 TB/s needs 1.3 MB in
 # flight, 10 kB per multiprocessor of an H200.
 #
-# In PTX each load of a thread is followed by its store to the tile, which waits for it. Machine
-# code may issue the loads first. So the table shows both extremes: one load in flight per thread,
-# and all of them.
+# In the PTX, each load is followed directly by its store to the tile, and the store waits for the
+# load. Machine code may issue the loads first. So the table shows both extremes: one load in flight
+# per thread, and all of them.
 #
 # **Predict:** a multiprocessor holds 2,048 threads. How many kB does `swizzled` have in flight in
 # float16, with one load per thread?

@@ -103,7 +103,7 @@ holdings_picture(down, "Down: only lane 0 ends with every number once")
 # value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
 # butterfly gives every lane the sum, at the same cost.
 #
-# Step through the sums by all three shuffles here, in either order of the offsets, and point at a
+# Step through the sum for each of the three shuffles, with the offsets in either order. Point at a
 # lane to see whose numbers it holds:
 
 # %%

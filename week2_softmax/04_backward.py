@@ -1244,10 +1244,10 @@ fk.predictions()
 # | `torch.library` | a stand-in for the result, unchanged inputs, a gradient made of operators |
 # | `torch.compile` | all of that; it does not look inside |
 #
-# **In practice** `forgekit.ops.softmax` has these parts and more: any dimension, a gradient of the
-# gradient, rows that do not fit into registers. Flash attention saves neither the scores nor y,
-# because these matrices are too large. It saves one number per row, the logarithm of the sum, and
-# computes y again from it.
+# **In practice** `forgekit.ops.softmax` has all of these parts, and also supports any dimension,
+# second derivatives, and rows that do not fit into registers. Flash attention saves neither the
+# scores nor y, because these matrices are too large. It saves one number per row, the logarithm of
+# the sum, and computes y again from it.
 #
 # **Further reading:** [extending
 # torch.autograd](https://pytorch.org/docs/stable/notes/extending.html) · [custom

@@ -379,7 +379,7 @@ print(source[source.index("    @cute.kernel") :])
 # Three things deserve a second look. Each warp computes its exponentials *before* the exchange, so
 # no thread waits for the row's maximum; the correction costs one exponential per thread.
 # `finite_max` replaces −∞ by 0 where a warp has no element, because −∞ − (−∞) is NaN. `tile` fixes
-# the shape at compile time, so the `if`s on it leave no instructions.
+# the shape at compile time, so each `if` that tests it compiles away.
 #
 # The warps of a block or a cluster exchange their results here:
 
@@ -987,8 +987,8 @@ fk.predictions()
 #
 # **In practice** chains are longer (a bias, a cap, dropout), and libraries generate the kernel:
 # PyTorch's FlexAttention takes one Python function for the score and one for the mask, and skips
-# tiles that the mask empties. The generated kernel has the order that you know: elementwise
-# operators in the load, then the maximum, then the rest.
+# tiles that the mask empties. The generated kernel follows the order that you know: elementwise
+# operators during the load, then the maximum, then the rest.
 #
 # **Further reading:** `forgekit/ops/tile_choice.py`, with a reason for each rule · [PTX][ptx], each
 # instruction with the GPU that it needs · [quack][quack], the same kernels by other authors ·
