@@ -97,7 +97,7 @@ print(f"a row of 4,096 float32: {4096 * 4 / 1e3:.1f} kB, its Jacobian: {4096**2 
 # 1/eps, because both values are rounded. So there is a best step, and it depends on the type:
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def along(f, x, dy, direction, eps):
     """Return how L = Σ dy·f(x) changes along a direction, by a central difference."""
     ahead, behind = f(x + eps * direction), f(x - eps * direction)

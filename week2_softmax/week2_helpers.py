@@ -937,7 +937,7 @@ def rows_picture(**rows: torch.Tensor) -> None:
                f"Bars for {len(rows)} rows. {alt}.", panels=len(rows),
                height=1.5) as panels:  # fmt: skip
         for axes, (name, row) in zip(panels, rows.items(), strict=True):
-            axes.bar(range(row.shape[1]), row[0].double().cpu(), color=NOTE)
+            axes.bar(range(row.shape[1]), row[0].double().cpu().round(decimals=3), color=NOTE)
             axes.set_title(f"{name}, sum {sums[name]:z.4f}")
             axes.set_xticks([])
 

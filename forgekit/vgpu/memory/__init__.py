@@ -184,7 +184,7 @@ class GlobalMemory:
 
         as_it_is: that same one, for a kernel that has read it from a table of pointers.
         """
-        found = self.live(real_address)
+        found = self.live(real_address) if real_address else None  # an empty tensor is at 0
         if found is None:
             return None
         self.adopted = True
