@@ -101,13 +101,13 @@ def _too_much(text: str) -> str:
         return "16 bytes is the widest load, so no load needs more alignment."
     if "dtype" in text:
         return "the spec describes a tensor of another type than `x`."
-    if "size of mode 0" in text and "compiled in" in text:
+    if "size of mode 0" in text and "compiled-in" in text:
         return "static=True fixes all sizes, so M is compiled in."
     if "size of mode 0" in text:
         return (
             "this promises something about the number of rows, mode 0; a vector lies along mode 1."
         )
-    if "compiled in" in text:
+    if "compiled-in" in text:
         return "N is compiled in, which makes one kernel for each N; a promise serves many."
     return "the spec promises more than a load of 128 bits needs, so fewer tensors fit."
 
