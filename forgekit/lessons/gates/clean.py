@@ -57,7 +57,7 @@ def clean(
             except UnsupportedPtxError as error:
                 raise GateError(f"The virtual GPU cannot run it.\n{error}") from None
             if not report:
-                kinds = tuple(f.kind for f in report.findings)
+                kinds = tuple(f.kind for f in report.findings if not f.note)
                 evidence = Evidence(kinds=kinds, text=str(report), case=case)
                 happened = f"With {case.label} the sanitizer objects.\n{_first(str(report))}"
                 raise GateError(happened, explained(misconceptions, evidence), look_at)

@@ -49,11 +49,12 @@ def _plain(text: str) -> str:
 class Evidence:
     """The evidence that a misconception is recognised by.
 
-    kinds: of the sanitizer's findings or of the error that stopped the kernel (such as
-    "shared-race", "out-of-bounds"); hints: facts about wrong values, as `fk.check` gives them;
-    got: parameter's position -> the tensor after the run; case: the call; counts: the profile;
-    error: what stopped the kernel; time: the predicted one; never: the wrong elements of the first
-    wrong result that no thread stored. Fields that do not apply are empty or None.
+    kinds: of the sanitizer's findings, without notes on what may be meant, or of the error that
+    stopped the kernel (such as "shared-race", "out-of-bounds"); hints: facts about wrong values, as
+    `fk.check` gives them; got: parameter's position -> the tensor after the run; case: the call;
+    counts: the profile; error: what stopped the kernel; time: the predicted one; never: the wrong
+    elements of the first wrong result that no thread stored. Fields that do not apply are empty or
+    None.
     """
 
     kinds: tuple[str, ...] = ()

@@ -334,12 +334,14 @@ def _never_stored(submission: Submission, case: Case, position: int, codes: Any)
 
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
-    """Return the kinds of the sanitizer's findings in a call, and its first error as text."""
+    """Return the kinds of the sanitizer's findings in a call that may be mistakes, and its first
+    error as text."""
     from forgekit.checking.sanitize import sanitize
 
     report = sanitize(submission.compiled(case), *submission.arguments(case).values())
     found = report.errors
-    return tuple(f.kind for f in report.findings), found[0].counted if found else ""
+    kinds = tuple(f.kind for f in report.findings if not f.note)
+    return kinds, found[0].counted if found else ""
 
 
 def _written(submission: Submission) -> str:
