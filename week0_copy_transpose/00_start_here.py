@@ -436,7 +436,7 @@ drawn
 # %% [markdown]
 # A good place for a break.
 #
-# ## 8. It looks right and is wrong
+# ## 8. It looks right but is wrong
 #
 # This copy was written in a hurry: it launches too few blocks. (Its check fails on purpose.)
 #
@@ -461,7 +461,7 @@ first_wrong.against((y != x).nonzero()[0].item())
 fk.check(y, x)
 
 # %% [markdown]
-# > **Looks right and is wrong.** There is no error, and the beginning is right, so it would pass at
+# > **Looks right but is wrong.** There is no error, and the beginning is right, so it would pass at
 # > a glance. The check reports the place: the last 104 elements still hold the NaN of `fk.empty`.
 # > If `y` had held the result of an earlier, correct run, the old numbers would have hidden the
 # > mistake. **Poison the output before you test a kernel.**

@@ -349,7 +349,7 @@ values_right.against(torch.equal(y, x.flip(1)))
 kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 
 # %% [markdown]
-# > **Looks right and is wrong.** Every value is right, but the run ended with an error. The
+# > **Looks right but is wrong.** Every value is right, but the run ended with an error. The
 # > **sanitizer**, which watches every run on the virtual GPU, saw one thread read an element that
 # > another thread wrote, while nothing made the reader wait for the writer: a **race**. The values
 # > are right by luck: the virtual GPU happens to let all threads store before any of them reads. A
@@ -426,7 +426,7 @@ fk.timeline(run_fixed, x, y)
 # outside the row count as 0. Load each element of `x` from global memory once, and read its
 # neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
 #
-# **Asked**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
+# **Required**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>

@@ -378,7 +378,7 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 # </details>
 
 # %% [markdown]
-# > **Looks right and is wrong.** Suppose each of n threads exchanges its element with the opposite
+# > **Looks right but is wrong.** Suppose each of n threads exchanges its element with the opposite
 # > one. On the virtual GPU all threads usually load before any of them stores, so every value is
 # > right at every size of the grade. In another order the values are wrong: each element has two
 # > owners, and they race.

@@ -116,7 +116,7 @@ viz.display_layout(row_major(4, 4))
 viz.display_layout(wrong)
 
 # %% [markdown]
-# > **Looks right and is wrong.** A step down must skip a whole row, as many elements as there are
+# > **Looks right but is wrong.** A step down must skip a whole row, as many elements as there are
 # > *columns*: the stride is `(columns, 1)`. A square has as many rows as columns, which hides the
 # > mistake. The second picture shows it: offset 4 is in row 0 *and* at the start of row 1, so a
 # > copy into this layout overwrites elements. Test a layout on a shape whose sizes all differ.
@@ -250,7 +250,7 @@ print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 # *below* tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to the
 # kernel. The sizes of `x` are multiples of the tile's. Signature: `tiles_to_rows(x, y)`.
 #
-# **Asked**: one thread per element.
+# **Required**: one thread per element.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -235,7 +235,7 @@ print("a thread of the consecutive copy, in order:", *order(run_consecutive))
 # size the compiler knows. A vector moves as a whole or not at all, so it has *one* predicate; the
 # consecutive copy has four.
 #
-# ## 4. It looks right and is wrong
+# ## 4. It looks right but is wrong
 #
 # The predicate of `vector_kernel` checks that vector `i` exists. It works for all these lengths:
 
@@ -259,7 +259,7 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # of them past the end. A GPU would not stop it. All of `y` would be right, `fk.check` would pass,
 # and the kernel would overwrite 12 bytes of another tensor.
 #
-# > **Looks right and is wrong.** All lengths above are multiples of 4, including those that are not
+# > **Looks right but is wrong.** All lengths above are multiples of 4, including those that are not
 # > multiples of a block's 512 elements. Test a vector kernel with lengths that are not multiples of
 # > the vector length.
 
@@ -270,7 +270,7 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # multiple of 8. Support float32 and float16. The lengths are promised to the compiler. Write the
 # whole kernel and its launch. Signature: `fold_halves(x, y)`.
 #
-# **Asked**: 16 bytes per load, 16 bytes per store.
+# **Required**: 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #

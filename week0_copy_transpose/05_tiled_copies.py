@@ -474,7 +474,7 @@ hasty.against(report.findings[0].kind)
 report
 
 # %% [markdown]
-# > **Looks right and is wrong.** On a GPU the thread reads whatever shared memory contains. If the
+# > **Looks right but is wrong.** On a GPU the thread reads whatever shared memory contains. If the
 # > data come from a cache, they may arrive in time, and the result is right until the day they do
 # > not. The virtual GPU tracks which copies are in flight.
 #
@@ -492,7 +492,7 @@ report
 #
 # Decide first which of your lines belong inside an `if`, and which must be outside.
 #
-# **Asked**: at most 1 barrier.
+# **Required**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -192,7 +192,7 @@ y_right.against(bool(fk.check(y, FACTOR * x)))
 draw_strip(strip_y, 12, untouched=-1)
 
 # %% [markdown]
-# > **Looks right and is wrong.** The check passes. All twelve elements are right, although the
+# > **Looks right but is wrong.** The check passes. All twelve elements are right, although the
 # > kernel took them for parts of other rows. But the kernel has overwritten twenty numbers of other
 # > data. On a GPU that is the *lucky* case. If the memory after `y` is not allocated, the driver
 # > ends your program with an "illegal memory access". A kernel compiled for the small matrix and
@@ -379,7 +379,7 @@ for action in (
 # promised to the compiler. `mX[row, None]` is one row of `mX`, with the same single mode as `mW`.
 # Signature: `scale_columns(x, w, y)`.
 #
-# **Asked**: 16 bytes per load, 16 bytes per store.
+# **Required**: 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -741,7 +741,7 @@ fk.exercise("week0/cache_key").grade(cache_key)
 # | N divisible by 4, aligned | every M, N a multiple of 4 | one | 24 bytes | 1 × 128 bits |
 # | N static, M dynamic | every M | one per N | 16 bytes | 1 × 128 bits |
 #
-# | looks right and is wrong | the key forgets |
+# | looks right but is wrong | the key forgets |
 # |---|---|
 # | other data are overwritten | shape and stride |
 # | the results of an earlier program | source and captured values |

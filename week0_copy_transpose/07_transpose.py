@@ -204,7 +204,7 @@ p
 # along a row, but of the *tile*. Only the left side decides where a store goes. There `tx` is in
 # the first index of `mY`, so neighbouring threads write one below the other.
 #
-# > **Looks right and is wrong.** A detour through shared memory does not coalesce a store. Each
+# > **Looks right but is wrong.** A detour through shared memory does not coalesce a store. Each
 # > thread here reads exactly what it stored itself, so the tile and the barrier are useless. **Ask
 # > the counters, not the comment.**
 #
@@ -303,7 +303,7 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 # %% [markdown]
 # A good place for a break.
 #
-# ## 5. It looks right and is wrong
+# ## 5. It looks right but is wrong
 #
 # The bad number was 32 sectors per store. In the second round below, `tx` runs along a row of Y and
 # therefore down a column of the tile. From here on, `cute.local_tile(mX, (32, 32), (by, bx))` cuts
@@ -351,7 +351,7 @@ fk.check(small_y, small_x.T)
 fk.sanitize(run_hasty, small_x, small_y, schedule="adversarial", seeds=1)
 
 # %% [markdown]
-# > **Looks right and is wrong.** The values are right, and there is a race: a thread reads elements
+# > **Looks right but is wrong.** The values are right, and there is a race: a thread reads elements
 # > that other warps store, and does not wait for them. Section 4 had a useless barrier; this kernel
 # > lacks a necessary one. In another order, which a GPU is free to choose, some elements are the
 # > NaN that was there before.

@@ -161,7 +161,7 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # is the promise: a matrix with 65 columns is refused, because its second row does not begin at a
 # multiple of 16 bytes.
 #
-# > **Looks right and is wrong.** "2 sectors, 2 ideal" is true of each request, but the kernel makes
+# > **Looks right but is wrong.** "2 sectors, 2 ideal" is true of each request, but the kernel makes
 # > eight times as many requests as it needs. *Ideal* is the minimum for the bytes that the lanes
 # > ask for, not for those that they could ask for. Read the number of requests as well.
 #
@@ -649,7 +649,7 @@ for (m, n), guess in which.items():
 # of them, `y[b] = x[b].T`, for any M and N and for B up to 65,535, in float32 and float16. Use one
 # launch, and whole sectors on both sides. Signature: `transpose_batch(x, y)`.
 #
-# **Asked**: no bank conflicts in float32.
+# **Required**: no bank conflicts in float32.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -588,7 +588,7 @@ print(ask_ours("race_shared"))
 # Both name the same two lines. racecheck counts hazards per byte: 4 blocks of 64 threads with 4
 # bytes each make 1,024. Ours names one pair of threads and the remedy.
 #
-# ### It looks right and is wrong
+# ### It looks right but is wrong
 #
 # `overhang` copies 1,000 elements with 8 blocks of 128 threads and no predicate. memcheck exists to
 # find exactly this.
@@ -604,7 +604,7 @@ found = re.search(r"ERROR SUMMARY: (\d+)", theirs["overhang_cached"]["text"])
 errors_guess.against(int(found[1]))
 
 # %% [markdown]
-# > **Looks right and is wrong.** No error, and the kernel is wrong. PyTorch requests memory from
+# > **Looks right but is wrong.** No error, and the kernel is wrong. PyTorch requests memory from
 # > CUDA in pieces of 2 MB and cuts tensors from them. The 24 threads stay inside such a piece, in
 # > memory that belongs to another tensor or soon may. memcheck knows only the pieces.
 #

@@ -118,7 +118,7 @@ fk.exercise("week0/interleave").grade(interleave)
 # exist. Each block loads its elements from global memory *once* and shares them. Both tensors are
 # float32. Signature: `sliding_max(x, y)`.
 #
-# **Asked**: at most 1 barrier.
+# **Required**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -202,7 +202,7 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 # counts as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it
 # needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
 #
-# **Asked**: at most 1 barrier, shared memory for at most 64 floats more than a block has threads.
+# **Required**: at most 1 barrier, shared memory for at most 64 floats more than a block has threads.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -286,7 +286,7 @@ fk.exercise("week0/convolve").grade(convolve)
 # </details>
 
 # %% [markdown]
-# > **Looks right and is wrong.** In `02_five_kernels` one `if i < n:` could enclose the whole body.
+# > **Looks right but is wrong.** In `02_five_kernels` one `if i < n:` could enclose the whole body.
 # > In the last two kernels it would keep some threads of the last block from the barrier, which all
 # > threads of a block must reach.
 #
@@ -298,7 +298,7 @@ fk.exercise("week0/convolve").grade(convolve)
 # Rotate `x`, with M rows of N elements, clockwise: `y` has N rows of M elements, and
 # `y[j, M - 1 - i] = x[i, j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
 #
-# **Asked**: no bank conflicts.
+# **Required**: no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -386,7 +386,7 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 # is a power of two, at least 2, and known when the kernel is compiled. N is a multiple of k and
 # of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
 #
-# **Asked**: 16 bytes per load where they hold more than one element that is kept.
+# **Required**: 16 bytes per load where they hold more than one element that is kept.
 #
 # <details><summary>Hint 1</summary>
 #

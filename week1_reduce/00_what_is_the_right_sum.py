@@ -298,7 +298,7 @@ check_sums(thread_a_row, [(1, 1), (3, 31), (33, 1000), (129, 1025)])
 #
 # **A good place for a break.**
 #
-# > **Looks right and is wrong.** To save registers, `narrow_sum` adds in the type of the tensor.
+# > **Looks right but is wrong.** To save registers, `narrow_sum` adds in the type of the tensor.
 # > Rows of 31 ones pass the check, even in `float16`.
 
 
@@ -381,7 +381,7 @@ fk.coalescing(run_row, x, y, kind="load")
 #
 # Signature: `column_sum(x, y)`.
 #
-# **Asked**: one thread per column.
+# **Required**: one thread per column.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -482,7 +482,7 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
 #
 # Signature: `compensated(x, y)`.
 #
-# **Asked**: one thread per row, no float64.
+# **Required**: one thread per row, no float64.
 #
 # <details><summary>Hint 1</summary>
 #

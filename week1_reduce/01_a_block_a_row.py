@@ -348,7 +348,7 @@ fk.exercise("week1/tree_counts").grade(counts)
 #
 # Signature: `tree_max(x, y)`.
 #
-# **Asked**: one block per row, 128 threads per block, at most 7 barriers, no bank conflicts.
+# **Required**: one block per row, 128 threads per block, at most 7 barriers, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -425,7 +425,7 @@ fk.exercise("week1/tree_max").grade(tree_max)
 #
 # ## 5. Leave out the last barriers?
 #
-# > **Looks right and is wrong.** From the round with half = 16 on, only lanes of warp 0 read and
+# > **Looks right but is wrong.** From the round with half = 16 on, only lanes of warp 0 read and
 # > store, and a warp executes an instruction for all of its lanes. So these rounds seem to need no
 # > barrier, and published kernels omitted it.
 #
@@ -539,7 +539,7 @@ fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 #
 # Signature: `row_rms(x, y)`.
 #
-# **Asked**: one block per row, 128 threads per block, at most 7 barriers.
+# **Required**: one block per row, 128 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -619,7 +619,7 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank
 # conflicts, and it is right for some rows. Fix the tree.
 #
-# **Asked**: 96 threads per block, at most 7 barriers.
+# **Required**: 96 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -716,7 +716,7 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # Signature: `two_rows(x, y)`.
 #
-# **Asked**: one block per two rows, 256 threads per block, at most 7 barriers.
+# **Required**: one block per two rows, 256 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -196,7 +196,7 @@ def warp_sum(value):
 #
 # Signature: `groups_of_8(x, y)`.
 #
-# **Asked**: one thread per element, at most 3 shuffles per warp, no shared memory.
+# **Required**: one thread per element, at most 3 shuffles per warp, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -268,7 +268,7 @@ fk.exercise("week1/groups_of_8").grade(groups_of_8)
 # %% [markdown]
 # ## 3. Which lanes take part
 #
-# > **Looks right and is wrong.** This kernel finds the largest of 20 numbers. Lanes 20 to 31 have
+# > **Looks right but is wrong.** This kernel finds the largest of 20 numbers. Lanes 20 to 31 have
 # > no number, so they skip the whole branch, shuffles included.
 #
 # **Predict:** will the value be right? Will the kernel be right?
@@ -352,7 +352,7 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 #
 # Signature: `warp_prefix(x, y)`.
 #
-# **Asked**: one thread per element, at most 5 shuffles per warp, no shared memory.
+# **Required**: one thread per element, at most 5 shuffles per warp, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -500,7 +500,7 @@ print(f"{(eight - one) * 1e6 / waves / 7:.0f} ns per barrier and round, if the G
 #
 # Signature: `row_range(x, y)`.
 #
-# **Asked**: one block per row, 256 threads per block, at most 1 barrier, at most 128 bytes of
+# **Required**: one block per row, 256 threads per block, at most 1 barrier, at most 128 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>
@@ -679,7 +679,7 @@ print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "se
 #
 # Signature: `warp_max(x, y)`.
 #
-# **Asked**: one warp per row, no shared memory, no barriers, at most 5 shuffles per warp.
+# **Required**: one warp per row, no shared memory, no barriers, at most 5 shuffles per warp.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -761,7 +761,7 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #
 # Signature: `warp_argmax(x, y)`.
 #
-# **Asked**: one warp per row, no shared memory.
+# **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -845,7 +845,7 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 #
 # Signature: `warp_normalise(x, y)`.
 #
-# **Asked**: one warp per row, no shared memory.
+# **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #

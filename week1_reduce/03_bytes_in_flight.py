@@ -140,7 +140,7 @@ fk.footprint(run_one, x, y, by="thread", tensor="mX")
 #
 # Signature: `row_max_vectors(x, y)`.
 #
-# **Asked**: one warp per row, 16 bytes per load.
+# **Required**: one warp per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -320,7 +320,7 @@ fk.coalescing(fk.compile(vectors, *whole_vectors(x, y)), x, y, kind="load")
 #
 # ## 3. Stale registers in a tail
 #
-# > **Looks right and is wrong.** Filling the registers costs four moves per tile. The kernel of
+# > **Looks right but is wrong.** Filling the registers costs four moves per tile. The kernel of
 # > exercise 2 fills them once, before the loop: "they are 0 then, and the predicate keeps the tail
 # > out". It passes with rows of 4, 128 and 1,024.
 #
@@ -336,7 +336,7 @@ of_132 = fk.predict("sum of 132 ones, as given", None)
 # right for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole
 # vectors, in float32.
 #
-# **Asked**: 16 bytes per load.
+# **Required**: 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -476,7 +476,7 @@ of_132.against(132 + 31 * 4)  # as given
 #
 # Signature: `row_dots_vectors(a, b, y)`.
 #
-# **Asked**: one warp per row, 16 bytes per load.
+# **Required**: one warp per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -558,7 +558,7 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #
 # Signature: `abs_sums(x, y)`.
 #
-# **Asked**: one warp per 1,024 elements, 16 bytes per load.
+# **Required**: one warp per 1,024 elements, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -978,7 +978,7 @@ for name in ("vectors", "eight_lanes"):
 #
 # Signature: `short_rows(x, y)`.
 #
-# **Asked**: eight lanes per row, 16 bytes per load.
+# **Required**: eight lanes per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -233,7 +233,7 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 #
 # Signature: `count_positive(x, y)`.
 #
-# **Asked**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
+# **Required**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
 # block.
 #
 # <details><summary>Hint 1</summary>
@@ -395,7 +395,7 @@ print("different results:", len(results(run_two, x, part, y)))
 #
 # Signature: `two_launch_max(x, part, y)`.
 #
-# **Asked**: one block per 1,024 columns of a row, 256 threads per block, 2 launches.
+# **Required**: one block per 1,024 columns of a row, 256 threads per block, 2 launches.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -592,7 +592,7 @@ counter.zero_()
 second.against("nan" if y.isnan().all() else "the sum")
 
 # %% [markdown]
-# > **Looks right and is wrong.** Now leave out the fences. The values are right, and the sanitizer
+# > **Looks right but is wrong.** Now leave out the fences. The values are right, and the sanitizer
 # > finds nothing, even under adversarial schedules.
 
 # %%
@@ -750,7 +750,7 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 #
 # Signature: `last_block_mean(x, count, part, y)`.
 #
-# **Asked**: one block per 1,024 columns of a row, 256 threads per block, 1 launch.
+# **Required**: one block per 1,024 columns of a row, 256 threads per block, 1 launch.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -921,7 +921,7 @@ else:
 #
 # Signature: `cluster_sum(x, y)`.
 #
-# **Asked**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier, at
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier, at
 # most 2 barriers of the cluster.
 #
 # <details><summary>Hint 1</summary>

@@ -349,7 +349,7 @@ fk.exercise("week1/choose_reduction").grade(choose_reduction)
 # </details>
 
 # %% [markdown]
-# > **Looks right and is wrong.** A model answers requests in batches, with one row per request, and
+# > **Looks right but is wrong.** A model answers requests in batches, with one row per request, and
 # > a dispatcher picks the kernel by the shape of the batch. Here the same row is added up alone,
 # > and as one of 67.
 

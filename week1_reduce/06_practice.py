@@ -46,7 +46,7 @@ import forgekit as fk
 #
 # Signature: `row_dots(a, b, z)`.
 #
-# **Asked**: one block per row, 128 threads per block.
+# **Required**: one block per row, 128 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -128,7 +128,7 @@ fk.exercise("week1/row_dots").grade(row_dots)
 #
 # Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -212,7 +212,7 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #
 # Signature: `two_largest(x, y)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -303,7 +303,7 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #
 # Signature: `mean_variance(x, mean, variance)`.
 #
-# **Asked**: one warp per row, no float64.
+# **Required**: one warp per row, no float64.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -398,7 +398,7 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #
 # Signature: `segmented_sums(x, starts, y)`.
 #
-# **Asked**: one warp per segment.
+# **Required**: one warp per segment.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -481,7 +481,7 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #
 # Signature: `histogram(x, h)`.
 #
-# **Asked**: one block per row, 256 threads per block, at most 1,024 bytes of shared memory per
+# **Required**: one block per row, 256 threads per block, at most 1,024 bytes of shared memory per
 # block, no atomics on global memory.
 #
 # <details><summary>Hint 1</summary>
@@ -564,7 +564,7 @@ fk.exercise("week1/histogram").grade(histogram)
 #
 # Signature: `window_sum(x, y)`.
 #
-# **Asked**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per block.
+# **Required**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -671,7 +671,7 @@ print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the 
 #
 # Signature: `tile_columns(x, y)`.
 #
-# **Asked**: one block per 32 columns, 256 threads per block.
+# **Required**: one block per 32 columns, 256 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -763,7 +763,7 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 #
 # Signature: `few_columns(x, y)`.
 #
-# **Asked**: one block per 256 rows, 256 threads per block.
+# **Required**: one block per 256 rows, 256 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -854,7 +854,7 @@ fk.exercise("week1/few_columns").grade(few_columns)
 #
 # Signature: `block_prefix(x, y)`.
 #
-# **Asked**: one block per row, 256 threads per block.
+# **Required**: one block per row, 256 threads per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -941,7 +941,7 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 #
 # Signature: `row_prefix(x, y)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1030,7 +1030,7 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 #
 # Signature: `max_subarray(x, y)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #

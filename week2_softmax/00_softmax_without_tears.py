@@ -358,7 +358,7 @@ def no_maximum(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# > **Looks right and is wrong.** `checked` compiles a softmax for each type and compares it with
+# > **Looks right but is wrong.** `checked` compiles a softmax for each type and compares it with
 # > torch's in float64, here on rows of `randn`:
 
 # %%
@@ -399,7 +399,7 @@ print("wrong:", ", ".join(name for name in HARD if name not in good))
 # bfloat16, computed in float32, by three loops over the rows. The tests use hard columns; where a
 # whole column is −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
 #
-# **Asked**: one thread per column.
+# **Required**: one thread per column.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -547,7 +547,7 @@ print("the same by log-sum-exp:             ", (far - far.logsumexp(0)).tolist()
 # whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)` is
 # the logarithm. Signature: `logsumexp(x, y)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -651,7 +651,7 @@ passes_picture(found)
 # any M and N ≥ 1, in float32 and float16, computed in float32. Read each row of `x` **twice**, and
 # store no weights. Signature: `soft_mean(x, v, y)`.
 #
-# **Asked**: one warp per row, no shared memory.
+# **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -215,7 +215,7 @@ tree_picture((2, 4, 1, 7, 3, 0, 5, 6))
 # elements hold (−∞, 0). In some rows all lanes do; the result is then (−∞, 0).
 # Signature: `merge_lanes(m, s, y)`.
 #
-# **Asked**: one warp per row, no shared memory.
+# **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -349,7 +349,7 @@ run_online = checked(online, 1, 5, 33, 1025)
 # *order* of the elements, so the hard rows include ascending, descending and masked ones, and some
 # rows are too short to give each lane an element. Two parts of the loop are easy to forget.
 #
-# > **Looks right and is wrong.** Each of the next two kernels lacks one part of the loop.
+# > **Looks right but is wrong.** Each of the next two kernels lacks one part of the loop.
 # > `no_rescaling` adds $e^{x - m}$ with the maximum so far and never rescales the sum; `no_guard`
 # > subtracts m even when it is −∞. Both merge their lanes correctly.
 
@@ -504,7 +504,7 @@ fk.exercise("week2/what_hides").grade(shows)
 # weights tie for the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or
 # float16, computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
 #
-# **Asked**: one warp per row, no shared memory.
+# **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -636,7 +636,7 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 # bfloat16, computed in float32. Read each element **once**. The tests use hard rows; a row of −∞
 # gives −∞. Signature: `block_logsumexp(x, y)`.
 #
-# **Asked**: one block per row, 256 threads per block, at most 1 barrier, at most 256 bytes of
+# **Required**: one block per row, 256 threads per block, at most 1 barrier, at most 256 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>
@@ -734,7 +734,7 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # meet in shared memory: choose the stride of their layout with care. The tests use hard columns; a
 # column of −∞ gives NaN. Signature: `online_columns(x, y)`.
 #
-# **Asked**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank conflicts.
+# **Required**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #

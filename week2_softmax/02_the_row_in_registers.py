@@ -191,7 +191,7 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
 # each element once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
 # `short_softmax(x, y)`.
 #
-# **Asked**: eight lanes per row, no shared memory.
+# **Required**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -381,7 +381,7 @@ fk.profile(run, x, y).sort().filter(at_least={"warp_instructions": 200})
 # A load brings 16 bytes instead of 4, and four elements share a predicate. The most expensive line
 # computes no softmax at all, only addresses. Section 4 returns to it.
 #
-# > **Looks right and is wrong.** The next exercise is this kernel with one line changed. It is
+# > **Looks right but is wrong.** The next exercise is this kernel with one line changed. It is
 # > right for rows of whole tiles, and for rows of any length whose elements are around +1,000. Find
 # > the line.
 
@@ -393,7 +393,7 @@ fk.profile(run, x, y).sort().filter(at_least={"warp_instructions": 200})
 # around +1000. Make it right for all rows of whole vectors, including rows far below 0 and rows
 # that are all −∞ (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
 #
-# **Asked**: 16 bytes per load.
+# **Required**: 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -575,7 +575,7 @@ for name, size in (("float32", 4), ("bfloat16", 2)):
 # instruction, with *one* rounding at the end. The second term is the same for the whole row. The
 # helper is `fma(x, a, b)`, x · a + b.
 #
-# > **Looks right and is wrong.** Of the next two steps, `mul_sub` computes the same formula as
+# > **Looks right but is wrong.** Of the next two steps, `mul_sub` computes the same formula as
 # > `folded`, and is easier to read.
 #
 # **Predict:** which of the two is right for the hard rows? And for how many of the eight rows is
@@ -662,7 +662,7 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
 # Signature: `temperature(x, t, y)`.
 #
-# **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
+# **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -762,7 +762,7 @@ fk.exercise("week2/temperature").grade(temperature)
 # and write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and
 # two additions. Signature: `log2_softmax(x, y)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -998,7 +998,7 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #
 # You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 #
-# **Asked**: one block per row, 128 threads per block, at most 1 barrier, at most 1,024 bytes of
+# **Required**: one block per row, 128 threads per block, at most 1 barrier, at most 1,024 bytes of
 # shared memory per block, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>

@@ -238,7 +238,7 @@ report
 # arrive, and then reads the row from shared memory to compute the result. Read no element twice
 # from global memory. Signature: `staged_rows(x, y)`.
 #
-# **Asked**: one block per row, 32 threads per block, 16 bytes per load, each element read at least
+# **Required**: one block per row, 32 threads per block, 16 bytes per load, each element read at least
 # twice from shared memory.
 #
 # <details><summary>Hint 1</summary>
@@ -340,7 +340,7 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 # GPU the lines below may return the right values, because the data arrive in time. They contain
 # three mistakes. Fix them, and keep copies in flight during the search for the maximum.
 #
-# **Asked**: at most 1 barrier.
+# **Required**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -584,7 +584,7 @@ for finding in fk.sanitize(run_short, mailboxes, schedule="adversarial", seeds=2
 # the mbarrier has to be published. `mbarrier_init_fence` does that, and then
 # `cluster_arrive_relaxed` is enough, which publishes nothing.
 #
-# > **Looks right and is wrong.** The second function arrives relaxed, but without the fence.
+# > **Looks right but is wrong.** The second function arrives relaxed, but without the fence.
 
 
 # %%
@@ -697,7 +697,7 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # and an mbarrier in each block counts the bytes that arrive. Read once, write once, exchange once.
 # The kernel is for GPUs of compute capability 9.0 and later. Signature: `two_blocks(x, y)`.
 #
-# **Asked**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at most 1
+# **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at most 1
 # barrier of the cluster, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
@@ -805,7 +805,7 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel is for
 # GPUs of compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
 #
-# **Asked**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier of
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier of
 # the cluster.
 #
 # <details><summary>Hint 1</summary>
@@ -984,7 +984,7 @@ pipeline({"one buffer": one, "two buffers": two})
 # (m, s), the copy of the next is in flight to the other buffer. All elements arrive by `cp.async`.
 # Signature: `two_stages(x, y)`.
 #
-# **Asked**: one block per row, 32 threads per block, at most 1,024 bytes of shared memory per
+# **Required**: one block per row, 32 threads per block, at most 1,024 bytes of shared memory per
 # block, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>

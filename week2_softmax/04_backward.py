@@ -261,7 +261,7 @@ rows_picture(dy=dy, y=y, dx=dx)
 # **A free test.** Σ dx = Σ dy·y − (Σ dy·y)·(Σ y) = 0 for every row and every dy, because Σ y = 1.
 # This test needs no reference.
 #
-# > **Looks right and is wrong.** Suppose you forget that every x is in every denominator, and write
+# > **Looks right but is wrong.** Suppose you forget that every x is in every denominator, and write
 # > dx = dy·y, without Σ dy·y. Each of these five looks like a good check:
 # >
 # > 1. `torch.testing.assert_close` with its default tolerances, for random rows of 128,256, the
@@ -323,7 +323,7 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 # length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j collapses
 # here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -515,7 +515,7 @@ gradient_picture(costs)
 # needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
 # elements. Read each element once. Signature: `backward_in_place(dy, y)`.
 #
-# **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
+# **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -618,7 +618,7 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 # valid, and 0 beyond, to the end of the row. Float32 and float16; load nothing beyond the length.
 # Signature: `padded_backward(dy, y, length, dx)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -981,7 +981,7 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # Float32, rows of any length. Read `x` and `w` at most twice. No number may overflow for an x of
 # 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1076,7 +1076,7 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 # dz·(-x / t²)`, where dz is the gradient with respect to z = x / t. Float32, rows of any length.
 # Read `dy` and `y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #

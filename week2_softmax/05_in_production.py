@@ -693,7 +693,7 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 # A fused kernel can save still more. A **causal mask** follows from row and column, so the kernel
 # need not read it. Nor does it have to read the elements that the mask removes.
 #
-# > **Looks right and is wrong.** `02_the_row_in_registers` folds log₂ e into one multiplication.
+# > **Looks right but is wrong.** `02_the_row_in_registers` folds log₂ e into one multiplication.
 # > Fold in the scale as well: take the maximum of x first, then `exp2((x - m) * (scale * LOG2_E))`.
 # > That saves one multiplication per element.
 
@@ -743,7 +743,7 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 # scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softmax(x, scale:
 # Float32, y)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -862,7 +862,7 @@ fusion_picture(operators, totals)
 # All tensors are float32 or all float16; compute in float32, including x + b. A bias may have any
 # value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
 #
-# **Asked**: eight lanes per row, no shared memory.
+# **Required**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -95,7 +95,7 @@ form_picture([math.log(1), math.log(2), math.log(5)])
 # - What does the second pass need: one number, two, or the elements themselves?
 # - Where do the elements stay until then: in memory, in shared memory or in registers?
 #
-# > **Looks right and is wrong.** `merged_pair` subtracts 0 where the maximum is −∞. That looks like
+# > **Looks right but is wrong.** `merged_pair` subtracts 0 where the maximum is −∞. That looks like
 # > a special case for rows full of −∞. Remove it, and rows of 32, 64 and 96 elements stay right.
 #
 # **Predict:** with 32 lanes and without that special case, which is the longest row of finite
@@ -159,7 +159,7 @@ taken.against(math.ceil(32_000 / 128))
 # row at most twice. All elements are finite. A row may be around 30,000 or −60,000. Where an
 # element's softmax rounds to 0, its logarithm is still not −∞. Signature: `log_softmax(x, y)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -247,7 +247,7 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 # x and y are float32 or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t:
 # Float32, mY)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -341,7 +341,7 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 # finite; a row may be around 30,000 or −60,000. target is int64; loss and lse are float32, computed
 # in float32. Signature: `cross_entropy(x, target, loss, lse)`.
 #
-# **Asked**: one block per row, 128 threads per block, at most 1 barrier.
+# **Required**: one block per row, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -444,7 +444,7 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 # float32 or float16, target int64, lse and g float32; compute in float32. Signature:
 # `cross_entropy_backward(x, target, lse, g, dx)`.
 #
-# **Asked**: one block per row, 128 threads per block, no barriers, no shared memory.
+# **Required**: one block per row, 128 threads per block, no barriers, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -532,7 +532,7 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 # change the result. Rows have at least four elements; some may be −∞, none is NaN. Read a row once.
 # x and v are float32, i is int32. Signature: `top_k(x, v, i)`.
 #
-# **Asked**: one warp per row, no shared memory.
+# **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -648,7 +648,7 @@ fk.exercise("week2/top_k").grade(top_k)
 # float32 and read `x` once. A row of zeros stays zeros. Signature: `rms_norm(mX, mW, eps: Float32,
 # mY)`.
 #
-# **Asked**: one warp per row.
+# **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -736,7 +736,7 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # equal; there, the mean of the squares less the square of the mean loses most of its digits. You
 # may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 #
-# **Asked**: one block per row, 128 threads per block, at most 2 barriers.
+# **Required**: one block per row, 128 threads per block, at most 2 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -852,7 +852,7 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 # its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even if the
 # row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 #
-# **Asked**: one warp per row, 16 bytes per load, 16 bytes per store.
+# **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -983,7 +983,7 @@ fk.exercise("week2/rms_norm_residual").grade(rms_norm_residual)
 # tables, (tokens, dim / 2), are float32. Read each of their entries once for all heads. Signature:
 # `rotary(mX, mCos, mSin)`.
 #
-# **Asked**: one warp per token.
+# **Required**: one warp per token.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1131,7 +1131,7 @@ attention_picture()
 # The exponential is `cute.math.exp2`; log₂ e goes into the scale, as in `02_the_row_in_registers`.
 # The kernel multiplies q by both once, before the loop.
 #
-# > **Looks right and is wrong.** Suppose you merge the four parts at the end in a tree, 0 with 1
+# > **Looks right but is wrong.** Suppose you merge the four parts at the end in a tree, 0 with 1
 # > and 2 with 3, without the `if`. Every test with L of 3 or more passes. With L = 1 or 2, warps 2
 # > and 3 have no key, and −∞ − (−∞) is NaN. Take the largest m of all four first: some warp has a
 # > key, so it is finite.
@@ -1150,7 +1150,7 @@ attention_picture()
 # or 64, known at compile time. Float32 or float16, computed in float32. Signature:
 # `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
 #
-# **Asked**: one block per head, 128 threads per block, at most 1 barrier.
+# **Required**: one block per head, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #

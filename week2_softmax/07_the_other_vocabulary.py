@@ -183,7 +183,7 @@ PTX["row sum"] = compared(
 # The loads, additions and shuffles are the same. The array kernel has fewer instructions around
 # them: it counts elements, while the CuTe kernel first divides N by 4 to count vectors.
 #
-# > **Looks right and is wrong.** An array loads vectors from *neighbouring addresses*, whatever the
+# > **Looks right but is wrong.** An array loads vectors from *neighbouring addresses*, whatever the
 # > strides. The next kernel loads a transposed matrix in both ways: its rows are columns in memory.
 
 # %%
@@ -233,7 +233,7 @@ matrices_picture(title, x=x, array=of_array, tensor=of_tensor)
 # Write it, with its launch, as a kernel whose parameters are `cutlass.Array`. You may merge the
 # lanes in either vocabulary. Signature: `row_distances(mX, mZ, mY)`.
 #
-# **Asked**: one warp per row, 16 bytes per load.
+# **Required**: one warp per row, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -397,7 +397,7 @@ vocabulary_picture(PTX)
 # Its padded tile takes 4,224 bytes. Write it for `cute.Tensor`, with its launch, and swizzle the
 # tile instead of padding it. Signature: `add_transposed(mX, mZ, mY)`.
 #
-# **Asked**: 256 threads per block, at most 1 barrier, at most 4,096 bytes of shared memory per
+# **Required**: 256 threads per block, at most 1 barrier, at most 4,096 bytes of shared memory per
 # block, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>

@@ -10,7 +10,7 @@ __all__ = ["setup"]
 
 # Where the sources can be had, such as https://github.com/OWNER/NAME; without it no launch buttons.
 REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"
-_WARNING = "<blockquote>\n<div><p><strong>Looks right and is wrong.</strong>"
+_WARNING = "<blockquote>\n<div><p><strong>Looks right but is wrong.</strong>"
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def test_exercises_and_warnings_are_boxes(pages: Pages) -> None:
         sources = ["".join(c["source"]) for c in cells(notebook) if c["cell_type"] == "markdown"]
         page = pages[notebook.with_suffix(".html").as_posix()]
         assert page.classes.count("exercise") == parts.count("task"), notebook
-        warnings = sum(s.startswith("> **Looks right and is wrong.**") for s in sources)
+        warnings = sum(s.startswith("> **Looks right but is wrong.**") for s in sources)
         assert page.classes.count("wrong") >= warnings, notebook
 
 

@@ -156,7 +156,7 @@ def words_of(asked: Asked) -> str:
 
 def stated(asked: Asked) -> str:
     """Return the line of a task."""
-    return f"\n\n**Asked**: {words_of(asked)}." if asked else ""
+    return f"\n\n**Required**: {words_of(asked)}." if asked else ""
 
 
 def as_asked(
