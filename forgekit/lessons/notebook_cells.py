@@ -25,10 +25,10 @@ _CELL = re.compile(r"^# %%.*$", re.MULTILINE)
 _OURS = re.compile(
     r'^# %%(?P<markdown> \[markdown\])?.*\bexercise="(?P<name>[^"]*)".*\bpart="(?P<part>[^"]*)"'
 )
-_WIDTH = 98  # of a line, which stands behind "# "
-_MARKUP = re.compile(
+_WIDTH = 98  # of a line after its "# "
+_MARKUP = re.compile(  # the beginnings that no line of a plain paragraph has
     r"\s*([-+*>] |[#|<]|```|\d+[.)] )|    "
-)  # how no line of a plain paragraph begins
+)
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,10 @@ def _wanted(e: Exercise, part: str, number: int) -> str:
 
 
 def _gap(before: str, after: str) -> int:
-    """Line ends between two cells: ruff wants two blank lines around a function or a class."""
+    """Return the number of line ends between two cells: ruff puts two blank lines around a function
+    or a class, and around the comments above it."""
     last = before.strip("\n").rpartition("\n")[2]
-    definition = after.lstrip("\n").startswith(("@", "def ", "class "))
+    definition = re.match(r"\n*(#.*\n)*(@|def |class )", after)
     return 3 if definition or last.startswith((" ", "\t")) else 2
 
 
@@ -128,11 +129,18 @@ def _fitted(text: str) -> str:
     """Markdown whose plain paragraphs fit the lines of a .py; code, tables and lists stay."""
     blocks, fenced = [], False
     for block in text.strip().split("\n\n"):
-        plain = not fenced and not any(_MARKUP.match(line) for line in block.splitlines())
+        plain = not fenced and not any(map(_MARKUP.match, block.splitlines()))
         fenced ^= block.count("```") % 2 == 1
-        lines = textwrap.wrap(block, _WIDTH, break_long_words=False, break_on_hyphens=False)
-        too_long = any(len(line) > _WIDTH for line in block.splitlines())
-        if plain and too_long and not any(_MARKUP.match(line) for line in lines):
-            block = "\n".join(lines)
+        if plain and any(len(line) > _WIDTH for line in block.splitlines()):
+            block = _wrapped(block)
         blocks.append(block)
     return "\n\n".join(blocks)
+
+
+def _wrapped(block: str) -> str:
+    """Return a paragraph in the widest lines that fit and of which none begins like markup."""
+    for width in range(_WIDTH, _WIDTH - 20, -1):
+        lines = textwrap.wrap(block, width, break_long_words=False, break_on_hyphens=False)
+        if not any(map(_MARKUP.match, lines)):
+            return "\n".join(lines)
+    return block

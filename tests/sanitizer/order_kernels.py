@@ -9,16 +9,17 @@ from tests.sanitizer.bank import launched
 from tests.sanitizer.kernel_parts import by_rows, indices, smem, sync_if
 
 
-@partial(launched, block=64)
+@partial(launched, block=64, grid=2)
 @cute.kernel
 def barrier_of_one_warp(mX, mY):
     """The other warp leaves, and the barrier does not wait for it."""
     tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
     sX = smem(64)
     sX[tidx] = mX[tidx]
     if tidx < 32:
         cute.arch.sync_threads()
-        mY[tidx] = sX[63 - tidx]
+        mY[bidx * 32 + tidx] = sX[63 - tidx]
 
 
 @partial(launched, block=32)

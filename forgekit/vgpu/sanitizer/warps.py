@@ -100,10 +100,14 @@ def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> N
         blocks = blocks & (waiting.counts == EVERYONE)[:, None]
     gone = _existing(m) & blocks & ~m.expand(m.alive)
     if gone.any():
-        here = int((m.expand(mask) & blocks).reshape(-1).argmax())
-        count, left = int(gone.sum()), report.in_batch(m, int(gone.reshape(-1).argmax()))
-        threads = "1 thread has" if count == 1 else f"{count:,} threads of all blocks have"
-        who = report.in_batch(m, here)
+        first = int(gone.reshape(-1).argmax())
+        block = first // gone.shape[1]
+        count = int(gone[block].sum())
+        threads = (
+            "1 thread of its block has" if count == 1 else f"{count:,} threads of its block have"
+        )
+        here = block * gone.shape[1] + int(m.expand(mask)[block].argmax())
+        who, left = report.in_batch(m, here), report.in_batch(m, first)
         report.add(SOME_HAVE_LEFT, (pc,), who, other=left, threads=threads)
 
 
