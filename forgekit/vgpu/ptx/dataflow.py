@@ -186,6 +186,15 @@ class Dataflow:
         return any(i.opcode[: len(kind)] == kind for i in self.instructions for kind in kinds)
 
     @functools.cached_property
+    def has_fence(self) -> bool:
+        """True if it has a memory fence of threads: `membar`, `fence.acq_rel` or `fence.sc`."""
+        order = {"acq_rel", "sc", "acquire", "release"}
+        return any(
+            i.opcode[0] == "membar" or (i.opcode[0] == "fence" and not order.isdisjoint(i.opcode))
+            for i in self.instructions
+        )
+
+    @functools.cached_property
     def unit_bytes(self) -> int:
         """Bytes of its narrowest access to shared or global memory, at most 8; 4 if there is
         none."""

@@ -20,7 +20,7 @@ from forgekit.vgpu.sanitizer.definedness import Definedness, Run
 from forgekit.vgpu.sanitizer.findings import Finding, Report
 from forgekit.vgpu.sanitizer.messages import COPIES_STILL
 from forgekit.vgpu.sanitizer.order import Order
-from forgekit.vgpu.sanitizer.reach import is_ordered
+from forgekit.vgpu.sanitizer.reach import orders_others
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 from forgekit.vgpu.sanitizer.warpgroups import WarpgroupCheck
@@ -135,7 +135,7 @@ class Sanitizer(Listener):
     # -- accesses ---------------------------------------------------------------------------------
     def on_access(self, m: Batch, access: Access) -> None:
         self._order.time += 1
-        if access.kind == "atomic" or is_ordered(m.program.instructions[m.pc]):
+        if orders_others(m.program, m.pc, access.kind):
             self._order.add_sync(m, access.mask)
         for target in access.targets:
             if target.space == "global":

@@ -67,7 +67,7 @@ _BLOCKS_WRITE = (
 )
 _BLOCKS_READ = (
     "Blocks run in any order and at the same time: another block may read the value only in the "
-    "next launch, or after an atomic counter that both use."
+    "next launch, or after an atomic counter that both use, with fences or acquire-release order."
 )
 _SAME_INDEX = (
     "Check the index: two threads compute the same one. To add values use cute.arch.atomic_add, or "

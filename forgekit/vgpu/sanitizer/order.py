@@ -4,7 +4,8 @@ Within a block, or a cluster, the clocks of its warps give the order (`clocks.py
 further order: atomic, volatile, acquire and release accesses, which build locks, flags and
 counters. If a warp makes such an access, everything it did or joined at a barrier happens before
 every warp that makes a later such access, and before warps that join one of these. Addresses are
-not compared, so a correct protocol is never reported.
+not compared, nor is the place of a fence, so a correct protocol is never reported. Relaxed accesses
+of a kernel without any fence order nothing.
 """
 
 from __future__ import annotations

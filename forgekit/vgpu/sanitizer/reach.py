@@ -11,6 +11,7 @@ from forgekit.vgpu.access.addressing import Target
 from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.ptx import Instruction
 
 
@@ -68,9 +69,19 @@ def _numbers(n: int) -> Array:
     return np.arange(n, dtype=np.int32)
 
 
-_ORDERED = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "sc"})
+_ORDERING = frozenset({"volatile", "acquire", "release", "acq_rel", "mmio", "sc"})
+_ORDERED = _ORDERING | {"relaxed"}
 
 
 def is_ordered(instruction: Instruction) -> bool:
     """True if an access is volatile or ordered, so that it cannot race with another such access."""
     return instruction.opcode[0] in ("ld", "st") and not _ORDERED.isdisjoint(instruction.opcode)
+
+
+def orders_others(program: Code, pc: int, kind: str) -> bool:
+    """True if an access of this kind orders other accesses of its thread: by its own semantics, or,
+    if it is relaxed, possibly by a fence of the kernel."""
+    instruction = program.instructions[pc]
+    if kind != "atomic" and not is_ordered(instruction):
+        return False
+    return program.has_fence or not _ORDERING.isdisjoint(instruction.opcode)

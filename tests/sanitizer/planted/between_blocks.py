@@ -90,6 +90,7 @@ def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass
     Bug("one_too_few", RACE, "The last block but one adds up.", also=("uninitialised-global",)),
     Bug("plain_ticket", RACE, "The ticket is counted by a plain addition.", loose=True,
         also=("uninitialised-global",)),
+    Bug("relaxed_ticket", RACE, "The ticket is taken without a fence or an order.", loose=True),
     Bug("flag_unguarded", ("shared-race",), "The block's flag is read without a barrier.",
         also=("global-race", "uninitialised-shared", "uninitialised-global")),
 ))  # fmt: skip
@@ -99,10 +100,11 @@ def last_block_sum(mX, mP, mTicket, mY, bug):
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     sLast = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(1), 16)
-    # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket
+    # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket, relaxed_ticket
     mP[bidx, tidx] = 2.0 * mX[bidx, tidx]
     if const_expr(bug != "ticket_too_early"):
-        cute.arch.fence_acq_rel_gpu()
+        if const_expr(bug != "relaxed_ticket"):
+            cute.arch.fence_acq_rel_gpu()
         cute.arch.sync_threads()
     last = Int32(0)
     if tidx == 0:
@@ -112,16 +114,19 @@ def last_block_sum(mX, mP, mTicket, mY, bug):
         elif const_expr(bug == "last_by_number"):
             ticket = bidx
         else:
-            ticket = cute.arch.atomic_add(mTicket.iterator, Int32(1), sem="acq_rel", scope="gpu")
+            sem = "relaxed" if bug == "relaxed_ticket" else "acq_rel"
+            ticket = cute.arch.atomic_add(mTicket.iterator, Int32(1), sem=sem, scope="gpu")
         wanted = blocks - (2 if bug == "one_too_few" else 1)
         sLast[0] = Int32(1) if ticket == wanted else Int32(0)  # BUG flag_unguarded
     sync_if(bug != "flag_unguarded")
     last = sLast[0]  # BUG flag_unguarded
     if last == 1:
-        cute.arch.fence_acq_rel_gpu()
+        if const_expr(bug != "relaxed_ticket"):
+            cute.arch.fence_acq_rel_gpu()
         total = Float32(0.0)
         for b in cutlass.range(blocks, unroll=1):
-            total += mP[b, tidx]  # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket
+            # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket, relaxed_ticket
+            total += mP[b, tidx]
         mY[tidx] = total
 
 
