@@ -7,6 +7,7 @@ interceptor; the cache stores the compiled MLIR module and the PTX.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import io
 import tempfile
@@ -18,10 +19,11 @@ from typing import Any
 
 import torch
 
+from forgekit import layouts
 from forgekit.compiling.fingerprint import portable_path, this_process
 from forgekit.compiling.parameters import Job
 from forgekit.compiling.specs import TensorSpec
-from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.errors import PlatformError, UsageError, got_needed, usage_error
 from forgekit.vgpu import HOST
 
 Launch = Callable[..., None]
@@ -68,6 +70,7 @@ class Backend(ABC):
                 f"--dump-dir {folder} --remark-filter ptxas --remark-output {report} "
                 f"{self.extra_options} {job.options}"
             )
+            _refuse_overlaps()
             try:
                 raw = cute.compile(job.fn, *self._stand_ins(job), options=options)
             except UsageError:
@@ -245,6 +248,29 @@ def pack(tensor: torch.Tensor, spec: TensorSpec) -> Any:
 
 def backend_for(kind: str) -> Backend:
     return GpuBackend() if kind == "gpu" else VirtualBackend()
+
+
+@functools.cache
+def _refuse_overlaps() -> None:
+    """Make `make_layout_tv` and `make_tiled_copy_tv` refuse a thread layout with a stride within
+    the span of a smaller one. CuTe DSL 4.8.1 divides by zero there, which ends the process."""
+    from cutlass.cute import core
+
+    raked_product = core.raked_product
+
+    def checked(block: Any, tiler: Any, **where: Any) -> Any:
+        threads = layouts.of(block)
+        if isinstance(threads, layouts.Layout) and threads.is_static:
+            try:
+                layouts.complement(threads)
+            except UsageError:
+                needed = "a different number for each thread: strides at least as large as the "
+                needed += "span of the smaller ones"
+                remedy = "leave the stride out, or compute it from the shape"
+                raise usage_error("thr_layout", str(threads), needed, remedy) from None
+        return raked_product(block, tiler, **where)
+
+    core.raked_product = checked
 
 
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:

@@ -203,10 +203,7 @@ class Submission:
         except CompileError as error:
             raise GateError(f"It does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
-            raise GateError(
-                f"It cannot be compiled for {case.label}.\n{error}",
-                look_at="Keep the skeleton's signature.",
-            ) from None
+            raise GateError(f"It cannot be compiled for {case.label}.\n{error}") from None
         self._kernels[known] = case, kernel  # kept: its id stays its own
         return kernel
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from forgekit.vgpu.access.addressing import Target
 from forgekit.vgpu.batch import Batch
+from forgekit.vgpu.code import Code
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.code import Code
 from forgekit.vgpu.ptx import Instruction
 
 
