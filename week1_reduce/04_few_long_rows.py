@@ -233,8 +233,8 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 #
 # Signature: `count_positive(x, y)`.
 #
-# **Required**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
-# block.
+# **Required**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic
+# per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -921,8 +921,8 @@ else:
 #
 # Signature: `cluster_sum(x, y)`.
 #
-# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier, at
-# most 2 barriers of the cluster.
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier,
+# at most 2 barriers of the cluster.
 #
 # <details><summary>Hint 1</summary>
 #

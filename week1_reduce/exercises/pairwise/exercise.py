@@ -92,20 +92,20 @@ def _error(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="add in a tree",
     task="""
-Return the sum of a list of n ≥ 1 numbers. Add neighbours, then their sums, and so on: no number may
-go through more than log₂ n additions, rounded up. Use only `+`.
+Return the sum of a list of n ≥ 1 numbers. Add neighbours, then add their sums, and so on. No
+number may go through more than log₂ n additions, rounded up. Use only `+`.
 
 Signature: `pairwise(values)`.
 """,
     hints=(
-        "One round makes a list of half the length. When does the last round end?",
+        "Each round produces a list of half the length. After which round are you done?",
         "`values[0::2]` and `values[1::2]` are the left and the right neighbours.",
         "If the number of values is odd, the last value has no neighbour: carry it over unchanged, in "
         "the line that builds the new list.",
     ),
     analysis="""
-A recursive solution needs two lines. A block of threads will work in such rounds: each round
-leaves work for half as many threads.
+A recursive solution needs only two lines. A block of threads can add in the same rounds, each
+of which needs half as many threads as the one before.
 """,
     entry="pairwise",
     groups=(

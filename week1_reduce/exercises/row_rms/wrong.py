@@ -12,8 +12,8 @@ ROUND = "        cute.arch.sync_threads()\n"
 WRONG = (
     Wrong("sum of squares", {"sSum[0] / Float32(mX.shape[1])": "sSum[0]", ROOT: "mean"},
           "this is the sum of the squares"),
-    Wrong("no mean", {"sSum[0] / Float32(mX.shape[1])": "sSum[0]"}, "the root of the sum"),
-    Wrong("no root", {ROOT: "mean"}, "the root is missing"),
+    Wrong("no mean", {"sSum[0] / Float32(mX.shape[1])": "sSum[0]"}, "the square root of the sum"),
+    Wrong("no root", {ROOT: "mean"}, "the square root is missing"),
     Wrong("nothing squared", {"value * value": "value", ROOT: "mean"}, "nothing is squared"),
     Wrong("squared in float16", {SQUARE: NARROW}, "n = 33, float16 the result is wrong"),
     Wrong("mean of the threads", {"Float32(mX.shape[1])": "Float32(128)"}, "the result is wrong"),

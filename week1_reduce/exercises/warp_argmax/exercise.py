@@ -30,11 +30,11 @@ def _of_no_element(e):
 
 
 EXERCISE = puzzle(
-    title="find the column of the largest",
+    title="find the column of the largest element",
     task="""
 `y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
-largest, it is the column of the first of them. Any M and N ≥ 1; `x` is float32 or float16 and has
-no NaN.
+largest, `y[m]` is the column of the first of them. M and N ≥ 1 may be any numbers. `x` is
+float32 or float16 and has no NaN.
 
 Signature: `warp_argmax(x, y)`.
 """,
@@ -42,15 +42,15 @@ Signature: `warp_argmax(x, y)`.
         "Two values travel together: the largest so far and its column. Shuffle both.",
         "The other pair wins if its value is larger, or if the values are equal and its column is "
         "smaller. A lane without an element holds −∞.",
-        "A lane without an element must not win against a row of −∞ either. Start with a column "
-        "number larger than any in the row, and let the loop over the row follow the same rule "
-        "as the merge. Both variables must keep their types in the loop: `Float32` and "
-        "`cutlass.Int32`.",
+        "A lane without an element must not win even if all elements of the row are −∞. Start "
+        "with a column number larger than any in the row, and let the loop over the row follow "
+        "the same rule as the merge. Both variables must keep their types in the loop: `Float32` "
+        "and `cutlass.Int32`.",
     ),
     analysis="""
-This operator on pairs is associative and has an identity, so everything in this notebook works.
-Without a rule for ties the result would depend on which lanes meet; with the rule every order gives
-the same result, which you can test.
+This operator on pairs is associative and has an identity, so everything in this notebook
+applies to it. Without a rule for ties, the result would depend on which lanes meet. With the
+rule, every order gives the same result, which you can test.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_argmax",
@@ -66,11 +66,11 @@ the same result, which you can test.
                    "column."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "this is the column of the largest of "
                    "elements 0, 32, 64, …: those of lanes 1 to 31 are missing."),
-        Misconception("a wrong column is that of no element: none of its row is larger than the number that "
-                      "the maximum begins with. Begin with −∞, and let the smaller column win among equal "
-                      "values.", _of_no_element),
-        Misconception("each column holds a largest element, but not the first: among equal values the "
-                      "smaller column has to win.", lambda e: torch.equal(
+        Misconception("a wrong column belongs to no element, because no element of its row is "
+                      "larger than the number that the maximum begins with. Begin with −∞, and "
+                      "let the smaller column win among equal values.", _of_no_element),
+        Misconception("each column contains a largest element, but not the first one: among "
+                      "equal values the smaller column has to win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
     ],
     praise="Ties are settled.",
