@@ -12,7 +12,7 @@ WRONG = (
           "both types have two bytes"),
     Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "rows of 66 are not whole"),
     Wrong("4 elements in any type", {"vector = 16 // x.element_size()": "vector = 4"},
-          "a multiple of 4 only"),
+          "68 is not a multiple of 8"),
     Wrong("pitch forgotten", {STEPS: "steps = (x.shape[1],)"},
           "rows are 65 elements apart"),
     Wrong("address forgotten", {"x.data_ptr() % 16 == 0 and ": ""},
