@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    """Numbers, zeros, and numbers that float16 would take for zeros."""
+    """Return numbers, zeros, and numbers that float16 would round to 0."""
     x = draw(m, n)
     x[:, 1::3] = 0
     x[:, 2::3] *= 1e-30
@@ -49,8 +49,8 @@ helps because memory performs atomics on the same address one after another.
     misconceptions=[
         looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative elements are counted."),
         looks_like(lambda x, y: torch.full_like(y, x.shape[1]), "all elements are counted."),
-        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: is y cleared after the "
-                   "counting, or does no block add to it?"),
+        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: does the kernel clear y "
+                   "after counting, or does no block add to it?"),
     ],
     praise="Many blocks, one counter, and the same count every time.",
 )  # fmt: skip
