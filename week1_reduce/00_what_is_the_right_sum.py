@@ -13,7 +13,7 @@
 #
 # **You will build** the simplest kernel for row sums, a kernel for column sums, and a sum that
 # recovers what rounding loses. **You will learn** why the same numbers can have several sums, how
-# far correct sums can differ, and what one thread per row costs. **You need** week 0. About 35
+# much correct sums can differ, and what one thread per row costs. **You need** week 0. About 35
 # minutes, and 40 more for the exercises.
 #
 # Week 0 copied numbers, and a copy is correct if every bit matches. This week computes sums: `y[m]
@@ -81,12 +81,12 @@ different.against(len(set(sums)) > 50)
 #
 # One addition is off by at most half a unit in the last place, which is a relative error of at most
 # u = 2⁻²⁴ for `float32`. If you add n numbers one by one, the first goes through n − 1 additions.
-# In the worst case all rounding errors point the same way, and the total error reaches this bound:
+# In the worst case, all rounding errors point the same way, and the total error reaches this bound:
 #
 # $$|\text{error}| \le (n - 1) \cdot u \cdot \sum |x_i|$$
 #
-# In practice rounding errors point both ways. They resemble the steps of a random walk, which after
-# n steps is about √n steps from its start. You also do not have to add one by one: in a
+# In practice, rounding errors point both ways. They resemble the steps of a random walk, which
+# after n steps is about √n steps from its start. You also do not have to add one by one: in a
 # **pairwise** sum, which works like a tournament, each number goes through only log₂ n additions.
 # The helper `error_in_u` compares each method with `math.fsum`, and `pairwise_sum` is the function
 # that exercise 1 asks you to write.
@@ -179,7 +179,7 @@ fk.exercise("week1/pairwise").grade(pairwise)
 #
 # <details><summary>Hint 2</summary>
 #
-# float16 has 11 digits, bfloat16 8, float32 24, including the leading digit.
+# float16 has 11 digits, bfloat16 has 8 and float32 has 24, including the leading digit.
 #
 # </details>
 #
@@ -331,7 +331,7 @@ run_narrow(x, y)
 fk.check(y, x.double().sum(1))
 
 # %% [markdown]
-# **Predict:** which sum does `narrow_sum` compute for a row of 5,000 ones? (`float16` can represent
+# **Predict:** what sum does `narrow_sum` compute for a row of 5,000 ones? (`float16` can represent
 # 5,000.)
 
 # %%
@@ -345,7 +345,7 @@ fk.check(y, x.double().sum(1))
 
 # %% [markdown]
 # Short rows hide the mistake, and so do random numbers whose sum stays near zero. **Test sums with
-# numbers of the same sign, in rows as long as those of your users.**
+# numbers of the same sign, in rows as long as your users' rows.**
 #
 # ## 6. The cost of one thread per row
 #
@@ -448,8 +448,8 @@ fk.exercise("week1/column_sum").grade(column_sum)
 # ```
 #
 # Neighbouring threads read neighbouring columns, so each load of a warp covers one contiguous
-# piece of a row: 4 sectors for float32, 2 for 16-bit types. Consecutive loads of one thread are a
-# whole row apart, but only the lanes of the same load have to be close together.
+# piece of a row, which is 4 sectors for float32 and 2 for 16-bit types. Consecutive loads of one
+# thread are a whole row apart, but only the lanes of the same load have to be close together.
 #
 # </details>
 

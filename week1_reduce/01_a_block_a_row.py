@@ -42,8 +42,8 @@ import forgekit as fk
 # %% [markdown]
 # ## 1. One block per row
 #
-# Here is the idea in plain Python, with 8 threads. Thread t adds elements t, t + 8, t + 16, …,
-# which gives its **partial sum**. Then the block has to add the 8 partial sums.
+# Here is the idea in plain Python, with 8 threads. Thread t adds elements t, t + 8, t + 16, … to
+# obtain its **partial sum**. Then the block has to add the 8 partial sums.
 
 # %%
 row = list(range(20))
@@ -123,8 +123,9 @@ profiles["one by one"]
 # %% [markdown]
 # Each load fetches 3.9 sectors on average, so the bad number is gone. (A full warp fetches 4, the
 # minimum for 32 lanes. The last warp of a 1,000-element row reads only 8 elements, which are one
-# sector.) The new bad number is in the *lanes* column, on the line in `one_by_one`'s loop: only **3
-# %** of the lanes are active, one in 32. The other 255 threads of the block wait for thread 0.
+# sector.) The new bad number is in the *lanes* column, on the line inside the loop of `one_by_one`:
+# only **3 %** of the lanes are active, one in 32. The other 255 threads of the block wait for
+# thread 0.
 #
 # ## 2. Add neighbouring words
 #
@@ -165,8 +166,8 @@ tree_interleaved = a_block_a_row(interleaved)
 
 # %% [markdown]
 # **Predict:** what percentage of the lanes is active on the line that adds, on average over the
-# rounds? In the first round every second thread adds, in the second every fourth. A warp in which
-# no thread adds skips the line.
+# rounds? In the first round, every second thread adds; in the second round, every fourth. A warp in
+# which no thread adds skips the line.
 
 # %%
 lanes_active = fk.predict("percent of lanes active", None)
@@ -177,8 +178,8 @@ lanes_active.against(adding_line(profiles["interleaved"])["thread_efficiency"])
 profiles["interleaved"]
 
 # %% [markdown]
-# In the first five rounds all 8 warps execute the line, with 16, 8, 4, 2 and 1 active lanes each.
-# In the last three rounds 4, 2 and 1 warps execute it, with one active lane each. This is
+# In the first five rounds, all 8 warps execute the line, with 16, 8, 4, 2 and 1 active lanes each.
+# In the last three rounds, 4, 2 and 1 warps execute it, with one active lane each. This is
 # **divergence**: lanes of one warp take different branches of an `if`. The warp executes every
 # branch that any of its lanes takes, while the other lanes idle. Here five sixths of the lanes
 # idle.
@@ -187,9 +188,9 @@ profiles["interleaved"]
 #
 # ## 3. The same additions with neighbouring threads
 #
-# Let thread t do the work that thread 2t did in the first round, that thread 4t did in the second,
-# and so on. The additions are the same, but the *first* threads perform them, and whole warps skip
-# the line:
+# In round one, let thread t do the work of thread 2t; in round two, let it do the work of thread
+# 4t; and so on. The additions are the same, but the *first* threads perform them, and whole warps
+# skip the line:
 
 
 # %%
@@ -235,16 +236,16 @@ line = "sSum[2 * step * tidx] += sSum[2 * step * tidx + step]"
 fk.banks(run_strided, fk.randn(1, 1000), fk.empty(1), line=line, kind="load", index=3)
 
 # %% [markdown]
-# The lanes are busy now, but **the new bad number is the wavefronts**. In round one, both words
-# arrive in one 8-byte access, which takes the minimum number of wavefronts. In round two, four
-# lanes address each bank. In round three, which the picture shows, eight lanes do. Later rounds
-# have fewer active lanes, so the conflicts do not grow.
+# The lanes are busy now, but **the new bad number is 4.3 wavefronts per load**. In round one, both
+# words arrive in one 8-byte access, which takes the minimum number of wavefronts. In round two,
+# four lanes address each bank. In round three, which the picture shows, eight lanes do. Later
+# rounds have fewer active lanes, so the conflicts do not grow.
 #
 # ## 4. Neighbouring threads, neighbouring words
 #
-# You can have both: let each thread in the lower half add a word from the upper half to its own.
-# This changes the order of the additions, and with it the last bits of the sum, but the result is
-# just as valid.
+# You can combine both advantages: let each thread in the lower half add a word from the upper half
+# to its own. This changes the order of the additions, and with it the last bits of the sum, but the
+# result is just as valid.
 
 
 # %%
@@ -621,7 +622,7 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # ### Exercise 4: fix a tree that loses elements
 #
 # This kernel adds up rows with blocks of 96 threads. Its barriers are in place and it has no bank
-# conflicts, but it is right only for some rows. Fix the tree.
+# conflicts, but its sums are right only for some rows. Fix the tree.
 #
 # **Required**: 96 threads per block, at most 7 barriers.
 #
@@ -865,7 +866,7 @@ steps = {
 #
 # **Further reading:** [Optimizing parallel reduction in
 # CUDA](https://developer.download.nvidia.com/assets/cuda/files/reduction.pdf) (M. Harris), the
-# classic introduction to these trees; its last versions omit the barrier inside the last warp, as
+# classic introduction to these trees; its last versions omit the barriers inside the last warp, as
 # section 5 does · [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), which explains
 # why that is not allowed.

@@ -42,7 +42,7 @@ from forgekit.viz.ideas import shuffle_steps
 # - `shuffle_sync_down(value, offset=k)`: lane i receives the value of lane i + k. `shuffle_sync_up`
 #   moves values the other way, from lane i − k to lane i.
 # - `shuffle_sync_bfly(value, offset=k)`: lane i receives the value of lane i ^ k. In this
-#   **butterfly** the lanes of a pair exchange their values.
+#   **butterfly**, the two lanes of each pair exchange their values.
 # - `shuffle_sync(value, k)`: every lane receives the value of lane k. This is a **broadcast**.
 #
 # A lane whose source does not exist receives its own value. In the following model, `held[i]` is
@@ -351,7 +351,7 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 #
 # Cut an array of any length into pieces of 32 elements. `y[i]` is the sum of the elements from
 # the start of the piece through `x[i]`. The types are float32 and float16; add in float32. Use
-# `shuffle_sync_up`, which returns the first lanes their own values.
+# `shuffle_sync_up`, in which the first lanes receive their own values.
 #
 # Signature: `warp_prefix(x, y)`.
 #
@@ -644,9 +644,9 @@ at_10_000.against(ratios[10_000])
 #
 # ## 6. Any associative operator
 #
-# A shuffle only moves values, so you can combine them with other operators. The operator has to be
-# associative, and lanes without an element need its identity. It should be commutative as well,
-# because in a butterfly lane 0 computes `a + b` while its partner computes `b + a`.
+# A shuffle only moves values, so you can combine them with operators other than `+`. Such an
+# operator has to be associative, and lanes without an element need its identity. For a butterfly it
+# should also be commutative, because lane 0 computes `a + b`, but its partner computes `b + a`.
 #
 # CuTe DSL has two functions for the maximum. They differ if one of the numbers is NaN:
 
@@ -756,7 +756,8 @@ fk.exercise("week1/warp_max").grade(warp_max)
 
 # %% [markdown]
 # An operator may also work on pairs, such as *the larger value and its column*. Such an operator
-# needs a rule for equal values; otherwise the result depends on which lanes meet.
+# needs a rule for equal values; otherwise the result depends on the order in which lanes are
+# combined.
 
 # %% [markdown] exercise="week1/warp_argmax" part="task"
 # ### Exercise 6: find the column of the largest element
@@ -838,8 +839,8 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 # ```
 #
 # This operator on pairs is associative and has an identity, so everything in this notebook
-# applies to it. Without a rule for ties, the result would depend on which lanes meet. With the
-# rule, every order gives the same result, which you can test.
+# applies to it. Without a rule for ties, the result would depend on the order in which lanes are
+# combined. With the rule, every order gives the same result, which you can test.
 #
 # </details>
 
@@ -863,7 +864,7 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 #
 # <details><summary>Hint 2</summary>
 #
-# After a butterfly each lane holds the sum, so you need no broadcast.
+# After a butterfly, each lane holds the sum, so you need no broadcast.
 #
 # </details>
 #

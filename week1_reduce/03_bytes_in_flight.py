@@ -95,9 +95,9 @@ of_float16 = measure(warp_a_row, lambda *both: both, dtype=torch.float16)
 more_for_float16.against(round(of_float16 / of_float32, 1))
 
 # %% [markdown]
-# A load brings 128 bytes to a warp, but only 64 in `float16`. The overhead is the same: the
-# address, the loop's test and the jump. With half as many bytes per element, each byte costs about
-# twice as many instructions.
+# A load brings a warp 128 bytes in `float32`, but only 64 in `float16`. The overhead is the same:
+# the address, the loop's test and the jump. With half as many bytes per element, each byte costs
+# about twice as many instructions.
 #
 # ## 2. Sixteen bytes per lane
 #
@@ -327,7 +327,7 @@ fk.coalescing(fk.compile(vectors, *whole_vectors(x, y)), x, y, kind="load")
 # > exercise 2 fills them only once, before the loop, on the theory that the predicate keeps the
 # > tail out. It passes for rows of 4, 128 and 1,024 elements.
 #
-# **Predict:** which sum does this kernel compute for a row of 132 ones?
+# **Predict:** what sum does this kernel compute for a row of 132 ones?
 
 # %%
 of_132 = fk.predict("sum of 132 ones, as given", None)
@@ -464,12 +464,12 @@ for columns in (4, 128, 1024, 132, 252):
 of_132.against(132 + 31 * 4)  # as given
 
 # %% [markdown]
-# The kernel as given computes 256 for the row of 132 ones. In the second tile, only lane 0 has a
+# The given kernel computes 256 for the row of 132 ones. In the second tile, only lane 0 has a
 # vector, and the other 31 lanes add the four ones that their registers still hold. A row of 124
 # elements hides the mistake, because its only tile starts with the zeros from the fill. So test a
 # tail *after* a full tile.
 #
-# In the next two exercises you write whole kernels. The first has two inputs; the second handles
+# In the next two exercises, you write whole kernels. The first has two inputs; the second handles
 # lengths that are not whole vectors. To compute absolute values, use `cute.where(condition, a, b)`,
 # which chooses between a and b for each element.
 
@@ -705,15 +705,17 @@ of_unrolled.against(times.row("unrolled", "float32", long_rows).ms)
 loads_picture(turns)
 
 # %% [markdown]
-# An iteration takes 400 to 450 ns. Nearly all of this time is spent waiting; apart from the loop
-# itself, it is the **latency** of this GPU's memory. The time hardly depends on the number of bytes
-# per iteration, 512 or 2,048. Nor does it depend on whether a warp requests 512 bytes as one vector
-# per lane or as four elements per lane. Only the number of bytes *in flight* counts.
+# An iteration takes 400 to 450 ns. Nearly all of this time is spent waiting: it is the **latency**
+# of this GPU's memory, plus the short time of the loop itself. The time hardly depends on the
+# number of bytes per iteration, 512 or 2,048. Nor does it depend on whether a warp requests 512
+# bytes as one vector per lane or as four elements per lane. Only the number of bytes *in flight*
+# counts.
 #
-# The picture leaves out `warp_a_row`. According to its PTX, it executes 8,192 iterations with one
-# load of 128 bytes each; at 400 ns per iteration this would take 3.3 ms. The recorded time, 0.830
-# ms, is a quarter of that. The translation from PTX to machine code may unroll a loop whose loads
-# have no predicate between them, and the recorded time is consistent with four loads per iteration.
+# The picture leaves out `warp_a_row`. According to its PTX, the kernel executes 8,192 iterations
+# with one load of 128 bytes each; at 400 ns per iteration this would take 3.3 ms. The recorded
+# time, 0.830 ms, is a quarter of that. The translation from PTX to machine code may unroll a loop
+# whose loads have no predicate between them, and the recorded time is consistent with four loads
+# per iteration.
 
 # %% [markdown] exercise="week1/bytes_in_flight" part="task"
 # ### Exercise 5: count bytes in flight
@@ -779,8 +781,8 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 #
 # We apply **Little's law** again: bytes in flight = rate × latency. A sum writes next to nothing,
 # so its reads can use the full 4.8 TB/s. Threads, blocks and registers limit the number of warps
-# that a multiprocessor can hold. **Occupancy** is this number divided by 64, the most that it has
-# room for. Each of these warps contributes its loads to the bytes in flight. The helper
+# that a multiprocessor can hold. **Occupancy** is this number divided by 64, the maximum per
+# multiprocessor. Each of these warps contributes its loads to the bytes in flight. The helper
 # `print_in_flight` prints occupancy and bytes in flight. The first picture compares recorded
 # `float32` rates with Little's law; in the second you can change loads, warps and latency:
 
@@ -940,8 +942,8 @@ fk.exercise("week1/row_energy").grade(row_energy)
 # for each of its 128 tiles, while no unit is busy. With eight vectors per lane, it waits only 16
 # times. One block of eight warps per row works as well: the kernel then has eight times as many
 # warps, at the cost of a barrier. A different block size does not help, because the number of
-# warps stays the same. Two vectors halve the waiting but not the time of the launch, so the
-# interval still exceeds the limit. (These times are predicted for an H200, not measured.)
+# warps stays the same. Two vectors halve the waiting but not the launch time, so the interval
+# still exceeds the limit. (These times are predicted for an H200, not measured.)
 #
 # </details>
 

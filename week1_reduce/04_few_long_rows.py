@@ -12,10 +12,9 @@
 # # Share a long row among many blocks
 #
 # **You will build** four ways to add up a few long rows: with atomics, in two launches, with a last
-# block, and in a cluster.
-# **You will learn** how blocks combine their results, which ways produce the same bits every time,
-# and which mistake none of the tools here finds.
-# **You need** `03_bytes_in_flight`. About 50 minutes, and 85 more for the exercises.
+# block, and in a cluster. **You will learn** how blocks combine their results, which ways produce
+# the same bits every time, and which mistake no tool here can find. **You need**
+# `03_bytes_in_flight`. About 50 minutes, and 85 more for the exercises.
 #
 # `03_bytes_in_flight` ended with too few rows for the GPU. One warp per row needs thousands of rows
 # to fill a GPU, and one block per row needs hundreds. With a single row of a million elements, only
@@ -152,7 +151,7 @@ meeting_picture()
 # The shortest way is an atomic addition, which is indivisible: each block adds its part to one
 # number in memory with `atomic_add`. This needs two more launches. One sets the number to 0 first,
 # because no block knows whether it is the first. The other converts the number to the type of `y`,
-# because it is always a `float32`.
+# because the number is always a `float32`.
 #
 # Memory that a kernel needs besides its input and output, such as `mSum`, is called a
 # **workspace**.
@@ -608,9 +607,9 @@ fk.sanitize(run_bare, x, part, counter, y, schedule="adversarial")
 # This is the only mistake this week that no tool here finds. The virtual GPU executes memory
 # accesses one after another, and its sanitizer treats blocks that use the same atomic as ordered
 # (see *What it lets pass* in the book). On a real GPU, another block may see the ticket before it
-# sees the part, even if this happens rarely. You find this mistake only by reading the code:
-# **wherever a block reads what another block wrote in the same launch, look for the release and the
-# acquire.** You can see both in the PTX:
+# sees the part, although this may happen only rarely. You can find the mistake only by reading the
+# code: **wherever a block reads what another block wrote in the same launch, look for the release
+# and the acquire.** You can see both in the PTX:
 
 # %%
 for name, run in (("with fences", run_last), ("without", run_bare)):
@@ -913,8 +912,8 @@ else:
     print("different results:", len(results(run_cluster, x, y)))
 
 # %% [markdown]
-# This way needs only one launch, and no workspace, counter or fence. Its limit is eight blocks per
-# row (16 on request).
+# The cluster needs only one launch, and no workspace, counter or fence. Its limit is eight blocks
+# per row (16 on request).
 
 # %% [markdown] exercise="week1/cluster_sum" part="task"
 # ### Exercise 5: add up a row in a cluster
@@ -1003,10 +1002,10 @@ fk.exercise("week1/cluster_sum").grade(cluster_sum)
 #     )
 # ```
 #
-# The first arrive and its wait can be far apart: a block arrives when it starts and waits after
-# it has added up its share, so the other blocks have usually arrived by then. The second pair
-# completes the exchange. No block writes to a block that has ended, because all stores go to
-# block 0 and precede the second barrier.
+# The first `cluster_arrive` and its `cluster_wait` can be far apart: a block arrives when it
+# starts and waits after it has added up its share, so the other blocks have usually arrived by
+# then. The second pair completes the exchange. No block writes to a block that has ended, because
+# all stores go to block 0 and precede the second barrier.
 #
 # </details>
 

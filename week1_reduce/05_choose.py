@@ -294,10 +294,10 @@ fk.exercise("week1/bad_choice").grade(whats_bad)
 #
 # 1. threads: the smallest of 8, 32 and 256 that gives no thread more than 16 vectors of its row;
 #    256 if none of them does.
-# 2. If this gives fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors: 256
-#    threads.
+# 2. If this gives fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors, take
+#    256 threads.
 # 3. parts: as many as possible with at most 264 blocks in total and at least 1,024 vectors per
-#    part, rounded down to a multiple of 4; 1 if there would be fewer than 4.
+#    part, rounded down to a multiple of 4, or 1 if that gives fewer than 4.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -471,7 +471,7 @@ percent_table("float32", ("a warp a row", "a warp a row, N static"))
 
 # %% [markdown]
 # If a row fits in one iteration of the loop, a known N removes the loop and its predicates. At 32
-# columns this saves 15 % of the time, but another way is faster there anyway. From 512 to 2,048
+# columns, this saves 15 % of the time, but another way is faster there anyway. From 512 to 2,048
 # columns, a known N even costs a little time. So forgekit leaves N open. Its kernel depends on the
 # decision (threads, rows, loads, vector, cluster, parts) and on two facts: whether rows are whole
 # vectors, and whether they need a predicate.
@@ -546,10 +546,10 @@ print()
 percent_table("float16", ("torch", "best", "forgekit"))
 
 # %% [markdown]
-# A kernel that fits on one screen and a short rule beat `torch.sum` at each of these shapes, and by
-# a wide margin for short rows. Forgekit gains more at both ends: it uses fewer than 8 lanes for
-# rows of 32 `float16` elements, which have only 4 vectors, and it uses clusters in place of a
-# second launch.
+# A kernel that fits on one screen and a short rule beat `torch.sum` at each of these shapes, by a
+# wide margin for short rows. Forgekit gains more at both ends: it uses fewer than 8 lanes for rows
+# of 32 `float16` elements, which have only 4 vectors, and it uses clusters in place of a second
+# launch.
 #
 # A longer run with other shapes also includes `torch.compile`. The helper `peers_table` reads its
 # results from a file in the repository; if the file is missing, the cell says so.

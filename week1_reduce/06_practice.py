@@ -385,7 +385,7 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #     mean_variance_kernel(mX, mMean, mVar).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0,
+# The merge is associative up to rounding, so a tree can use it like a sum. Its identity is `(0,
 # 0, 0)`. LayerNorm and BatchNorm consist of this kernel followed by a map.
 #
 # </details>
@@ -393,9 +393,9 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 # %% [markdown] exercise="week1/segmented_sums" part="task"
 # ### Exercise 5: add up segments
 #
-# `x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
-# x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-# `starts` is int32 and has one more entry than there are segments.
+# `x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
+# x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is
+# float32; `starts` is int32 and has one more entry than there are segments.
 #
 # Signature: `segmented_sums(x, starts, y)`.
 #
@@ -488,8 +488,8 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #
 # <details><summary>Hint 1</summary>
 #
-# There are three phases: clear the counters, count the row, store the counters. What belongs
-# between two phases?
+# There are three phases: clear the counters, count the bytes of the row, and store the counters.
+# What belongs between two phases?
 #
 # </details>
 #
@@ -661,10 +661,10 @@ print(f"{p.launches[0].grid[0]} block, {p.global_load_sectors_per_request:.0f} s
 print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the other")
 
 # %% [markdown]
-# Two warps do the work of a whole GPU. As with a few long rows, the cure is more threads, here per
-# column. These threads work on different rows, so each warp still reads neighbouring elements, and
-# the threads combine their sums in shared memory. Shuffles cannot help, because the lanes of a warp
-# hold sums of different columns.
+# Two warps do the work of a whole GPU. As with a few long rows, the cure is more parallelism: let
+# several threads share a column. These threads work on different rows, so each warp still reads
+# neighbouring elements, and the threads combine their sums in shared memory. Shuffles cannot help,
+# because the lanes of a warp hold sums of different columns.
 
 # %% [markdown] exercise="week1/tile_columns" part="task"
 # ### Exercise 8: add up columns with a tile of threads
@@ -878,8 +878,8 @@ fk.exercise("week1/few_columns").grade(few_columns)
 #
 # <details><summary>Hint 3</summary>
 #
-# The last lane of each warp holds the warp's total. In the lines after the only barrier, each
-# thread adds the totals of the warps before its own.
+# The last lane of each warp holds the warp's total. In the lines after the barrier, each thread
+# adds the totals of the warps before its own.
 #
 # </details>
 
@@ -1040,8 +1040,8 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 #
 # <details><summary>Hint 1</summary>
 #
-# If you merge two neighbouring pieces, the best sum is the best of the left piece, the best of the
-# right piece, or an end of the left joined to a beginning of the right.
+# When you merge two neighbouring pieces, the best sum is the best of the left piece, the best of
+# the right piece, or an end of the left joined to a beginning of the right.
 #
 # </details>
 #

@@ -19,7 +19,7 @@ EXERCISE = puzzle(
     title="fix a tree that loses elements",
     task="""
 This kernel adds up rows with blocks of 96 threads. Its barriers are in place and it has no bank
-conflicts, but it is right only for some rows. Fix the tree.
+conflicts, but its sums are right only for some rows. Fix the tree.
 """,
     hints=(
         "The rounds leave 48, 24, 12, 6 and 3 words. What happens next? Follow the last three "

@@ -29,8 +29,8 @@ Signature: `block_prefix(x, y)`.
         "steps, with d = 1, 2, 4, 8, 16, compute the prefix sum of 32 lanes.",
         "For a lane i < d there is no lane i − d. Such a lane keeps its value, but it still has "
         "to execute the shuffle.",
-        "The last lane of each warp holds the warp's total. In the lines after the only barrier, "
-        "each thread adds the totals of the warps before its own.",
+        "The last lane of each warp holds the warp's total. In the lines after the barrier, each "
+        "thread adds the totals of the warps before its own.",
     ),
     analysis="""
 Five steps of 32 additions replace 31 steps of one addition, which is more additions in far

@@ -100,10 +100,10 @@ notebook. The matrix has m rows of n elements; a row consists of whole 16-byte v
 
 1. threads: the smallest of 8, 32 and 256 that gives no thread more than 16 vectors of its row;
    256 if none of them does.
-2. If this gives fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors: 256
-   threads.
+2. If this gives fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors, take
+   256 threads.
 3. parts: as many as possible with at most 264 blocks in total and at least 1,024 vectors per
-   part, rounded down to a multiple of 4; 1 if there would be fewer than 4.
+   part, rounded down to a multiple of 4, or 1 if that gives fewer than 4.
 """,
     hints=(
         "Start with the number of 16-byte vectors per row; `dtype.itemsize` is the size of an "
@@ -124,5 +124,5 @@ constants are in `forgekit/ops/tile_choice.py`, each with its reason.
         Group("The rule", _rule_kept),
         Group("On the H200", _as_recorded),
     ),
-    praise="A shape goes in, two numbers come out.",
+    praise="Two numbers describe the kernel for any shape.",
 )

@@ -32,10 +32,10 @@ Signature: `cluster_sum(x, y)`.
         "block 0 reads.",
     ),
     analysis="""
-The first arrive and its wait can be far apart: a block arrives when it starts and waits after
-it has added up its share, so the other blocks have usually arrived by then. The second pair
-completes the exchange. No block writes to a block that has ended, because all stores go to
-block 0 and precede the second barrier.
+The first `cluster_arrive` and its `cluster_wait` can be far apart: a block arrives when it
+starts and waits after it has added up its share, so the other blocks have usually arrived by
+then. The second pair completes the exchange. No block writes to a block that has ended, because
+all stores go to block 0 and precede the second barrier.
 """,
     asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2},
     entry="cluster_sum",

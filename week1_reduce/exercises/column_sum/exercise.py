@@ -23,8 +23,8 @@ Signature: `column_sum(x, y)`.
     ),
     analysis="""
 Neighbouring threads read neighbouring columns, so each load of a warp covers one contiguous
-piece of a row: 4 sectors for float32, 2 for 16-bit types. Consecutive loads of one thread are a
-whole row apart, but only the lanes of the same load have to be close together.
+piece of a row, which is 4 sectors for float32 and 2 for 16-bit types. Consecutive loads of one
+thread are a whole row apart, but only the lanes of the same load have to be close together.
 """,
     asked={"work": "one thread per column"},
     entry="column_sum",

@@ -19,8 +19,8 @@ store each counter once.
 Signature: `histogram(x, h)`.
 """,
     hints=(
-        "There are three phases: clear the counters, count the row, store the counters. What "
-        "belongs between two phases?",
+        "There are three phases: clear the counters, count the bytes of the row, and store the "
+        "counters. What belongs between two phases?",
         "Two threads may increment the same counter at the same time, so use "
         "`cute.arch.atomic_add(sH.iterator + b, cutlass.Int32(1))`.",
         "Convert a `uint8` element with `.to(cutlass.Int32)` before you use it as an index, in "

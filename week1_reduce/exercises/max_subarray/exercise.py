@@ -34,7 +34,7 @@ the largest sum of any beginning, any end, and any run of elements in it.
 Signature: `max_subarray(x, y)`.
 """,
     hints=(
-        "If you merge two neighbouring pieces, the best sum is the best of the left piece, the "
+        "When you merge two neighbouring pieces, the best sum is the best of the left piece, the "
         "best of the right piece, or an end of the left joined to a beginning of the right.",
         "The merge is associative, but left and right must not change places. With "
         "`shuffle_sync_down` and offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives "

@@ -41,7 +41,7 @@ Signature: `mean_variance(x, mean, variance)`.
         "its own numbers.",
     ),
     analysis="""
-The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0,
+The merge is associative up to rounding, so a tree can use it like a sum. Its identity is `(0,
 0, 0)`. LayerNorm and BatchNorm consist of this kernel followed by a map.
 """,
     asked={"work": "one warp per row", "doubles": 0},

@@ -56,9 +56,11 @@ def _called(function, values, n):
     try:
         return function(values)
     except RecursionError:
-        raise GateError(f"With {n} numbers it calls itself without end.") from None
+        raise GateError(f"With {n} numbers, pairwise calls itself without end.") from None
     except Exception as error:
-        raise GateError(f"With {n} numbers it raises {type(error).__name__}: {error}") from None
+        raise GateError(
+            f"With {n} numbers, pairwise raises {type(error).__name__}: {error}"
+        ) from None
 
 
 def _depth(submission: Submission) -> str:
@@ -68,7 +70,7 @@ def _depth(submission: Submission) -> str:
         most = math.ceil(math.log2(n)) if n > 1 else 0
         if not isinstance(got, Counted) or sorted(got.parts) != list(range(n)):
             raise GateError(
-                f"With {n} numbers the result does not add each of these numbers once.",
+                f"With {n} numbers, the result does not contain each of them exactly once.",
                 look_at="Use only `+`, on the values and on their sums.",
             )
         if got.depth > most:

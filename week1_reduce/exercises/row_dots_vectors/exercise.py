@@ -9,8 +9,8 @@ from ..shares import of_lanes
 
 
 def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return numbers of 14 bits and of 4, whose sums are exact. In every second row the first and the
-    last product, of 8 bits and 4, are ±90,000, which float16 cannot represent."""
+    """Return 14-bit and 4-bit numbers, so that sums are exact. In every second row, a has 8 bits only,
+    and the first and the last product are ±90,000, which float16 cannot represent."""
     a, b = draw.fractions(m, n), draw.integers(-8, 9, m, n)
     a[::2] = (a[::2] * 32).round() / 32
     a[::2, [0, -1]], b[::2, 0], b[::2, -1] = 300, 300, -300

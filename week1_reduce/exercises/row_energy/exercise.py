@@ -52,8 +52,8 @@ flight, so a multiprocessor has 2 kB of the 14 kB from section 5. The kernel wai
 for each of its 128 tiles, while no unit is busy. With eight vectors per lane, it waits only 16
 times. One block of eight warps per row works as well: the kernel then has eight times as many
 warps, at the cost of a barrier. A different block size does not help, because the number of
-warps stays the same. Two vectors halve the waiting but not the time of the launch, so the
-interval still exceeds the limit. (These times are predicted for an H200, not measured.)
+warps stays the same. Two vectors halve the waiting but not the launch time, so the interval
+still exceeds the limit. (These times are predicted for an H200, not measured.)
 """,
     entry="row_energy",
     groups=(

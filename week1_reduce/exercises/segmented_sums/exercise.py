@@ -23,9 +23,9 @@ def _sums(x, starts):
 EXERCISE = puzzle(
     title="add up segments",
     task="""
-`x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
-x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-`starts` is int32 and has one more entry than there are segments.
+`x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
+x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is
+float32; `starts` is int32 and has one more entry than there are segments.
 
 Signature: `segmented_sums(x, starts, y)`.
 """,

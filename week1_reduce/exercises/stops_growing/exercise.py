@@ -52,7 +52,7 @@ given type. At which value does the sum stop growing? With `"ones"`, each number
 """,
     hints=(
         "A type with p binary digits represents every whole number up to 2ᵖ, but not 2ᵖ + 1.",
-        "float16 has 11 digits, bfloat16 8, float32 24, including the leading digit.",
+        "float16 has 11 digits, bfloat16 has 8 and float32 has 24, including the leading digit.",
         "2ᵖ + 1 lies halfway between two representable numbers, and a tie rounds to the even "
         "one, 2ᵖ. With fours, every number is four times as large.",
     ),

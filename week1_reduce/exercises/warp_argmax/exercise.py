@@ -23,7 +23,7 @@ def _inputs(draw, m, n):
 
 
 def _of_no_element(e):
-    """Each wrong column is past the end of its row, of several elements below 0."""
+    """True if each wrong column is past the end of a row of several elements, none above 0."""
     x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
     past = (e.got[1] >= x.shape[1]) & (x.amax(1) <= 0)
     return x.shape[1] > 1 and bool(past[wrong].all())
@@ -49,8 +49,8 @@ Signature: `warp_argmax(x, y)`.
     ),
     analysis="""
 This operator on pairs is associative and has an identity, so everything in this notebook
-applies to it. Without a rule for ties, the result would depend on which lanes meet. With the
-rule, every order gives the same result, which you can test.
+applies to it. Without a rule for ties, the result would depend on the order in which lanes are
+combined. With the rule, every order gives the same result, which you can test.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_argmax",

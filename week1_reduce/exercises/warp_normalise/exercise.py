@@ -27,7 +27,7 @@ Signature: `warp_normalise(x, y)`.
     hints=(
         "Loop over the row twice, and compute the warp's sum between the loops. Which kind of "
         "shuffle leaves the sum in every lane?",
-        "After a butterfly each lane holds the sum, so you need no broadcast.",
+        "After a butterfly, each lane holds the sum, so you need no broadcast.",
         "The second loop divides by the sum, or multiplies by its reciprocal; the grader accepts both. "
         "Convert in the line that stores.",
     ),

@@ -27,7 +27,7 @@ EXERCISE = puzzle(
     task="""
 Cut an array of any length into pieces of 32 elements. `y[i]` is the sum of the elements from
 the start of the piece through `x[i]`. The types are float32 and float16; add in float32. Use
-`shuffle_sync_up`, which returns the first lanes their own values.
+`shuffle_sync_up`, in which the first lanes receive their own values.
 
 Signature: `warp_prefix(x, y)`.
 """,
