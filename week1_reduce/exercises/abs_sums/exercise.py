@@ -54,8 +54,8 @@ each value.
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),
                    "the kernel adds the elements with their signs."),
         looks_like(_whole_vectors, "no lane adds the elements after the last whole vector."),
-        found("out-of-bounds", "a load reaches past the end: whole vectors have the numbers 0 to "
-              "n // vec - 1, and the remaining elements begin at n // vec * vec.", text=" reads "),
+        found("out-of-bounds", "a load reaches past the end: whole vectors have the indices 0 to "
+              "n // vec - 1, and the remaining elements begin at index n // vec * vec.", text=" reads "),
     ],
     praise="Any length, and nothing left over.",
 )  # fmt: skip

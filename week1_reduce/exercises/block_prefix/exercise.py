@@ -46,7 +46,8 @@ totals, one warp would scan them with shuffles.
     misconceptions=[
         looks_like(lambda x, y: _in_warps(x), "each warp starts again at 0: the totals of the earlier warps are missing."),
         looks_like(lambda x, y: _exclusive(x), "each sum lacks its own element: this is the *exclusive* prefix sum."),
-        looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "the elements to the *right* are added up."),
+        looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "the kernel adds up the "
+        "elements to the *right*."),
         looks_like(lambda x, y: _in_warps(x) + torch.nn.functional.pad(
             x.double().reshape(len(x), 8, 32).sum(2), (1, 0))[:, :8].repeat_interleave(32, 1),
             "only the total of *one* earlier warp is added; add all of them."),

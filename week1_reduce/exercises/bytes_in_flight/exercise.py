@@ -17,8 +17,8 @@ MISCONCEPTIONS = {
         "MB in flight for 4.8 TB/s",
         12000.0,
     ): "a rate *times* a time gives bytes; a rate divided by a time does not.",
-    ("MB in flight for 4.8 TB/s", 1920.0): "that is in kB.",
-    ("kB in flight per multiprocessor", 14545): "that is in bytes.",
+    ("MB in flight for 4.8 TB/s", 1920.0): "that is the number of kB.",
+    ("kB in flight per multiprocessor", 14545): "that is the number of bytes.",
     ("kB in flight per multiprocessor", 1.92): "all 132 multiprocessors share the bytes in flight.",
     (
         "GB/s of one warp, one load of 16 bytes per lane",

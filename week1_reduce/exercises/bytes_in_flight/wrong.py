@@ -11,5 +11,5 @@ WRONG = (
         "not at half of that rate as a copy does",
     ),
     Wrong("divided", {NEEDED + "1.92": NEEDED + "12000.0"}, "a rate *times* a time"),
-    Wrong("in kB", {NEEDED + "1.92": NEEDED + "1920.0"}, "that is in kB"),
+    Wrong("in kB", {NEEDED + "1.92": NEEDED + "1920.0"}, "the number of kB"),
 )

@@ -74,7 +74,7 @@ def _rule_kept(submission: Submission) -> str:
 
 
 def _times(run: Recorded) -> dict[tuple[tuple[int, ...], str], dict[str, float]]:
-    """Call -> step -> milliseconds."""
+    """Return the recorded milliseconds by call and step."""
     found: dict[tuple[tuple[int, ...], str], dict[str, float]] = defaultdict(dict)
     for row in run.rows:
         found[row.shape, row.dtype][row.step] = row.ms

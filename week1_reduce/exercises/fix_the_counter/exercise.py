@@ -9,7 +9,7 @@ from ..across_blocks import fenced
 
 
 def _largest(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the maximum of each piece of 256, and of all."""
+    """Return the maximum of each piece of 256 numbers, and of all numbers."""
     return torch.stack([piece.amax() for piece in x.split(256)]), x.amax(0, keepdim=True)
 
 

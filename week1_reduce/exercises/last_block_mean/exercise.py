@@ -54,9 +54,9 @@ time does not matter.
     misconceptions=[
         looks_like(lambda x, count, part, y: torch.stack([p[:, :256].double().sum(1) for p in
                                                           x.split(1024, dim=1)], 1),
-                   "only the first 256 columns of a piece are in its sum."),
+                   "the sum of a piece covers only its first 256 columns."),
         looks_like(lambda x, count, part, y: (None, x.double().sum(1)),
-                   "y holds the sum of the row: it is not divided by the number of columns."),
+                   "y holds the sum of the row; divide it by the number of columns."),
     ],
     more=lambda make: (fenced(make, (1, 2048)),),
 )  # fmt: skip

@@ -53,7 +53,7 @@ The merge is associative up to rounding, so a tree can use it like a sum. Its id
     rtol=1e-3,  # float32 holds numbers about 2,100 to 1.2e-4
     atol=1e-5,
     misconceptions=[
-        looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
+        looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum; divide it by n."),
         looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1; the task asks for n."),
         Misconception("each variance is a multiple of float32's step at the square of the mean, "
                       "because it is a difference of two such numbers, the mean of the squares "

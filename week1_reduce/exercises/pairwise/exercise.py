@@ -48,7 +48,9 @@ def _sums(submission: Submission) -> str:
 
 def _lost(values: list[float], got: float) -> str:
     if math.isclose(got, sum(values[:-1])):
-        return "if the number of values is odd, the last value has no neighbour and is lost."
+        return (
+            "if the number of values is odd, the last value has no neighbour, and the sum loses it."
+        )
     return ""
 
 
@@ -76,7 +78,7 @@ def _depth(submission: Submission) -> str:
         if got.depth > most:
             says = "it adds the numbers one after the other." if got.depth == n - 1 else ""
             raise GateError(
-                f"Of {n} numbers, one goes through {got.depth} additions; a tree needs {most}.",
+                f"One of {n} numbers goes through {got.depth} additions; a tree needs {most}.",
                 says,
             )
     return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"
@@ -87,7 +89,7 @@ def _error(submission: Submission) -> str:
     exact = math.fsum(values)
     off = abs(float(submission.value(values)) - exact) / exact * 2**24
     if off > 16:
-        raise GateError(f"The sum of 10,000 float32 is off by {off:.0f} u.")
+        raise GateError(f"The sum of 10,000 float32 numbers is off by {off:.0f} u.")
     return f"off by {off:.1f} u"
 
 

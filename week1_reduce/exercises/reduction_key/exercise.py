@@ -39,13 +39,13 @@ def _different() -> Iterator[Pair]:
     yield Pair(
         x,
         _matrix(9, 66),
-        "rows of 64 float32 and rows of 66",
-        "rows of 66 are not whole vectors: the second row begins 8 bytes after a multiple of 16.",
+        "rows of 64 and rows of 66 float32 elements",
+        "66 elements are not whole vectors: the second row begins 8 bytes after a multiple of 16.",
     )
     yield Pair(
         half,
         _matrix(9, 68, torch.float16),
-        "rows of 64 float16 and rows of 68",
+        "rows of 64 and rows of 68 float16 elements",
         "16 bytes are 8 elements of float16, and 68 is not a multiple of 8.",
     )
     yield Pair(
@@ -69,7 +69,7 @@ def _different() -> Iterator[Pair]:
     )
     yield Pair(
         _matrix(3, 2048), _matrix(9, 2048), "3 × 2048 and 9 × 2048, of which only the first has parts",
-        "the number of parts is missing: the kernel would store its sums elsewhere.",
+        "the number of parts is missing, although it decides where the kernel stores its sums.",
     )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def _alike() -> Iterator[Pair]:
     yield Pair(
         odd,
         _matrix(9, 67),
-        "rows of 66 and rows of 67 float32",
+        "rows of 66 and rows of 67 float32 elements",
         "neither has whole vectors, and both are read element by element.",
     )
     yield Pair(
@@ -103,7 +103,7 @@ def _alike() -> Iterator[Pair]:
     yield Pair(
         odd,
         _matrix(9, 66, start=1),
-        "rows of 66, from a multiple of 16 bytes and from 4 bytes later",
+        "rows of 66 that start at a multiple of 16 bytes, and 4 bytes later",
         "both are read element by element, wherever they begin.",
     )
     yield Pair(

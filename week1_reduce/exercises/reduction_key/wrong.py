@@ -10,7 +10,7 @@ WRONG = (
     Wrong("no dtype", {KEY: f"return whole, {CHOSEN}"}, "the element type is missing"),
     Wrong("size of an element", {"return x.dtype": "return x.element_size()"},
           "both types have two bytes"),
-    Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "rows of 66 are not whole"),
+    Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "66 elements are not whole"),
     Wrong("4 elements in any type", {"vector = 16 // x.element_size()": "vector = 4"},
           "68 is not a multiple of 8"),
     Wrong("pitch forgotten", {STEPS: "steps = (x.shape[1],)"},

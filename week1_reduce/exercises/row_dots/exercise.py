@@ -42,7 +42,7 @@ limit.
     dtypes=("float32", "float16"),
     atol=3e-5,  # of 1,500 products in any order
     misconceptions=[
-        looks_like(lambda a, b, z: a.double().sum(1), "z holds the sums of a: b is not used."),
+        looks_like(lambda a, b, z: a.double().sum(1), "z holds the sums of a: the kernel does not use b."),
         looks_like(lambda a, b, z: (a.double() + b.double()).sum(1), "the elements are added, not multiplied."),
         looks_like(lambda a, b, z: (a.double() * b.double())[:, :128].sum(1), "the sum contains "
                    "only the first 128 elements of a row: in a longer row, each thread has to "

@@ -53,7 +53,7 @@ with more inputs keeps memory busy more easily.
                    "half of the lanes."),
         looks_like(lambda a, b, y: a.double().sum(1), "this is the sum of a, without b."),
         looks_like(lambda a, b, y: (a.double() + b).sum(1), "the kernel adds the elements of a "
-                   "pair and does not multiply them."),
+                   "pair instead of multiplying them."),
         looks_like(lambda a, b, y: (a.double() * a).sum(1), "the kernel multiplies a by itself."),
         looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "each result is 1 more than the "
         "sum: start at 0."),

@@ -66,7 +66,7 @@ still exceeds the limit. (These times are predicted for an H200, not measured.)
                 looks_like(lambda x, y: x.double().sum(1), "the kernel adds the elements, not "
                            "their squares.", rtol=1e-4),
                 looks_like(lambda x, y: (x * x).double().sum(1).sqrt(),
-                           "this is the root of the sum.", rtol=1e-4),
+                           "this is the square root of the sum.", rtol=1e-4),
                 looks_like(lambda x, y: (x[:, : x.shape[1] // 1024 * 1024] ** 2).double().sum(1),
                            "the sum misses the elements after the last full tile of 1,024.",
                            rtol=1e-4),
@@ -87,8 +87,8 @@ still exceeds the limit. (These times are predicted for an H200, not measured.)
                     and e.time.us > 50,
                 ),
                 Misconception(
-                    "the kernel waits less often now, but waiting still bounds it: go on in the same "
-                    "direction.",
+                    "the kernel waits less often now, but waiting still bounds it: continue in "
+                    "the same direction.",
                     lambda e: e.time.bound == "latency",
                 ),
             ],

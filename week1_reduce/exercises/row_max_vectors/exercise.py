@@ -39,5 +39,5 @@ and does not round, so every kernel computes the same bits.
         looks_like(lambda x, y: x[:, :1].amax(1), "the result is only the first element."),
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
     ],
-    praise="Another operator, another identity.",
+    praise="A different operator needs a different identity.",
 )  # fmt: skip

@@ -47,8 +47,8 @@ transformation a *prologue* and the second an *epilogue*.
         looks_like(lambda x, y: x.double().square().mean(1), "this is the mean of the squares: "
                    "the square root is missing."),
         looks_like(lambda x, y: x.double().mean(1), "this is the mean: nothing is squared."),
-        looks_like(lambda x, y: (x.double().square().sum(1) + 128).div(x.shape[1]).sqrt(), "the result "
-                   "looks as if the sum of each of the 128 threads began at 1."),
+        looks_like(lambda x, y: (x.double().square().sum(1) + 128).div(x.shape[1]).sqrt(), "each "
+                   "of the 128 threads seems to start its sum at 1."),
         looks_like(lambda x, y: x[:, :256].double().square().sum(1).div(x.shape[1]).sqrt(), "the sum "
                    "contains only the first 256 elements of a row."),
         looks_like(lambda x, y: torch.full_like(y, torch.inf) if x.dtype == torch.float16 else None,

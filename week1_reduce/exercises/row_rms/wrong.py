@@ -17,7 +17,7 @@ WRONG = (
     Wrong("nothing squared", {"value * value": "value", ROOT: "mean"}, "nothing is squared"),
     Wrong("squared in float16", {SQUARE: NARROW}, "n = 33, float16 the result is wrong"),
     Wrong("mean of the threads", {"Float32(mX.shape[1])": "Float32(128)"}, "the result is wrong"),
-    Wrong("begins at 1", {"Float32(0.0)": "Float32(1.0)"}, "began at 1"),
+    Wrong("begins at 1", {"Float32(0.0)": "Float32(1.0)"}, "seems to start its sum at 1"),
     Wrong("no barrier", {ROUND: ""}, "Race in shared memory"),
     Wrong("a barrier too many", {"    if tidx == 0:": "    cute.arch.sync_threads()\n    if tidx == 0:"},
           "asks for at most 7 barriers"),

@@ -36,7 +36,7 @@ product, −∞ for a maximum. A thread without elements holds the identity.
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
         looks_like(lambda x, y: x.double().sum(1), "this is the sum."),
         looks_like(lambda x, y: x[:, ::128].amax(1), "this is the largest of elements 0, 128, "
-                   "256, …: those of threads 1 to 127 are missing."),
+                   "256, …: the elements of threads 1 to 127 are missing."),
         looks_like(lambda x, y: x[:, :128].amax(1), "the kernel reads only the first 128 elements of "
                    "a row, one per thread."),
     ],

@@ -51,6 +51,6 @@ computed this way is deterministic as well, because the parts and their order ar
         FINITE_START,
         looks_like(lambda x, part, y: torch.stack([p[:, :256].amax(1) for p in
                                                    x.split(1024, dim=1)], 1),
-                   "only the first 256 columns of a piece are in its maximum."),
+                   "the maximum of a piece covers only its first 256 columns."),
     ],
 )  # fmt: skip

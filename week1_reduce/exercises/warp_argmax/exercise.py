@@ -60,12 +60,13 @@ combined. With the rule, every order gives the same result, which you can test.
     count=[(3, 100), (96, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: _last(x), "if several elements are the largest, this is the column of the last."),
+        looks_like(lambda x, y: _last(x), "if several elements tie for the largest, this is the "
+        "column of the last one."),
         looks_like(lambda x, y: _first(-x), "this is the column of the smallest element."),
         looks_like(lambda x, y: x.double().amax(1).clamp(-(2**31), 2**31 - 1).int(), "this is the largest element, not its "
                    "column."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "this is the column of the largest of "
-                   "elements 0, 32, 64, …: those of lanes 1 to 31 are missing."),
+                   "elements 0, 32, 64, …: the elements of lanes 1 to 31 are missing."),
         Misconception("a wrong column belongs to no element, because no element of its row is "
                       "larger than the number that the maximum begins with. Begin with −∞, and "
                       "let the smaller column win among equal values.", _of_no_element),

@@ -28,7 +28,7 @@ WRONG = (
                            OUTER: OUTER.replace("value >", "value <")}, "the column of the smallest element"),
     Wrong("the value", {"mY[row] = column": "mY[row] = largest.to(mY.element_type)"},
           "the largest element, not its column"),
-    Wrong("no shuffles", {SHUFFLES: ""}, "those of lanes 1 to 31 are missing"),
+    Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
             f"    {line}\n" for line in SHUFFLES.splitlines())}, "which does not execute"),

@@ -32,8 +32,8 @@ bits of a sum depend on the order.
     misconceptions=[
         FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
-        looks_like(lambda x, y: x[:, ::32].amax(1), "this is the largest of elements 0, 32, 64, …: "
-                   "those of lanes 1 to 31 are missing."),
+        looks_like(lambda x, y: x[:, ::32].amax(1), "this is the largest of elements 0, 32, 64, "
+                   "…: the elements of lanes 1 to 31 are missing."),
         looks_like(lambda x, y: x[:, :32].amax(1), "the kernel reads only the first 32 elements of a "
                    "row, one per lane."),
     ],
