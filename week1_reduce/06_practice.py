@@ -18,7 +18,7 @@
 #
 # Each puzzle states the result, shows a small example and gives the signature. You choose the
 # indices, predicates, blocks and grid, and the way in which threads exchange data. The grader
-# checks the values (at awkward sizes, and at sizes drawn from your own source text), every order of
+# checks the values (at awkward sizes, and at sizes that depend on your source text), every order of
 # threads, and waste compared with our solution. Three questions help with every puzzle:
 #
 # - Which values go through the tree, how do you merge two of them, and what is the **identity**,
