@@ -376,7 +376,7 @@ by_rows
 fk.coalescing(run_row, x, y, kind="load")
 
 # %% [markdown]
-# For a copy, the cure was to swap rows and columns. Here the swap gives a different operator with
+# For a copy, the fix was to swap rows and columns. Here the swap gives a different operator with
 # the same arithmetic, the sum of each *column*. Write that kernel:
 
 # %% [markdown] exercise="week1/column_sum" part="task"

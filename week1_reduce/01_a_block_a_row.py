@@ -799,7 +799,7 @@ fk.exercise("week1/two_rows").grade(two_rows)
 # </details>
 
 # %% [markdown]
-# ## 7. One bad number after another
+# ## 7. Compare all kernels
 #
 # This table compares all kernels for 16 rows of 1,000 `float32` elements:
 

@@ -143,7 +143,7 @@ for dtype in (torch.float32, torch.float16):
     fk.check(torch.cat(sums), torch.cat(wanted), name="all sums")
 
 # %% [markdown]
-# ## 2. Where the curves cross
+# ## 2. The crossing points
 #
 # This section compares first counts, then times. All sizes have the same number of elements; they
 # range from many short rows to a few long ones.
@@ -345,8 +345,8 @@ fk.exercise("week1/choose_reduction").grade(choose_reduction)
 # ```
 #
 # With this rule, no shape gets a slow kernel: on the 18 recorded calls, the rule is at most 3 %
-# behind the best of the four ways, whereas each way alone is more than ten times slower for some
-# shape. The constants of such a rule come from measurements and hold for one GPU. Forgekit's
+# slower than the best of the four ways, whereas each way alone is more than ten times slower for
+# some shape. The constants of such a rule come from measurements and hold for one GPU. Forgekit's
 # constants are in `forgekit/ops/tile_choice.py`, each with its reason.
 #
 # </details>

@@ -552,7 +552,7 @@ fk.exercise("week1/histogram").grade(histogram)
 # ```
 #
 # Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. If
-# a row repeats a single byte, all 32 lanes have to take turns. The usual cure is one set of
+# a row repeats a single byte, all 32 lanes have to take turns. The usual fix is one set of
 # counters per warp, which the block adds up at the end.
 #
 # </details>
@@ -661,7 +661,7 @@ print(f"{p.launches[0].grid[0]} block, {p.global_load_sectors_per_request:.0f} s
 print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the other")
 
 # %% [markdown]
-# Two warps do the work of a whole GPU. As with a few long rows, the cure is more parallelism: let
+# Two warps do the work of a whole GPU. As with a few long rows, the fix is more parallelism: let
 # several threads share a column. These threads work on different rows, so each warp still reads
 # neighbouring elements, and the threads combine their sums in shared memory. Shuffles cannot help,
 # because the lanes of a warp hold sums of different columns.
@@ -759,7 +759,7 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 # </details>
 
 # %% [markdown] exercise="week1/few_columns" part="task"
-# ### Exercise 9: let no lane idle
+# ### Exercise 9: keep every lane busy
 #
 # A contiguous matrix has only 1 to 32 columns, and any height M. Write the first of two launches:
 # row p of `y` receives the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉

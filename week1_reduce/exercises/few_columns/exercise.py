@@ -15,7 +15,7 @@ def parts_of(x: torch.Tensor) -> torch.Tensor:
 
 
 EXERCISE = puzzle(
-    title="let no lane idle",
+    title="keep every lane busy",
     task="""
 A contiguous matrix has only 1 to 32 columns, and any height M. Write the first of two launches:
 row p of `y` receives the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉

@@ -28,7 +28,7 @@ Signature: `histogram(x, h)`.
     ),
     analysis="""
 Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. If
-a row repeats a single byte, all 32 lanes have to take turns. The usual cure is one set of
+a row repeats a single byte, all 32 lanes have to take turns. The usual fix is one set of
 counters per warp, which the block adds up at the end.
 """,
     asked={"work": "one block per row", "block": 256, "shared_bytes": 1024, "global_atomics": 0},
