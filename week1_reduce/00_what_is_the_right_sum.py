@@ -9,17 +9,17 @@
 # ---
 
 # %% [markdown]
-# # Decide what the right sum is
+# # Decide what counts as the right sum
 #
-# **You will build** the simplest sum of each row of a matrix, the sum of each column, and a sum
-# that keeps what rounding would lose.
-# **You will learn** why the same numbers have several sums, how far correct sums can differ, and
-# what one thread per row costs.
-# **You need** week 0. About 35 minutes, and 40 more for the exercises.
+# **You will build** the simplest kernel for row sums, a kernel for column sums, and a sum that
+# recovers what rounding loses. **You will learn** why the same numbers can have several sums, how
+# much correct sums can differ, and what one thread per row costs. **You need** week 0. About 35
+# minutes, and 40 more for the exercises.
 #
-# Week 0 copied numbers, and a copy is right if every bit is equal. This week computes `y[m] = x[m,
-# 0] + x[m, 1] + … + x[m, N-1]`. The first question already has no simple answer: which bits are
-# right? (The next cell imports torch and CuTe DSL, which takes ten seconds or more.)
+# Week 0 copied numbers, and a copy is correct if every bit matches. This week computes sums: `y[m]
+# = x[m, 0] + x[m, 1] + … + x[m, N-1]`. For a sum, even the first question has no simple answer:
+# which bits are correct? (The next cell imports torch and CuTe DSL, which takes ten seconds or
+# more.)
 
 # %%
 import math
@@ -40,15 +40,15 @@ from week1_helpers import (
 import forgekit as fk
 
 # %% [markdown]
-# `week1_helpers` is the file beside this notebook. It holds the plotting code and small functions
-# shared by several of this week's notebooks. Each page names the helpers that it uses.
+# `week1_helpers.py`, in the same folder as this notebook, contains plotting code and small
+# functions that this week's notebooks share. Each page names the helpers that it uses.
 #
-# ## 1. The same numbers, in another order
+# ## 1. The same numbers in a different order
 #
-# `float32` has 24 binary digits. Each addition rounds its result to 24 digits, and the rounding
-# error depends on the numbers added before: `(a + b) + c` is not always `a + (b + c)`. A GPU does
-# not add in the order of a simple loop. Thousands of threads add, and each kernel has its own
-# order.
+# A `float32` has 24 significant binary digits. Each addition rounds its result to 24 digits, and
+# the rounding error depends on what has been added so far, so `(a + b) + c` does not always equal
+# `a + (b + c)`. A GPU does not add in the order of a simple loop: thousands of threads add at the
+# same time, and each kernel adds in its own order.
 #
 # The next cell adds 4,096 numbers one by one in `float32`, in 1,000 random orders.
 #
@@ -60,7 +60,7 @@ different = fk.predict("more than 50 different sums", None)  # True or False
 
 # %% jupyter={"outputs_hidden": true}
 def one_by_one(values, dtype=np.float32):
-    """Return the sum in the order of the loop, rounded to `dtype` after each addition."""
+    """Add the values in order, and round to `dtype` after each addition."""
     return np.cumsum(values.astype(dtype), dtype=dtype)[-1]
 
 
@@ -72,24 +72,24 @@ print(f"rounded once, at the end: {np.float32(math.fsum(values)):.6f}")
 different.against(len(set(sums)) > 50)
 
 # %% [markdown]
-# All of them are honest sums of the same numbers. `math.fsum` adds exactly and rounds once, at the
-# end; only its result deserves to be called *the* sum in `float32`. A test that demands exactly
-# these bits would fail correct kernels. A test that allows anything would pass wrong ones. How
-# large can the error of an honest sum be?
+# All of them are legitimate sums of the same numbers. `math.fsum` adds exactly and rounds once, at
+# the end, so only its result deserves to be called *the* `float32` sum. A test that demanded
+# exactly those bits would fail correct kernels, but a test that allowed anything would pass faulty
+# ones. So how large can the error of a legitimate sum be?
 #
 # ## 2. The size of the error
 #
-# One addition is off by at most half a unit in the last place, a factor of 1 ± u, with u = 2⁻²⁴ for
-# `float32`. If you add one by one, the first number goes through n − 1 additions. In the worst case
-# all roundings point the same way, and the error is
+# One addition is off by at most half a unit in the last place, which is a relative error of at most
+# u = 2⁻²⁴ for `float32`. If you add n numbers one by one, the first goes through n − 1 additions.
+# In the worst case, all rounding errors point the same way, and the total error reaches this bound:
 #
 # $$|\text{error}| \le (n - 1) \cdot u \cdot \sum |x_i|$$
 #
-# But rounding errors do not all point the same way. They resemble the steps of a random walk, which
-# after n steps is about √n steps from its start. Nor do you have to add one by one. In a
-# **pairwise** sum, as in a tournament, each number goes through only log₂ n additions. `error_in_u`
-# compares each method with `math.fsum`; the helper `pairwise_sum` does what exercise 1 asks you to
-# write.
+# In practice, rounding errors point both ways. They resemble the steps of a random walk, which
+# after n steps is about √n steps from its start. You also do not have to add one by one: in a
+# **pairwise** sum, which works like a tournament, each number goes through only log₂ n additions.
+# The helper `error_in_u` compares each method with `math.fsum`, and `pairwise_sum` is the function
+# that exercise 1 asks you to write.
 
 # %%
 lengths = [2**k for k in range(4, 18)]
@@ -100,21 +100,21 @@ error_picture(lengths, errors)
 
 # %% [markdown]
 # All errors stay far below the bound. The error of adding one by one grows roughly like a random
-# walk; the error of the pairwise sum stays below one unit. This is good news. On a GPU many threads
-# add short pieces, and a tree adds their results. Such a sum is usually *more* accurate than the
-# loop's.
+# walk, while the error of the pairwise sum stays below one unit. This is good news for a GPU, where
+# many threads add short pieces and a tree combines their results. Such a sum is usually *more*
+# accurate than the sum from a simple loop.
 
 # %% [markdown] exercise="week1/pairwise" part="task"
 # ### Exercise 1: add in a tree
 #
-# Return the sum of a list of n ≥ 1 numbers. Add neighbours, then their sums, and so on: no number
-# may go through more than log₂ n additions, rounded up. Use only `+`.
+# Return the sum of a list of n ≥ 1 numbers. Add neighbours, then add their sums, and so on. No
+# number may go through more than log₂ n additions, rounded up. Use only `+`.
 #
 # Signature: `pairwise(values)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# One round makes a list of half the length. When does the last round end?
+# Each round produces a list of half the length. After which round are you done?
 #
 # </details>
 #
@@ -152,23 +152,24 @@ fk.exercise("week1/pairwise").grade(pairwise)
 #     return values[0]
 # ```
 #
-# A recursive solution needs two lines. A block of threads will work in such rounds: each round
-# leaves work for half as many threads.
+# A recursive solution needs only two lines. A block of threads can add in the same rounds, each
+# of which needs half as many threads as the one before.
 #
 # </details>
 
 # %% [markdown]
 # ## 3. Add in a narrow type
 #
-# `float16` has 11 binary digits, and `bfloat16` has 8. A sum can become so much larger than the
-# next number that the addition changes none of its digits. From then on the sum does not grow.
+# `float16` has 11 significant binary digits, and `bfloat16` has 8. A sum can become so much larger
+# than the next number that the addition changes none of its digits. From then on the sum no longer
+# grows.
 
 # %% [markdown] exercise="week1/stops_growing" part="task"
 # ### Exercise 2: predict where sums stop
 #
 # A loop adds equal numbers one by one to a sum that starts at 0, and rounds each result to the
-# type. At which value does the sum stop growing? `"ones"`: each number is 1; `"fours"`: each number
-# is 4.
+# given type. At which value does the sum stop growing? With `"ones"`, each number is 1; with
+# `"fours"`, each number is 4.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -178,13 +179,13 @@ fk.exercise("week1/pairwise").grade(pairwise)
 #
 # <details><summary>Hint 2</summary>
 #
-# float16 has 11 digits, bfloat16 8, float32 24, including the leading digit.
+# float16 has 11 digits, bfloat16 has 8 and float32 has 24, including the leading digit.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# 2ᵖ + 1 lies halfway between two numbers of the type, and a tie rounds to the even one, 2ᵖ. With
+# 2ᵖ + 1 lies halfway between two representable numbers, and a tie rounds to the even one, 2ᵖ. With
 # fours, every number is four times as large.
 #
 # </details>
@@ -213,8 +214,9 @@ fk.exercise("week1/stops_growing").grade(stops_at)
 # }
 # ```
 #
-# Numbers round to the nearest value, and ties to the even one: 2,048 + 1 = 2,049 lies between 2,048
-# and 2,050 and rounds to 2,048. In float32 the same happens at 16,777,216.
+# A result rounds to the nearest representable number, and a tie rounds to the even one: 2,048 + 1
+# = 2,049 lies halfway between 2,048 and 2,050, so it rounds to 2,048. In float32 the same happens
+# at 16,777,216.
 #
 # </details>
 
@@ -222,14 +224,14 @@ fk.exercise("week1/stops_growing").grade(stops_at)
 growth_picture(np.cumsum(np.ones(5000, dtype=np.float16), dtype=np.float16))
 
 # %% [markdown]
-# Tensors may have 16 bits per element; sums may not. torch adds in `float32` and rounds once at the
-# end, and so do this week's kernels, except the wrong one in section 5.
+# Tensors may store 16-bit elements, but a running sum needs more digits. torch adds in `float32`
+# and rounds once at the end. This week's kernels do the same, except for a faulty one in section 5.
 #
 # ## 4. Choose a tolerance
 #
-# A test therefore has to allow for one rounding of the result to its own type, and for the errors
-# of section 2. `fk.check` tests `|actual − expected| ≤ atol + rtol · |expected|`, and chooses
-# `rtol` according to the result's type:
+# A test therefore has to allow for the errors from section 2, and for rounding the result to its
+# own type. `fk.check` tests `|actual − expected| ≤ atol + rtol · |expected|` and chooses `rtol`
+# according to the result's type:
 
 # %%
 from forgekit.dtypes import tolerance
@@ -240,15 +242,16 @@ for dtype, u in units.items():
     print(f"{dtype!s:15s} one rounding: {u:.1e}   rtol: {rtol:.1e} = {rtol / u:.0f} roundings")
 
 # %% [markdown]
-# For 16-bit types `rtol` covers the rounding of the result with room to spare. For `float32` it
-# covers a random walk of 168² ≈ 28,000 additions. That is enough for rows of common lengths added
-# in pieces, and too small to hide one missing element among up to 100,000 similar ones. If positive
-# and negative numbers nearly cancel, no relative tolerance helps, because the error grows with
-# Σ|x|; `atol` covers that case.
+# For 16-bit types, `rtol` covers the rounding of the result with room to spare. For `float32` it
+# covers a random walk of 168² ≈ 28,000 additions. That is enough for rows of ordinary length that
+# are added in pieces, yet too small to hide one missing element among up to 100,000 similar ones.
+# If positive and negative numbers nearly cancel, no relative tolerance helps, because the error
+# grows with Σ|x|; `atol` covers that case.
 #
 # ## 5. One thread per row
 #
-# The Python model loops over blocks and threads. Each thread adds the elements of one row.
+# This Python model of the kernel loops over blocks and threads. Each thread adds the elements of
+# one row.
 
 
 # %%
@@ -266,8 +269,9 @@ def model(x):
 print(model([[1, 2, 3], [4, 5, 6]]))
 
 # %% [markdown]
-# In the kernel, `total` is a `Float32` from the start, since a variable that changes in a loop must
-# keep its type. CuTe DSL does not convert such a value automatically; `.to` converts it.
+# In the kernel, `total` is a `Float32` from the start, because a variable that changes in a loop
+# must keep its type. CuTe DSL does not convert the elements automatically, so the kernel calls
+# `.to`.
 
 
 # %%
@@ -292,14 +296,14 @@ def thread_a_row(mX: cute.Tensor, mY: cute.Tensor):
 check_sums(thread_a_row, [(1, 1), (3, 31), (33, 1000), (129, 1025)])
 
 # %% [markdown]
-# The helper `check_sums` checks the kernel's sums for several shapes and all three types. Its
-# inputs lie between 0 and 1, because with `fk.randn` the sum of one of the 129 rows is near 0, and
-# the rounding errors of adding one by one exceed the tolerance.
+# The helper `check_sums` checks the kernel for several shapes and all three types. Its inputs lie
+# between 0 and 1. With `fk.randn`, one of the 129 rows has a sum near 0, where the rounding errors
+# of adding one by one exceed the tolerance.
 #
 # **A good place for a break.**
 #
-# > **Looks right but is wrong.** To save registers, `narrow_sum` adds in the type of the tensor.
-# > Rows of 31 ones pass the check, even in `float16`.
+# > **Looks right but is wrong.** To save registers, `narrow_sum` adds in the type of the tensor. It
+# > passes the check for rows of 31 ones, even in `float16`.
 
 
 # %%
@@ -327,7 +331,8 @@ run_narrow(x, y)
 fk.check(y, x.double().sum(1))
 
 # %% [markdown]
-# **Predict:** which sum does it compute for a row of 5,000 ones? (`float16` can represent 5,000.)
+# **Predict:** what sum does `narrow_sum` compute for a row of 5,000 ones? (`float16` can represent
+# 5,000.)
 
 # %%
 narrow_result = fk.predict("sum of 5,000 ones", None)
@@ -340,9 +345,9 @@ fk.check(y, x.double().sum(1))
 
 # %% [markdown]
 # Short rows hide the mistake, and so do random numbers whose sum stays near zero. **Test sums with
-# numbers that add up, in rows as long as those of your users.**
+# numbers of the same sign, in rows as long as your users' rows.**
 #
-# ## 6. What it costs
+# ## 6. The cost of one thread per row
 #
 # The kernel reads each number once and adds it once. The picture shows which thread reads which
 # element of an 8 × 12 matrix.
@@ -352,7 +357,7 @@ x, y = fk.randn(8, 12), fk.empty(8)
 fk.footprint(fk.compile(thread_a_row, x, y), x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# **Predict:** how many sectors does one load of a warp fetch from 1,000-element rows of `float32`?
+# **Predict:** how many sectors does one load of a warp fetch from 1,000-element `float32` rows?
 
 # %%
 fk.predict(global_load_sectors_per_request=None)
@@ -364,20 +369,21 @@ by_rows = fk.profile(run_row, x, y)
 by_rows
 
 # %% [markdown]
-# Neighbouring threads read neighbouring *rows*, 4,000 bytes apart. Week 0 showed the same picture:
+# Neighbouring threads read neighbouring *rows*, which are 4,000 bytes apart. You saw the same
+# pattern in week 0:
 
 # %%
 fk.coalescing(run_row, x, y, kind="load")
 
 # %% [markdown]
-# For a copy the cure was to swap rows and columns. Here that gives another operator, the sum of
-# each *column*, with the same arithmetic. Write it:
+# For a copy, the fix was to swap rows and columns. Here the swap gives a different operator with
+# the same arithmetic, the sum of each *column*. Write that kernel:
 
 # %% [markdown] exercise="week1/column_sum" part="task"
 # ### Exercise 3: add up the columns
 #
-# `y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, for any M and N, in float32, float16 and bfloat16. Add
-# in float32. Write the whole kernel and its launch.
+# Compute `y[n] = x[0, n] + x[1, n] + … + x[M-1, n]` for any M and N, in float32, float16 and
+# bfloat16. Add in float32. Write the whole kernel and its launch.
 #
 # Signature: `column_sum(x, y)`.
 #
@@ -441,14 +447,15 @@ fk.exercise("week1/column_sum").grade(column_sum)
 #     column_sum_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Neighbouring threads read neighbouring columns, so each load of a warp covers one piece of a row:
-# 4 sectors for float32, 2 for 16-bit types. Consecutive loads of one thread are a whole row apart;
-# that does not matter to a warp.
+# Neighbouring threads read neighbouring columns, so each load of a warp covers one contiguous
+# piece of a row, which is 4 sectors for float32 and 2 for 16-bit types. Consecutive loads of one
+# thread are a whole row apart, but only the lanes of the same load have to be close together.
 #
 # </details>
 
 # %% [markdown]
-# `week1_helpers` has a `thread_a_column` to compare with:
+# `week1_helpers` contains the same kernel as `thread_a_column`. The next cells compare it with one
+# thread per row:
 
 # %%
 x, y = fk.randn(256, 1000), fk.empty(1000)
@@ -463,22 +470,21 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
     print(f"{p.global_load_sectors * 32 / x.nbytes:.1f} bytes moved per byte needed")
 
 # %% [markdown]
-# Both kernels perform the same number of additions; the second moves one eighth of the bytes. The
-# arithmetic is not the problem; the threads read the rows in the wrong order.
+# Both kernels perform the same number of additions, but the second moves one eighth of the bytes.
+# The arithmetic is not the problem; the order in which threads read the rows is.
 #
-# ## 7. Keep what rounding lost
+# ## 7. Keep what rounding loses
 #
-# One more kernel shows what an addition really does. In `float32` the error of one addition is
-# itself a `float32`, and you can compute it: with `s = a + b`, the lost part is `b − (s − a)`, if
-# `|a| ≥ |b|`. A **compensated** sum (Kahan, 1965) keeps the lost part and adds it to the next
-# number.
+# One more kernel shows what an addition loses. The error of one `float32` addition is itself a
+# `float32`, so you can compute it: with `s = a + b` and `|a| ≥ |b|`, the lost part is `b − (s −
+# a)`. A **compensated** sum (Kahan, 1965) keeps the lost part and adds it to the next number.
 
 # %% [markdown] exercise="week1/compensated" part="task"
 # ### Exercise 4: keep what rounding loses
 #
-# Compute compensated sums of the rows, in float32. The relative error of each result must be at
-# most 2⁻²³; adding one by one has a far larger error. Keep the part that an addition loses in a
-# second variable and add it to the next number.
+# Compute a compensated sum of each row, in float32. The relative error of each result must be at
+# most 2⁻²³; adding one by one has a far larger error. Keep the part that each addition loses in a
+# second variable, and add it to the next number.
 #
 # Signature: `compensated(x, y)`.
 #
@@ -492,7 +498,7 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
 #
 # <details><summary>Hint 2</summary>
 #
-# With `s = total + value`, the part of `value` that arrived in `s` is `s - total`.
+# With `s = total + value`, the part of `value` that reached `s` is `s - total`.
 #
 # </details>
 #
@@ -545,14 +551,15 @@ fk.exercise("week1/compensated").grade(compensated)
 #     compensated_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Four operations per element replace one, and the kernel moves no more bytes; while it waits for
-# memory, they are nearly free. For real numbers `b - (s - a)` is 0, but the compiler must not
-# simplify it; CuTe DSL keeps the order of floating-point operations that you wrote.
+# Four operations per element replace one, but the kernel moves no additional bytes. While it
+# waits for memory, the extra operations are nearly free. In exact arithmetic `b - (s - a)` is 0,
+# but the compiler must not simplify it; CuTe DSL performs floating-point operations in the order
+# that you wrote.
 #
 # </details>
 
 # %% [markdown]
-# Your predictions in this notebook, beside the results:
+# The next cell shows your predictions beside the results:
 
 # %%
 fk.predictions()
@@ -560,31 +567,31 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | way to add n numbers | additions per number, at most | typical error |
+# | method for n numbers | additions per number, at most | typical error |
 # |---|---|---|
 # | one by one | n − 1 | √n · u |
-# | in pieces, then a tree | length of a piece + log₂(number of pieces) | that of one piece |
+# | in pieces, then in a tree | length of a piece + log₂(number of pieces) | error of one piece |
 # | pairwise | log₂ n | about u |
 # | compensated | n − 1, each with a correction | 1 or 2 u |
 #
 # | kernel, 256 × 1,000 float32 | sectors per load | bytes moved per byte needed | result |
 # |---|---|---|---|
-# | `thread_a_row` | 32 | 8 | right |
-# | `narrow_sum` | – | – | right on short rows; stops growing at 2,048 |
-# | `thread_a_column` (another operator) | 4 | 1 | right |
+# | `thread_a_row` | 32 | 8 | correct |
+# | `narrow_sum` | – | – | correct for short rows; stops growing at 2,048 |
+# | `thread_a_column` (another operator) | 4 | 1 | correct |
 #
-# **The bad number: 32 sectors per load**, eight times the bytes.
+# **The bad number: 32 sectors per load**, eight times the bytes that the sum needs.
 
 # %%
 steps = {"thread_a_row": thread_a_row}
 
 # %% [markdown]
-# **In practice** users want to reproduce a result bit for bit. A sum that gives the same bits in
-# every call is **deterministic**; `04_few_long_rows` shows what that costs.
+# **In practice** users often want to reproduce a result bit for bit. A sum that gives the same bits
+# in every call is **deterministic**; `04_few_long_rows` shows the cost of determinism.
 #
 # **Further reading:** [What every computer scientist should know about floating-point
 # arithmetic](https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldberg.html) (D. Goldberg) ·
-# *Accuracy and Stability of Numerical Algorithms* (N. Higham), chapter 4, is about sums.
+# *Accuracy and Stability of Numerical Algorithms* (N. Higham), whose chapter 4 covers sums.
 #
 # **Next:** a whole block reads each row, in the order that suits the hardware
 # ([`01_a_block_a_row`](01_a_block_a_row.ipynb)).

@@ -9,18 +9,17 @@
 # ---
 
 # %% [markdown]
-# # Add up a row with a block
+# # Add up each row with one block
 #
-# **You will build** row sums in which a block of threads shares a row: partial sums, and four trees
-# in shared memory that combine them.
-# **You will learn** what divergence costs and how to count it, why a tree can have bank conflicts
-# and how to avoid them, which barriers you must keep, and which cost remains in every tree in
-# shared memory.
-# **You need** `00_what_is_the_right_sum`. About 40 minutes, and 55 more for the exercises.
+# **You will build** row sums in which the threads of a block share a row: each thread computes a
+# partial sum, and one of four trees in shared memory combines them. **You will learn** what
+# divergence costs and how to count it, why a tree can have bank conflicts and how to avoid them,
+# which barriers you must keep, and which cost no tree in shared memory can avoid. **You need**
+# `00_what_is_the_right_sum`. About 40 minutes, and 55 more for the exercises.
 #
-# **The bad number: 32 sectors per load.** With one thread per row, neighbouring threads are a row
-# apart, and the kernel moves eight times the bytes that it needs. So let neighbouring threads read
-# neighbouring elements: **one block per row**.
+# **The bad number: 32 sectors per load.** With one thread per row, neighbouring threads read
+# addresses that are a whole row apart, and the kernel moves eight times the bytes that it needs.
+# This notebook lets neighbouring threads read neighbouring elements: **one block per row**.
 
 # %%
 import inspect
@@ -43,8 +42,8 @@ import forgekit as fk
 # %% [markdown]
 # ## 1. One block per row
 #
-# Here is the idea in plain Python, with 8 threads. Thread t takes elements t, t + 8, t + 16, … and
-# ends with a **partial sum**. Then the block has to add the 8 partial sums.
+# Here is the idea in plain Python, with 8 threads. Thread t adds elements t, t + 8, t + 16, … to
+# obtain its **partial sum**. Then the block has to add the 8 partial sums.
 
 # %%
 row = list(range(20))
@@ -52,10 +51,11 @@ partial_sums = [sum(row[t::8]) for t in range(8)]
 print(partial_sums, sum(partial_sums) == sum(row))
 
 # %% [markdown]
-# A thread cannot read another thread's variable, so each thread stores its partial sum in one word
-# of shared memory. This notebook adds the words in several ways, so the kernel has a parameter
-# `tree`: a function that the compiler calls and inlines (`cutlass.Constexpr` declares a
-# compile-time value). The first one is not yet a tree. Thread 0 adds all words one by one.
+# A thread cannot read another thread's variables, so each thread stores its partial sum in its own
+# word of shared memory. This notebook adds the words in several ways. Each way is a function that
+# the kernel takes as its parameter `tree` and that the compiler inlines (`cutlass.Constexpr`
+# declares a compile-time value). The first function is not yet a tree: thread 0 adds all words one
+# by one.
 
 
 # %%
@@ -85,7 +85,7 @@ def row_kernel(
 
 
 def a_block_a_row(tree, threads=256):
-    """Return the host function whose blocks combine partial sums by `tree`."""
+    """Return a host function whose blocks combine their partial sums with `tree`."""
 
     @cute.jit
     def row_sum(mX: cute.Tensor, mY: cute.Tensor):
@@ -100,8 +100,8 @@ run = fk.compile(a_block_a_row(one_by_one, threads=8), x, y)
 fk.footprint(run, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# The 8 threads of one block read each row side by side. A thread whose elements all lie past the
-# end of the row adds nothing; its partial sum is 0.
+# The 8 threads of a block read neighbouring elements of its row. A thread without any elements in
+# the row adds nothing, so its partial sum is 0.
 #
 # `measure` compiles each kernel in this notebook for 16 rows of 1,000 elements and passes it to the
 # helper `cost`, which checks the result and returns the profile:
@@ -121,17 +121,18 @@ run = measure("one by one", a_block_a_row(one_by_one))
 profiles["one by one"]
 
 # %% [markdown]
-# Each load fetches 3.9 sectors, the minimum for 32 lanes: the bad number is gone. (The average is
-# not 4, because the last warp of a 1,000-element row reads only 8 elements, one sector.) The new
-# bad number is in the *lanes* column, on the line of `one_by_one`'s loop: **3 %** of the lanes are
-# active, one in 32. 255 threads wait for one.
+# Each load fetches 3.9 sectors on average, so the bad number is gone. (A full warp fetches 4, the
+# minimum for 32 lanes. The last warp of a 1,000-element row reads only 8 elements, which are one
+# sector.) The new bad number is in the *lanes* column, on the line inside the loop of `one_by_one`:
+# only **3 %** of the lanes are active, one in 32. The other 255 threads of the block wait for
+# thread 0.
 #
 # ## 2. Add neighbouring words
 #
-# A tree gives half of the threads work in its first round, and needs log₂ 256 = 8 rounds. The
-# obvious tree comes first: add its neighbour to every second word, then add the word two places
-# further on to every fourth word, and so on. In this model a round is a list of additions `(thread,
-# word, other word)`:
+# A tree gives half of the threads work in its first round and needs log₂ 256 = 8 rounds. Start with
+# the obvious tree: in round one, every second word adds its right neighbour; in round two, every
+# fourth word adds the word two places further on; and so on. The following model represents a round
+# as a list of additions `(thread, word, other word)`:
 
 
 # %%
@@ -145,9 +146,9 @@ def interleaved_rounds(threads):
 tree_picture(interleaved_rounds(16))
 
 # %% [markdown]
-# A round reads words that other threads stored in the previous round, so each round begins with a
-# barrier. With `const_expr` the compiler runs the `while`: `step` is a Python number, and the
-# compiler unrolls the eight rounds.
+# Each round reads words that other threads stored in the previous round, so it begins with a
+# barrier. Because of `const_expr`, the `while` loop runs at compile time: `step` is a Python
+# number, and the compiler unrolls the eight rounds.
 
 
 # %%
@@ -164,9 +165,9 @@ def interleaved(sSum: cute.Tensor, tidx):
 tree_interleaved = a_block_a_row(interleaved)
 
 # %% [markdown]
-# **Predict:** what percentage of the lanes is active in the line that adds, on average over the
-# rounds? In the first round every second thread adds, in the second every fourth. A warp in which
-# no thread adds skips the line.
+# **Predict:** what percentage of the lanes is active on the line that adds, on average over the
+# rounds? In the first round, every second thread adds; in the second round, every fourth. A warp in
+# which no thread adds skips the line.
 
 # %%
 lanes_active = fk.predict("percent of lanes active", None)
@@ -177,18 +178,19 @@ lanes_active.against(adding_line(profiles["interleaved"])["thread_efficiency"])
 profiles["interleaved"]
 
 # %% [markdown]
-# In the first five rounds all 8 warps execute the line, with 16, 8, 4, 2 and 1 active lanes each.
-# In the last three rounds 4, 2 and 1 warps execute it, with one active lane each. This is
+# In the first five rounds, all 8 warps execute the line, with 16, 8, 4, 2 and 1 active lanes each.
+# In the last three rounds, 4, 2 and 1 warps execute it, with one active lane each. This is
 # **divergence**: lanes of one warp take different branches of an `if`. The warp executes every
 # branch that any of its lanes takes, while the other lanes idle. Here five sixths of the lanes
 # idle.
 #
-# The threads that add are spread over all warps. They need not be.
+# The threads that add are spread over all warps, but they do not have to be.
 #
-# ## 3. The same additions, by neighbouring threads
+# ## 3. The same additions with neighbouring threads
 #
-# Let thread t do the work that thread 2t did in the first round, and thread 4t in the second. The
-# additions are the same, but the *first* threads do them, and whole warps skip the rest:
+# In round one, let thread t do the work of thread 2t; in round two, let it do the work of thread
+# 4t; and so on. The additions are the same, but the *first* threads perform them, and whole warps
+# skip the line:
 
 
 # %%
@@ -216,10 +218,10 @@ def strided(sSum: cute.Tensor, tidx):
 tree_strided = a_block_a_row(strided)
 
 # %% [markdown]
-# Neighbouring threads now work on words that are 2, 4, 8, … words apart. In week 0 the words of a
-# tile's column were 32 words apart.
+# Neighbouring threads now work on words that are 2, 4, 8, … words apart. Compare this with week 0,
+# where the words in one column of a tile were 32 words apart.
 #
-# **Predict:** how many wavefronts does a load of this line take, on average over the rounds? (One
+# **Predict:** how many wavefronts does a load on this line take, on average over the rounds? (One
 # would be ideal.)
 
 # %%
@@ -234,16 +236,16 @@ line = "sSum[2 * step * tidx] += sSum[2 * step * tidx + step]"
 fk.banks(run_strided, fk.randn(1, 1000), fk.empty(1), line=line, kind="load", index=3)
 
 # %% [markdown]
-# The lanes are busy now; **the bad number is the wavefronts**. In round one both words arrive in
-# one 8-byte access, at its minimum cost. In round two four lanes address each bank, and in round
-# three, which the picture shows, eight. Later rounds have fewer active lanes, so the conflicts do
-# not grow.
+# The lanes are busy now, but **the new bad number is 4.3 wavefronts per load**. In round one, both
+# words arrive in one 8-byte access, which takes the minimum number of wavefronts. In round two,
+# four lanes address each bank. In round three, which the picture shows, eight lanes do. Later
+# rounds have fewer active lanes, so the conflicts do not grow.
 #
 # ## 4. Neighbouring threads, neighbouring words
 #
-# You can have both: the lower half of the threads adds the words of the upper half. This changes
-# the order of the additions, and with it the last bits of the sum. The result is as good a sum as
-# the others.
+# You can combine both advantages: let each thread in the lower half add a word from the upper half
+# to its own. This changes the order of the additions, and with it the last bits of the sum, but the
+# result is just as valid.
 
 
 # %%
@@ -272,24 +274,24 @@ run_sequential = measure("sequential", tree_sequential)
 profiles["sequential"]
 
 # %% [markdown]
-# Each load takes one wavefront. Lanes idle only in the last five rounds, in which warp 0 has fewer
-# additions than lanes.
+# Each load takes one wavefront, and lanes idle only in the last five rounds, in which warp 0 has
+# fewer additions than lanes.
 #
-# A tree is not limited to `+`. Exercise 2 takes the larger of two numbers, `cutlass.max(a, b)`. The
-# value that changes nothing under max is −∞, written `-Float32.inf` in a kernel. Exercise 3 needs a
-# square root, `cute.math.sqrt(value)`.
+# A tree is not limited to `+`. In exercise 2 it takes the larger of two numbers, `cutlass.max(a,
+# b)`. The value that leaves every maximum unchanged is −∞, which you write as `-Float32.inf` in a
+# kernel. Exercise 3 needs a square root, `cute.math.sqrt(value)`.
 
 # %% [markdown] exercise="week1/tree_counts" part="task"
-# ### Exercise 1: predict what trees cost
+# ### Exercise 1: predict the cost of a tree
 #
 # A block of **512** threads adds 512 words with the trees from this notebook: `interleaved`
 # (threads with `tidx % (2 * step) == 0` add the word `step` places further on), `strided` (thread
-# `tidx` works on word `2 * step * tidx`), `sequential` (threads below `half` add). Write down the
-# counts.
+# `tidx` works on word `2 * step * tidx`), and `sequential` (threads below `half` add). Predict
+# the counts.
 #
 # <details><summary>Hint 1</summary>
 #
-# Write down which threads add in the given round, and which word each of them works on.
+# Write down which threads add in the given round and which word each of them works on.
 #
 # </details>
 #
@@ -334,14 +336,14 @@ fk.exercise("week1/tree_counts").grade(counts)
 # }
 # ```
 #
-# Interleaved threads keep every warp busy with a few lanes each. A strided index packs the active
-# lanes into few warps, but also packs their words into few banks. In the sequential tree
-# neighbouring threads work on neighbouring words, which avoids both costs.
+# The interleaved tree keeps every warp busy, but with only a few active lanes. The strided tree
+# packs the active lanes into few warps, but also packs their words into few banks. In the
+# sequential tree, neighbouring threads work on neighbouring words, which avoids both costs.
 #
 # </details>
 
 # %% [markdown] exercise="week1/tree_max" part="task"
-# ### Exercise 2: find the largest of each row
+# ### Exercise 2: find the largest element of each row
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
 # shared memory. All elements of a row may be negative.
@@ -358,7 +360,8 @@ fk.exercise("week1/tree_counts").grade(counts)
 #
 # <details><summary>Hint 2</summary>
 #
-# `cutlass.max(a, b)` replaces `+`. The value that changes nothing under max is −∞: `-Float32.inf`.
+# `cutlass.max(a, b)` replaces `+`. The value that leaves every maximum unchanged is −∞:
+# `-Float32.inf`.
 #
 # </details>
 #
@@ -414,8 +417,8 @@ fk.exercise("week1/tree_max").grade(tree_max)
 #     tree_max_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# A tree works for every operator whose result does not depend on how you pair the elements
-# (*associative*) and which has a value that changes nothing, its *identity*: 0 for a sum, 1 for a
+# A tree works for every operator that is *associative* (the result does not depend on how you
+# group the elements) and has an *identity*, a value that changes nothing: 0 for a sum, 1 for a
 # product, −∞ for a maximum. A thread without elements holds the identity.
 #
 # </details>
@@ -426,8 +429,8 @@ fk.exercise("week1/tree_max").grade(tree_max)
 # ## 5. Leave out the last barriers?
 #
 # > **Looks right but is wrong.** From the round with half = 16 on, only lanes of warp 0 read and
-# > store, and a warp executes an instruction for all of its lanes. So these rounds seem to need no
-# > barrier, and published kernels omitted it.
+# > store, and a warp executes each instruction for all of its lanes. So these rounds seem to need
+# > no barriers, and some published kernels omit them.
 #
 # **Predict:** will the values be right? Will the kernel be right?
 
@@ -459,10 +462,11 @@ kernel_right.against(bool(report))
 report
 
 # %% [markdown]
-# Since 2017 (Volta) each lane of a warp has its own program counter, so lanes may get out of step.
-# The compiler may also move loads and stores wherever no instruction forbids it. A value check does
-# not show the mistake; the sanitizer does. Lanes of one warp need less than a barrier for the whole
-# block: at `cute.arch.sync_warp()` only the lanes of a warp wait for each other.
+# Since the Volta architecture (2017), each lane of a warp has its own program counter, so lanes may
+# get out of step. The compiler may also reorder loads and stores unless an instruction forbids it.
+# A check of the values does not reveal the mistake, but the sanitizer does. The lanes of one warp
+# do not need a barrier for the whole block: at `cute.arch.sync_warp()`, only the lanes of that warp
+# wait for each other.
 
 
 # %%
@@ -488,8 +492,8 @@ print(fk.sanitize(run_last_warp, x, y, schedule="adversarial", seeds=2))
 # ## 6. Do the first addition while loading
 #
 # Half of the threads never add in the tree. They were launched only to load, and the other half can
-# do that too. So launch 128 threads and let each add two elements of the row per step: the first
-# round of the tree happens in registers, without a barrier.
+# do that too. So launch 128 threads and let each add two elements of the row per iteration. The
+# first round of the tree then happens in registers, without a barrier.
 
 
 # %%
@@ -532,10 +536,10 @@ fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 # another; from the third barrier on, three of them arrive only to wait.
 
 # %% [markdown] exercise="week1/row_rms" part="task"
-# ### Exercise 3: compute the root mean square of rows
+# ### Exercise 3: compute the root mean square of each row
 #
-# `y[m]` is the square root of the mean of the squares of row m, for any M and N, in float32,
-# float16 and bfloat16. Compute in float32. (RMSNorm divides by this number.)
+# Compute `y[m] = √((x[m, 0]² + … + x[m, N-1]²) / N)` for any M and N, in float32, float16 and
+# bfloat16. Do the arithmetic in float32. (RMSNorm divides by this number.)
 #
 # Signature: `row_rms(x, y)`.
 #
@@ -543,19 +547,20 @@ fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 #
 # <details><summary>Hint 1</summary>
 #
-# A sum of squares is a sum. Which line of a block's row sum changes, and what happens at the end?
+# A sum of squares is still a sum. Which line of a block's row sum changes, and what do you add at
+# the end?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` takes the root.
+# `Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` computes the square root.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# 300 fits in float16, but its square does not: convert before the line that squares. Compute the
+# 300 fits in float16, but its square does not, so convert before the line that squares. Compute the
 # mean and the root on the line where one thread stores.
 #
 # </details>
@@ -607,23 +612,24 @@ fk.exercise("week1/row_rms").grade(row_rms)
 #     row_rms_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# The tree does not know what it adds, so a reduction can change each element as it arrives and the
-# result before it is stored, nearly for free. Libraries call the first a *prologue* and the second
-# an *epilogue*.
+# The tree works the same whatever the numbers mean. So a reduction can transform each element
+# after loading it, and the result before storing it, nearly for free. Libraries call the first
+# transformation a *prologue* and the second an *epilogue*.
 #
 # </details>
 
 # %% [markdown] exercise="week1/any_block" part="task"
 # ### Exercise 4: fix a tree that loses elements
 #
-# This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank
-# conflicts, and it is right for some rows. Fix the tree.
+# This kernel adds up rows with blocks of 96 threads. Its barriers are in place and it has no bank
+# conflicts, but its sums are right only for some rows. Fix the tree.
 #
 # **Required**: 96 threads per block, at most 7 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
-# 96, 48, 24, 12, 6, 3: and then? Follow the last three words to the end.
+# The rounds leave 48, 24, 12, 6 and 3 words. What happens next? Follow the last three words to the
+# end.
 #
 # </details>
 #
@@ -702,17 +708,18 @@ fk.exercise("week1/any_block").grade(any_block)
 #     any_block_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(96, 1, 1))
 # ```
 #
-# With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
-# compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
-# powers of two; the remainder at the end of a row or a grid rarely is.
+# If you round the half up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that is
+# known at compile time, so the compiler unrolls the rounds, and their bounds are constants. Block
+# sizes are often powers of two, but the remainder at the end of a row or a grid rarely is.
 #
 # </details>
 
 # %% [markdown] exercise="week1/two_rows" part="task"
 # ### Exercise 5: add up two rows per block
 #
-# Add up rows again, this time two per block: the first 128 threads add one row, and the other 128
-# add the next. M and N may be any numbers, including odd ones; types are float32 and float16.
+# Add up rows again, this time two rows per block: the first 128 threads add one row, and the
+# other 128 threads add the next. M and N may be any numbers, including odd ones. The types are
+# float32 and float16.
 #
 # Signature: `two_rows(x, y)`.
 #
@@ -726,7 +733,7 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # <details><summary>Hint 2</summary>
 #
-# `tidx // 128` and `tidx % 128`. The trees need 256 words of shared memory: 128 per row.
+# Use `tidx // 128` and `tidx % 128`. The trees need 256 words of shared memory, 128 per row.
 #
 # </details>
 #
@@ -785,51 +792,53 @@ fk.exercise("week1/two_rows").grade(two_rows)
 #     two_rows_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A barrier waits for all threads of a block, including those without a row. These add zeros, which
-# costs nothing, since their warps would otherwise wait. If rows are short or many, let one block
-# add several of them.
+# A barrier waits for all threads of a block, including those without a row. These threads add
+# zeros, which costs nothing, because their warps would otherwise wait. If rows are short or
+# numerous, let one block add several of them.
 #
 # </details>
 
 # %% [markdown]
-# ## 7. One bad number after another
+# ## 7. Compare all kernels
 #
-# Here are all kernels, for 16 rows of 1,000 `float32`:
+# This table compares all kernels for 16 rows of 1,000 `float32` elements:
 
 # %%
 tree_table(profiles)
 
 # %% [markdown]
-# Rearranging threads and words does not reduce the third column. A tree of n words has log₂ n
-# rounds. Each round reads sums that other threads stored in the previous round, and in shared
-# memory that takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block
-# waits for its slowest warp. (`02_shuffle` measures how long.)
+# Rearranging threads and words does not reduce the number of barriers. A tree of n words has log₂ n
+# rounds. Each round reads sums that other threads stored in shared memory in the previous round, so
+# it needs a barrier. **The bad number: log₂ n barriers**, at each of which the whole block waits
+# for its slowest warp. (`02_shuffle` measures how long a barrier takes.)
 #
-# Your predictions in this notebook, beside the results:
+# The next cell shows your predictions beside the results:
 
 # %%
 fk.predictions()
 
 # %% [markdown]
-# ## What it is worth
+# ## Times on a GPU
 #
-# The helper `recorded_part` shows some of the times recorded on an H200: these kernels beside
-# torch, with the rate as a percentage of a copy's. The trees use 256 threads per block, `first_add`
-# 128.
+# The helper `recorded_part` shows some of the times that were recorded on an H200, for these
+# kernels and for torch. It also shows each rate as a percentage of a copy's rate. The trees use 256
+# threads per block, and `first_add` uses 128.
 
 # %%
 recorded_part("01_a_block_a_row", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# - **Long rows of float32** hide the tree. The three trees lie within 2 % of each other, and
-#   `first_add` is 6 to 8 % faster: the kernels wait for memory, and the tree runs once per row.
-# - **In float16** each load brings half the bytes. The trees reach two thirds of a copy's rate.
-# - **Rows of 64** give a block little work besides its tree. The trees take four to six times as
-#   long as torch, `first_add` less than three times.
-# - **64 rows** make 64 blocks for 132 multiprocessors.
+# - **Long float32 rows** hide the cost of the tree, because the kernels wait for memory and the
+#   tree runs only once per row. The three trees are within 2 % of each other, and `first_add` is 6
+#   to 8 % faster.
+# - **In float16**, each load brings half as many bytes, and the trees reach two thirds of a copy's
+#   rate.
+# - **Short rows (64 elements)** give a block little work besides its tree. The trees take four to
+#   six times as long as torch, and `first_add` takes less than three times as long.
+# - **Few rows (64)** make only 64 blocks for 132 multiprocessors.
 #
-# These are two different problems. For short rows the tree costs too much; the next notebook solves
-# that. For few long rows there are too few blocks; `04_few_long_rows` solves that.
+# Two problems remain. For short rows, the tree costs too much; the next notebook solves this
+# problem. For a few long rows, there are too few blocks; `04_few_long_rows` solves that one.
 #
 # ## Summary
 #
@@ -857,10 +866,10 @@ steps = {
 #
 # **Further reading:** [Optimizing parallel reduction in
 # CUDA](https://developer.download.nvidia.com/assets/cuda/files/reduction.pdf) (M. Harris), the
-# classic introduction to these trees; its last versions omit the barrier inside the last warp, as
+# classic introduction to these trees; its last versions omit the barriers inside the last warp, as
 # section 5 does · [Using CUDA warp-level
-# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why that is
-# not allowed.
+# primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), which explains
+# why that is not allowed.
 #
 # **Next:** lanes of a warp exchange values without shared memory
 # ([`02_shuffle`](02_shuffle.ipynb)).

@@ -11,14 +11,15 @@
 # %% [markdown]
 # # Exchange values inside a warp
 #
-# **You will build** row sums whose tree is in registers: a warp's sum by five shuffles, one block
-# per row with one barrier, and one warp per row without a barrier.
-# **You will learn** what lanes get from a shuffle, which lanes have to take part, which other
-# operators work the same way, and when one warp per row beats one block per row.
-# **You need** `01_a_block_a_row`. About 40 minutes, and 65 more for the exercises.
+# **You will build** row sums whose tree runs in registers: a warp's sum in five shuffles, a kernel
+# with one block per row and one barrier, and a kernel with one warp per row and no barrier. **You
+# will learn** which value a lane receives from a shuffle, which lanes have to take part, which
+# other operators work the same way, and when one warp per row beats one block per row. **You need**
+# `01_a_block_a_row`. About 40 minutes, and 65 more for the exercises.
 #
-# **The bad number: log₂ n barriers.** A tree in shared memory needs one barrier per round, since
-# threads of different warps take part. Inside one warp there is another way.
+# **The bad number: log₂ n barriers.** A tree in shared memory needs one barrier per round, because
+# threads of different warps exchange data. The lanes of a single warp can exchange data without a
+# barrier.
 
 # %%
 import operator
@@ -35,17 +36,17 @@ from forgekit.viz.ideas import shuffle_steps
 # %% [markdown]
 # ## 1. Lanes read each other's registers
 #
-# In a **shuffle** each lane of a warp offers a value and gets the value of another lane. It is one
-# instruction, without shared memory and without a barrier.
+# In a **shuffle**, each lane of a warp provides a value and receives the value of another lane. A
+# shuffle is one instruction, and it needs neither shared memory nor a barrier.
 #
-# - `shuffle_sync_down(value, offset=k)`: lane i gets the value of lane i + k. `shuffle_sync_up`
+# - `shuffle_sync_down(value, offset=k)`: lane i receives the value of lane i + k. `shuffle_sync_up`
 #   moves values the other way, from lane i − k to lane i.
-# - `shuffle_sync_bfly(value, offset=k)`: lane i gets the value of lane i ^ k. In this **butterfly**
-#   the lanes of a pair exchange their values.
-# - `shuffle_sync(value, k)`: every lane gets the value of lane k, a **broadcast**.
+# - `shuffle_sync_bfly(value, offset=k)`: lane i receives the value of lane i ^ k. In this
+#   **butterfly**, the two lanes of each pair exchange their values.
+# - `shuffle_sync(value, k)`: every lane receives the value of lane k. This is a **broadcast**.
 #
-# A lane whose source does not exist gets its own value. In this model `held[i]` is the value of
-# lane i, and all lanes exchange at the same time:
+# A lane whose source does not exist receives its own value. In the following model, `held[i]` is
+# the value of lane i, and all lanes exchange values at the same time:
 
 # %%
 held = list(range(8))
@@ -55,8 +56,8 @@ print("butterfly by 1  ", [held[i ^ 1] for i in range(8)])
 print("broadcast lane 5", [held[5] for i in range(8)])
 
 # %% [markdown]
-# The next kernel launches one warp. In each of five steps every lane adds the value that it gets,
-# and `mY` keeps the lanes' values, one row per step.
+# The next kernel runs on one warp. In each of five steps, every lane adds the value that it
+# receives, and `mY` records the values of all lanes, one row per step.
 
 
 # %%
@@ -83,7 +84,7 @@ def five_steps(shuffle):
 # The helper `holdings` runs this kernel on inputs that reveal which lanes contributed to each sum.
 #
 # **Predict:** after the fifth step, how many of the 32 lanes hold the sum of all 32 numbers?
-# Predict it for down, then for the butterfly.
+# Predict the number for down, then for the butterfly.
 
 # %%
 with_down = fk.predict("lanes with the sum, by down", None)
@@ -94,27 +95,27 @@ down = holdings(five_steps(cute.arch.shuffle_sync_down))
 butterfly = holdings(five_steps(cute.arch.shuffle_sync_bfly))
 with_down.against(int((down[5] == 1).all(1).sum()))
 with_butterfly.against(int((butterfly[5] == 1).all(1).sum()))
-holdings_picture(butterfly, "Butterfly: each step doubles what every lane holds")
-holdings_picture(down, "Down: only lane 0 ends with every number once")
+holdings_picture(butterfly, "Butterfly: with each step, every sum covers twice as many lanes")
+holdings_picture(down, "Down: only lane 0's sum contains every number exactly once")
 
 # %% [markdown]
-# The pictures show these two runs. Row i of a square shows whose numbers lane i has added after the
-# step named below the square. With down, a lane near the upper end has no source, gets its own
-# value, and adds that a second time (orange). This is harmless as long as you use only lane 0. A
-# butterfly gives every lane the sum, at the same cost.
+# The pictures show these two runs. Row i of a square shows which lanes' numbers lane i has added
+# after the step named below the square. With down, a lane near the upper end of the warp has no
+# source, so it receives its own value and adds it a second time (orange). This is harmless as long
+# as you use only the sum in lane 0. A butterfly gives every lane the sum, at the same cost.
 #
 # Step through the sum for each of the three shuffles, with the offsets in either order. Point at a
-# lane to see whose numbers it holds:
+# lane to see which numbers its sum contains:
 
 # %%
 shuffle_steps()
 
 # %% [markdown] exercise="week1/what_lanes_get" part="task"
-# ### Exercise 1: say what a lane gets
+# ### Exercise 1: predict the result of a shuffle
 #
-# Lane k holds the number k. Which number does the named lane get from the shuffle? For the two
-# sums, every lane adds the value that it gets, five times: which number does the named lane hold at
-# the end? A member mask names lanes: bit k stands for lane k.
+# Lane k holds the number k. Which number does the named lane receive from the shuffle? For the
+# two sums, every lane adds the value that it receives in each of five steps. Which number does
+# the named lane hold at the end? In a member mask, bit k represents lane k.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -124,13 +125,13 @@ shuffle_steps()
 #
 # <details><summary>Hint 2</summary>
 #
-# A lane whose source does not exist gets its own value.
+# A lane whose source does not exist receives its own value.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In each of the five shuffles down, lane 31 gets its own value and adds it. How many times does
+# In each of the five shuffles down, lane 31 receives its own value and adds it. How many times does
 # that double 31?
 #
 # </details>
@@ -165,15 +166,15 @@ fk.exercise("week1/what_lanes_get").grade(gets)
 # }
 # ```
 #
-# After a sum by *down* only lane 0 holds the sum; the upper lanes hold useless numbers, not zeros.
-# After a butterfly every lane holds the sum, at the same cost.
+# After the five shuffles *down*, only lane 0 holds the sum; the upper lanes hold meaningless
+# numbers, not zeros. After a butterfly, every lane holds the sum, at the same cost.
 #
 # </details>
 
 # %% [markdown]
-# ## 2. The sum of a warp
+# ## 2. A warp's sum
 #
-# This is the tree from the previous notebook, in registers:
+# The tree from the previous notebook becomes a loop of shuffles between registers:
 
 
 # %%
@@ -186,13 +187,14 @@ def warp_sum(value):
 
 # %% [markdown]
 # `cute.arch.warp_reduction(value, operator.add)` does the same for any operator, and
-# `threads_in_group=8` limits it to groups of 8 lanes. First write the sum for groups of 8 yourself:
+# `threads_in_group=8` limits it to groups of 8 lanes. First write the sum of groups of 8 yourself:
 
 # %% [markdown] exercise="week1/groups_of_8" part="task"
 # ### Exercise 2: add up groups of eight
 #
-# `y[g] = x[8g] + … + x[8g + 7]` for an array of any length n; the last sum may have fewer elements,
-# and `y` has ⌈n / 8⌉ elements. Types are float32 and float16; add in float32.
+# Compute `y[g] = x[8g] + … + x[8g + 7]` for an array of any length n. The last group may have
+# fewer than eight elements, and `y` has ⌈n / 8⌉ elements. The types are float32 and float16; add
+# in float32.
 #
 # Signature: `groups_of_8(x, y)`.
 #
@@ -200,21 +202,22 @@ def warp_sum(value):
 #
 # <details><summary>Hint 1</summary>
 #
-# A warp holds four groups. Which of the five steps of a warp's sum stay inside eight lanes?
+# A warp holds four groups. Which of the five steps of a warp's sum stay within a group of eight
+# lanes?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Offsets 4, 2 and 1. Every lane has to execute the shuffles: which value does a lane without an
-# element contribute?
+# Use offsets 4, 2 and 1. Every lane has to execute the shuffles, so which value should a lane
+# without an element contribute?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Start with a value that changes no sum, and put the predicate around the load only. All lanes
-# shuffle after it. Every eighth thread stores, if its group exists.
+# Start with a value that changes no sum, and put the predicate around the load only. After the
+# load, all lanes execute the shuffles. Every eighth thread stores, if its group exists.
 #
 # </details>
 
@@ -259,17 +262,17 @@ fk.exercise("week1/groups_of_8").grade(groups_of_8)
 #     groups_of_8_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at the
-# cost of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same loop.
-# It suits short rows: one warp adds four rows of 8.
+# A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at
+# the cost of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same
+# loop. It suits short rows, because one warp adds four 8-element rows.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. Which lanes take part
+# ## 3. The lanes that take part
 #
 # > **Looks right but is wrong.** This kernel finds the largest of 20 numbers. Lanes 20 to 31 have
-# > no number, so they skip the whole branch, shuffles included.
+# > no number, so they skip the whole branch, including the shuffles.
 #
 # **Predict:** will the value be right? Will the kernel be right?
 
@@ -307,17 +310,17 @@ kernel_right.against(bool(report))
 report
 
 # %% [markdown]
-# A value from a lane that does not execute the shuffle is undefined. The virtual GPU happens to
-# return the lane's own value, and taking the larger of a number and itself does no harm; a sum
-# would be wrong. Do not exclude lanes. Give them the **identity** of the operator, a value that
-# changes nothing: −∞ for max, 0 for a sum. Then all 32 lanes take part. For the same reason partial
-# sums begin at 0, and a block should consist of whole warps.
+# A value read from a lane that does not execute the shuffle is undefined. The virtual GPU happens
+# to return the reading lane's own value. Taking the larger of a number and itself does no harm, but
+# a sum would be wrong. So do not exclude lanes. Instead, give them the **identity** of the
+# operator, a value that changes nothing: −∞ for max, 0 for a sum. Then all 32 lanes can take part.
+# For the same reason, partial sums start at 0, and a block should consist of whole warps.
 #
-# If only some lanes enter a branch, and you know which, name them in the shuffle's **member mask**,
-# one bit per lane. Every named lane has to execute the shuffle, unless it has exited the kernel: a
-# shuffle does not wait for such a lane. Every lane that executes the shuffle has to be named, and
-# no lane may read from a lane that is unnamed or has exited. Here the first half of a warp adds 16
-# numbers, with offsets that stay in that half:
+# If only some lanes enter a branch and you know which ones, name them in the shuffle's **member
+# mask**, one bit per lane. Every named lane has to execute the shuffle, unless it has exited the
+# kernel, because a shuffle does not wait for exited lanes. Every lane that executes the shuffle has
+# to be named, and no lane may read from a lane that is unnamed or has exited. In the next kernel,
+# the first half of a warp adds 16 numbers with offsets that stay within that half:
 
 
 # %%
@@ -344,11 +347,11 @@ fk.check(y, x.double().sum(0, keepdim=True))
 print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 
 # %% [markdown] exercise="week1/warp_prefix" part="task"
-# ### Exercise 3: compute prefix sums of 32
+# ### Exercise 3: compute prefix sums of 32 elements
 #
-# Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
-# through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, in which the
-# first lanes keep their own value.
+# Cut an array of any length into pieces of 32 elements. `y[i]` is the sum of the elements from
+# the start of the piece through `x[i]`. The types are float32 and float16; add in float32. Use
+# `shuffle_sync_up`, in which the first lanes receive their own values.
 #
 # Signature: `warp_prefix(x, y)`.
 #
@@ -356,15 +359,15 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 #
 # <details><summary>Hint 1</summary>
 #
-# After a step with offset 1 a lane holds the sum of two elements, its own and its left neighbour's.
-# Which offset makes it four?
+# After a step with offset 1, a lane holds the sum of two elements, its own and its left
+# neighbour's. Which offset makes it the sum of four?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `shuffle_sync_up` by 1, 2, 4, 8, 16. What would the first lanes hold if they added the value that
-# they get?
+# Use `shuffle_sync_up` with offsets 1, 2, 4, 8 and 16. What would the first lanes hold if they
+# added the value that they receive?
 #
 # </details>
 #
@@ -418,9 +421,9 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 #     warp_prefix_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# This is the scan of Hillis and Steele (1986). It takes log₂ n steps, and n · log₂ n additions
-# where a loop needs n. All lanes of a warp execute an addition together, so the additional ones
-# cost nothing. Whole blocks and arrays follow in `06_practice`.
+# This is the scan of Hillis and Steele (1986). It takes log₂ n steps and n · log₂ n additions,
+# whereas a loop needs n additions. All lanes of a warp execute an addition together, so the
+# additional ones cost nothing. `06_practice` extends the scan to whole blocks and rows.
 #
 # </details>
 
@@ -429,9 +432,9 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 #
 # ## 4. One block per row, one barrier
 #
-# After their shuffles eight warps have eight sums. These sums need shared memory, one word per
-# warp, and one barrier. Then the first warp adds them, again by shuffles. A block has at most 32
-# warps, so 32 words and one warp always suffice.
+# After their shuffles, the eight warps of a block have eight sums. Each warp stores its sum in one
+# word of shared memory. After one barrier, the first warp adds these words, again by shuffles. A
+# block has at most 32 warps, so 32 words and one warp always suffice.
 
 
 # %%
@@ -469,10 +472,10 @@ x, y = fk.randn(1, 1000), fk.empty(1)
 fk.timeline(fk.compile(shuffle, x, y), x, y)
 
 # %% [markdown]
-# Each block executes one barrier; `first_add` executed seven. How long does a barrier take?
+# Each block executes one barrier, whereas `first_add` executed seven. How long does a barrier take?
 # `tree_sequential` from the previous notebook launches the same 256 threads per row and loads the
 # same way, but has eight barriers and the rounds between them. The next cell compares the times
-# that an H200 took for short rows and for long ones:
+# that an H200 took for short rows and for long rows:
 
 # %%
 tree, shuffled = recorded_part("01_a_block_a_row"), recorded_part("02_shuffle")
@@ -482,21 +485,22 @@ for shape in ((32768, 4096), (1048576, 64)):
     rows = f"{shape[0]:9,} rows of {shape[1]:5,}"
     print(f"{rows}: {eight:.3f} ms with 8 barriers, {one:.3f} ms with 1")
 bars = {"tree_sequential, 8 barriers": eight, "shuffle, 1 barrier": one}
-bars_picture("A million rows of 64 float32, on an H200", bars, "ms")
+bars_picture("A million rows of 64 float32 elements on an H200", bars, "ms")
 waves = 1048576 / (132 * 8)  # 8 blocks of 256 threads fit on each of 132 multiprocessors
 print(f"{(eight - one) * 1e6 / waves / 7:.0f} ns per barrier and round, if the GPU stays full")
 
 # %% [markdown]
-# Each of the seven barriers, with its round, takes about 37 ns more than the shuffles that replace
-# it. A load from memory takes ten times as long (`03_bytes_in_flight`). Short rows pay for every
-# barrier. In long rows the loads hide them: there the two times differ by 1 %.
+# Each of the seven additional barriers, together with its round, takes about 37 ns more than the
+# shuffles that replace it. A load from memory takes ten times as long (see `03_bytes_in_flight`).
+# With short rows, a kernel pays for every barrier. With long rows, the loads hide the barriers, and
+# the two times differ by only 1 %.
 
 # %% [markdown] exercise="week1/row_range" part="task"
 # ### Exercise 4: subtract the smallest from the largest
 #
-# `y[m]` is the largest element of row m minus the smallest, for any M and N ≥ 1, in float32 and
-# float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min` is
-# the counterpart of `cutlass.max`.
+# `y[m]` is the largest element of row m minus its smallest, for any M and N ≥ 1, in float32 and
+# float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min`
+# is the counterpart of `cutlass.max`.
 #
 # Signature: `row_range(x, y)`.
 #
@@ -505,21 +509,22 @@ print(f"{(eight - one) * 1e6 / waves / 7:.0f} ns per barrier and round, if the G
 #
 # <details><summary>Hint 1</summary>
 #
-# Do two reductions together, each with its own identity. How many numbers do the 8 warps produce?
+# Perform two reductions together, each with its own identity. How many numbers do the 8 warps
+# produce?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# 8 largest and 8 smallest: 16 words of shared memory, in two tensors or in one with the layout (2,
-# 8). The first lane of each warp stores two.
+# Eight maxima and eight minima need 16 words of shared memory, in two tensors or in one with the
+# layout (2, 8). The first lane of each warp stores two numbers.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# After the barrier the first warp continues: lanes 0 to 7 read the results of one warp each, the
-# others hold −∞ and +∞, and all 32 take part in the shuffles.
+# After the barrier, the first warp continues: lanes 0 to 7 read the results of one warp each, the
+# other lanes hold −∞ and +∞, and all 32 take part in the shuffles.
 #
 # </details>
 
@@ -577,15 +582,15 @@ fk.exercise("week1/row_range").grade(row_range)
 #     row_range_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Two values need only one barrier, since the block waits once for both. A kernel that fuses two
-# reductions also reads the row once instead of twice, and reading takes most of the time.
+# Two values need only one barrier, because the block waits for both at once. A kernel that fuses
+# two reductions also reads the row once instead of twice, and reading takes most of the time.
 #
 # </details>
 
 # %% [markdown]
-# ## 5. One warp per row, or one block per row?
+# ## 5. One warp or one block per row?
 #
-# Inside a warp shuffles need no barrier. So give each row to one warp, and no barrier is left:
+# Shuffles within a warp need no barrier. If you give each row to one warp, no barrier is left:
 
 
 # %%
@@ -611,12 +616,12 @@ def warp_a_row(mX: cute.Tensor, mY: cute.Tensor):
 
 # %% [markdown]
 # **Predict:** for 31-element rows, how many times as many instructions does one block per row
-# execute as one warp per row? Most of the 256 threads find nothing to read. And for 10,000-element
-# rows?
+# execute as one warp per row? (Most of the 256 threads have nothing to read.) What is the ratio for
+# 10,000-element rows?
 
 # %%
-at_31 = fk.predict("times the instructions, rows of 31", None)
-at_10_000 = fk.predict("times the instructions, rows of 10,000", None)
+at_31 = fk.predict("times the instructions, 31-element rows", None)
+at_10_000 = fk.predict("times the instructions, 10,000-element rows", None)
 
 # %% jupyter={"outputs_hidden": true}
 ratios = {}
@@ -631,17 +636,17 @@ at_31.against(ratios[31])
 at_10_000.against(ratios[10_000])
 
 # %% [markdown]
-# On short rows one block per row wastes instructions: each of its warps executes a tree of shuffles
-# and a barrier for a row that a single warp could read. On long rows both execute about the same
-# number of instructions. Then the number of threads decides. For 16 rows, one warp per row makes
-# 512 threads; a GPU has room for hundreds of thousands. **Many short rows: one warp each. Few long
-# rows: one block each.**
+# On short rows, one block per row wastes instructions: each of its warps executes a tree of
+# shuffles and a barrier for a row that a single warp could read. On long rows, both kernels execute
+# about the same number of instructions, so the number of threads decides. For 16 rows, one warp per
+# row makes 512 threads, but a GPU has room for hundreds of thousands. **Give many short rows one
+# warp each, and a few long rows one block each.**
 #
 # ## 6. Any associative operator
 #
-# A shuffle does not care which operator you apply to the value. The operator has to be associative,
-# and lanes without an element need its identity. It should be commutative as well: in a butterfly
-# lane 0 computes `a + b`, its partner `b + a`.
+# A shuffle only moves values, so you can combine them with operators other than `+`. Such an
+# operator has to be associative, and lanes without an element need its identity. For a butterfly it
+# should also be commutative, because lane 0 computes `a + b`, but its partner computes `b + a`.
 #
 # CuTe DSL has two functions for the maximum. They differ if one of the numbers is NaN:
 
@@ -668,11 +673,11 @@ print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "se
 
 # %% [markdown]
 # `cutlass.max` returns NaN, as `torch.amax` does, and needs four instructions. `cute.arch.fmax`
-# needs one: it ignores NaN, or keeps it with `nan=True`. A comparison such as `value > largest` is
-# false for NaN, so a kernel built on it ignores NaN.
+# needs only one; it ignores NaN, or returns it if you pass `nan=True`. A kernel that compares
+# numbers, as in `value > largest`, ignores NaN as well, because such a comparison is false for NaN.
 
 # %% [markdown] exercise="week1/warp_max" part="task"
-# ### Exercise 5: find the largest of each row, by warps
+# ### Exercise 5: find the largest element of each row with one warp
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements
 # of a row may be negative.
@@ -744,20 +749,22 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #     warp_max_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A maximum does not round, so it has the same bits in any order of the lanes. A sum does not.
+# Taking a maximum does not round, so the result has the same bits for any order of the lanes. The
+# bits of a sum depend on the order.
 #
 # </details>
 
 # %% [markdown]
-# An operator may also work on pairs, such as *the larger value and its column*. Add a rule for
-# equal values, or the result depends on which lanes meet.
+# An operator may also work on pairs, such as *the larger value and its column*. Such an operator
+# needs a rule for equal values; otherwise the result depends on the order in which lanes are
+# combined.
 
 # %% [markdown] exercise="week1/warp_argmax" part="task"
-# ### Exercise 6: find the column of the largest
+# ### Exercise 6: find the column of the largest element
 #
 # `y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
-# largest, it is the column of the first of them. Any M and N ≥ 1; `x` is float32 or float16 and has
-# no NaN.
+# largest, `y[m]` is the column of the first of them. M and N ≥ 1 may be any numbers. `x` is
+# float32 or float16 and has no NaN.
 #
 # Signature: `warp_argmax(x, y)`.
 #
@@ -778,9 +785,9 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without an element must not win against a row of −∞ either. Start with a column number
-# larger than any in the row, and let the loop over the row follow the same rule as the merge. Both
-# variables must keep their types in the loop: `Float32` and `cutlass.Int32`.
+# A lane without an element must not win even if all elements of the row are −∞. Start with a column
+# number larger than any in the row, and let the loop over the row follow the same rule as the
+# merge. Both variables must keep their types in the loop: `Float32` and `cutlass.Int32`.
 #
 # </details>
 
@@ -831,17 +838,18 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 #     warp_argmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# This operator on pairs is associative and has an identity, so everything in this notebook works.
-# Without a rule for ties the result would depend on which lanes meet; with the rule every order
-# gives the same result, which you can test.
+# This operator on pairs is associative and has an identity, so everything in this notebook
+# applies to it. Without a rule for ties, the result would depend on the order in which lanes are
+# combined. With the rule, every order gives the same result, which you can test.
 #
 # </details>
 
 # %% [markdown] exercise="week1/warp_normalise" part="task"
-# ### Exercise 7: divide rows by their sums
+# ### Exercise 7: divide each row by its sum
 #
-# `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row is 1, in float32,
-# float16 and bfloat16. Compute in float32. Every lane needs the sum; no row sums to 0.
+# Compute `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row of `y` is
+# 1, in float32, float16 and bfloat16. Do the arithmetic in float32. Every lane needs the sum. No
+# row of `x` sums to 0.
 #
 # Signature: `warp_normalise(x, y)`.
 #
@@ -849,14 +857,14 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 #
 # <details><summary>Hint 1</summary>
 #
-# Loop over the row twice, with the sum of a warp between the loops. Which kind of shuffle leaves
-# the sum in every lane?
+# Loop over the row twice, and compute the warp's sum between the loops. Which kind of shuffle
+# leaves the sum in every lane?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# After a butterfly each lane holds the sum; you need no broadcast.
+# After a butterfly, each lane holds the sum, so you need no broadcast.
 #
 # </details>
 #
@@ -909,35 +917,36 @@ fk.exercise("week1/warp_normalise").grade(warp_normalise)
 #     warp_normalise_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# A reduction that gives every lane the result is an *all-reduce*. With a butterfly it costs as much
-# as a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
-# through it again with the result. Week 2 is about that second read.
+# A reduction that gives every lane the result is an *all-reduce*. With a butterfly, it costs no
+# more than a reduction to one lane. Softmax and the normalisation layers have this form: they
+# reduce a row, then go through it again with the result. Week 2 is about that second read.
 #
 # </details>
 
 # %% [markdown]
-# Your predictions in this notebook, beside the results:
+# The next cell shows your predictions beside the results:
 
 # %%
 fk.predictions()
 
 # %% [markdown]
-# ## What it is worth
+# ## Times on a GPU
 #
-# Before you expand the recorded times: which kernel is faster for rows of 64, and which for 64 rows
-# of 262,144?
+# Before you expand the recorded times, guess: which kernel is faster for 64-element rows, and which
+# is faster for 64 rows of 262,144 elements?
 
 # %% jupyter={"outputs_hidden": true}
 recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# - **Rows of 64**: one warp per row takes a seventh of the time of one block per row, and half of
-#   torch's.
-# - **64 rows of 262,144**: one warp per row makes 64 warps for the whole GPU, and takes seven times
-#   as long as 64 blocks. torch splits the rows, and takes about a quarter of the blocks' time in
-#   float32 and a fifth in float16.
-# - **32,768 rows of 4,096**: in float32 the two hardly differ. In float16 both stay below 80 % of a
-#   copy's rate: each lane loads two bytes at a time. That is the next bad number.
+# - **Rows of 64 elements**: one warp per row takes a seventh of the time of one block per row, and
+#   half of torch's time.
+# - **64 rows of 262,144 elements**: one warp per row makes only 64 warps for the whole GPU, so it
+#   takes seven times as long as one block per row. torch splits the rows; it takes about a quarter
+#   of the blocks' time in float32 and a fifth in float16.
+# - **32,768 rows of 4,096 elements**: in float32 the two kernels hardly differ. In float16 both
+#   stay below 80 % of a copy's rate, because each lane loads only two bytes at a time. This is the
+#   next bad number.
 #
 # ## Summary
 #
@@ -947,16 +956,16 @@ recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 # | `shuffle`, one block per row | 1 | 32 words | rows too long for a warp |
 # | `warp_a_row` | 0 | none | many short rows |
 #
-# The barriers are gone. The loop remains: each lane loads **one element at a time**, 4 bytes or 2,
-# and **the bad number is the instructions per byte**.
+# The barriers are gone, but the loop remains: each lane loads **one element at a time**, which is
+# only 4 or 2 bytes. **The bad number: instructions per byte.**
 
 # %%
 steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 
 # %% [markdown]
-# **In practice** library reductions end with these two levels, shuffles and one barrier.
-# `forgekit.kernels.rows` describes both with one tile: the threads per row are a power of two up to
-# 32, or whole warps.
+# **In practice** library reductions end with these two levels: shuffles, then one barrier.
+# `forgekit.kernels.rows` describes both with one tile. Its number of threads per row is a power of
+# two up to 32, or a whole number of warps.
 #
 # **Further reading:** [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/) (Y. Lin and V.

@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Keep enough bytes in flight
 #
-# **You will build** row sums that load 16 bytes per lane, with one load in flight and with four,
-# and a row sum for short rows.
-# **You will learn** how many bytes have to be in flight and how to count them, what a tail does to
-# a sum, and which limit a kernel reaches first, bytes in flight or instructions.
-# **You need** `02_shuffle`, and tiled copies (`05_tiled_copies` of week 0). About 45 minutes, and
-# 105 more for the exercises.
+# **You will build** row sums that load 16 bytes per lane, with one load or four loads in flight,
+# and a row sum for short rows. **You will learn** how many bytes have to be in flight and how to
+# count them, how a tail can corrupt a sum, and which limit a kernel reaches first, bytes in flight
+# or instructions. **You need** `02_shuffle`, and tiled copies (`05_tiled_copies` of week 0). About
+# 45 minutes, and 105 more for the exercises.
 #
-# `02_shuffle` ended with `warp_a_row`: no barrier, no shared memory, every sector used. But each
-# lane loads one element at a time. **The bad number: instructions per byte.**
+# `02_shuffle` ended with `warp_a_row`, which needs no barrier and no shared memory, and uses every
+# sector that it fetches. But each lane loads one element at a time. **The bad number: instructions
+# per byte.**
 
 # %%
 import operator
@@ -49,15 +49,16 @@ from forgekit.viz.ideas import bytes_in_flight
 # %% [markdown]
 # ## 1. Instructions per byte
 #
-# All kernels in this notebook use blocks of four warps, so `warp_a_row` gets four rows per block
-# here, not eight. (For a million rows of 64 that matters: twice as many blocks have to start, and
-# the H200 took 0.162 ms instead of 0.117 ms.) `cost_line` prints what `cost` counted.
+# All kernels in this notebook use blocks of four warps, so here `warp_a_row` handles four rows per
+# block instead of eight. (This matters for a million 64-element rows: twice as many blocks have to
+# start, and the H200 took 0.162 ms instead of 0.117 ms.) The helper `cost_line` prints the counts
+# from `cost`.
 #
 # **Predict:** how many times as many instructions per kB do the warps execute for `float16` as for
 # `float32`?
 
 # %%
-more_for_float16 = fk.predict("float16's instructions per kB, of float32's", None)  # such as 1.0
+more_for_float16 = fk.predict("instructions per kB, float16 / float32", None)  # such as 1.0
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -94,13 +95,14 @@ of_float16 = measure(warp_a_row, lambda *both: both, dtype=torch.float16)
 more_for_float16.against(round(of_float16 / of_float32, 1))
 
 # %% [markdown]
-# A load brings 128 bytes to a warp, or 64 in `float16`. The overhead is the same: the address, the
-# loop's test, the jump. With half the bytes per element, each byte costs twice as much.
+# A load brings a warp 128 bytes in `float32`, but only 64 in `float16`. The overhead is the same:
+# the address, the loop's test and the jump. With half as many bytes per element, each byte costs
+# about twice as many instructions.
 #
 # ## 2. Sixteen bytes per lane
 #
-# The shortest way to wider loads is to cut a row into vectors. `zipped_divide` gives the vectors
-# their own mode, `.load()` copies one to registers, and `.reduce` adds its elements:
+# The simplest way to get wider loads is to cut a row into vectors. `zipped_divide` gives the
+# vectors their own mode, `.load()` copies one vector to registers, and `.reduce` adds its elements:
 
 
 # %%
@@ -128,15 +130,16 @@ fk.check(y.sum(), x.double().sum())
 fk.footprint(run_one, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# Lanes 0 to 7 take a second vector. The rows of a matrix begin at multiples of 16 bytes only if
-# each row is a whole number of vectors. Promise that with `fk.spec(x, divisible={1: 4})`, or the
-# compiler loads element by element. The helper `whole_vectors` returns such specs for any type.
+# Lanes 0 to 7 read a second vector. All rows of a matrix begin at multiples of 16 bytes only if
+# each row is a whole number of vectors. Promise this to the compiler with `fk.spec(x, divisible={1:
+# 4})`; otherwise it loads element by element. The helper `whole_vectors` returns such specs for any
+# type.
 
 # %% [markdown] exercise="week1/row_max_vectors" part="task"
-# ### Exercise 1: find the largest element, by vectors
+# ### Exercise 1: find the largest element with vector loads
 #
 # `y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors,
-# sometimes of fewer vectors than a warp has lanes. All elements may be negative.
+# but may have fewer vectors than a warp has lanes. All elements of a row may be negative.
 #
 # Signature: `row_max_vectors(x, y)`.
 #
@@ -159,7 +162,7 @@ fk.footprint(run_one, x, y, by="thread", tensor="mX")
 # <details><summary>Hint 3</summary>
 #
 # A lane without a vector takes part in the shuffles with its start value. In the line before the
-# loop, make that the identity of max: `-Float32.inf`.
+# loop, set this value to the identity of max, `-Float32.inf`.
 #
 # </details>
 
@@ -207,20 +210,20 @@ fk.exercise("week1/row_max_vectors").grade(row_max_vectors)
 #     row_max_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# If the loop started at 0, a row of negative numbers would have the maximum 0, and a test with
-# numbers of both signs would not reveal the mistake. A maximum does not depend on the order and
-# does not round, so every kernel computes the same bits.
+# If the maximum started at 0, the result for a row of negative numbers would be 0, and a test
+# with numbers of both signs would not reveal the mistake. A maximum does not depend on the order
+# and does not round, so every kernel computes the same bits.
 #
 # </details>
 
 # %% [markdown]
 # A tiled copy, as in week 0, does the same with a predicate and two parameters. Its TV layout puts
-# 32 lanes side by side, each with one vector. Four warps take four rows, so a block's tile is 4
-# rows high and 32 vectors wide, and the block goes through its rows tile by tile. Here are the
-# tiles as Python loops:
+# 32 lanes side by side, each with one vector. The four warps of a block handle four rows, so a tile
+# is 4 rows high and 32 vectors wide, and the block goes through its rows tile by tile. These Python
+# loops show which elements each lane reads in each tile:
 
 # %%
-lanes, vec, columns = 4, 2, 20  # small: 4 lanes of 2 elements, and rows of 20
+lanes, vec, columns = 4, 2, 20  # small: 4 lanes with 2 elements each, 20-element rows
 for tile in range(-(-columns // (lanes * vec))):
     for lane in range(lanes):
         first = (tile * lanes + lane) * vec
@@ -230,11 +233,11 @@ for tile in range(-(-columns // (lanes * vec))):
 # %% [markdown]
 # The last tile extends past the end of the row. Lanes without a vector have to add 0, the
 # **identity** of the sum. So the kernel fills the registers with 0 before each copy, and the copy
-# leaves registers alone where its predicate is false.
+# leaves the registers unchanged where its predicate is false.
 #
-# The parameters are `lanes`, the lanes per row, and `loads`, the vectors per lane and tile. With
-# `loads=4` a tile is four times as wide, and `partition_S` gives each lane four vectors, 32 vectors
-# apart.
+# The parameters are `lanes`, the number of lanes per row, and `loads`, the number of vectors that a
+# lane loads per tile. With `loads=4`, a tile is four times as wide, and `partition_S` gives each
+# lane four vectors, which are 32 vectors apart.
 
 
 # %%
@@ -314,17 +317,17 @@ x, y = fk.randn(16, 4096), fk.empty(16)
 fk.coalescing(fk.compile(vectors, *whole_vectors(x, y)), x, y, kind="load")
 
 # %% [markdown]
-# Requests drop by a factor of 4, the width of a vector. Instructions drop only from 74 to 41,
-# because each element is still converted and added separately: a vector saves the address and the
-# loop, not the arithmetic.
+# Requests drop by a factor of 4, the width of a vector. Instructions per kB drop only from 74 to
+# 41, because each element is still converted and added separately. A vector saves instructions for
+# addresses and the loop, but none for arithmetic.
 #
 # ## 3. Stale registers in a tail
 #
-# > **Looks right but is wrong.** Filling the registers costs four moves per tile. The kernel of
-# > exercise 2 fills them once, before the loop: "they are 0 then, and the predicate keeps the tail
-# > out". It passes with rows of 4, 128 and 1,024.
+# > **Looks right but is wrong.** Filling the registers costs four moves per tile. The kernel in
+# > exercise 2 fills them only once, before the loop, on the theory that the predicate keeps the
+# > tail out. It passes for rows of 4, 128 and 1,024 elements.
 #
-# **Predict:** which sum does it compute for a row of 132 ones?
+# **Predict:** what sum does this kernel compute for a row of 132 ones?
 
 # %%
 of_132 = fk.predict("sum of 132 ones, as given", None)
@@ -332,9 +335,9 @@ of_132 = fk.predict("sum of 132 ones, as given", None)
 # %% [markdown] exercise="week1/fix_the_tail" part="task"
 # ### Exercise 2: fix the tail
 #
-# To save instructions, this kernel fills the registers before the loop instead of in it. It is
-# right for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole
-# vectors, in float32.
+# To save instructions, this kernel fills the registers before the loop instead of inside it. Its
+# sums are right for rows of up to 128 float32 elements and for multiples of 128. Fix it for all
+# float32 rows of whole vectors.
 #
 # **Required**: 16 bytes per load.
 #
@@ -346,13 +349,13 @@ of_132 = fk.predict("sum of 132 ones, as given", None)
 #
 # <details><summary>Hint 2</summary>
 #
-# A copy whose predicate is false leaves the registers alone.
+# A copy whose predicate is false leaves the registers unchanged.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Each tile needs the identity in its registers, in the line before `cute.copy`. (Or let the sum
+# For each tile, put the identity into the registers in the line before `cute.copy`. (Or let the sum
 # skip registers that the copy did not load.)
 #
 # </details>
@@ -445,14 +448,14 @@ fk.exercise("week1/fix_the_tail").grade(fix_the_tail)
 #     fix_the_tail_kernel(gX, cX, mY, mX.shape, tiled_copy).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# The `fill` before the loop made the first tile right, and in full tiles every lane loads. Only a
-# partial tile after a full tile shows the mistake: lanes without a vector add their last vector
-# again. The fix costs four moves per vector.
+# The `fill` before the loop makes the first tile right, and in a full tile every lane loads new
+# values. Only a partial tile after a full tile reveals the mistake: lanes without a vector add
+# their previous vector again. The fix costs four moves per vector.
 #
 # </details>
 
 # %% jupyter={"outputs_hidden": true}
-# Your kernel on rows of ones: each sum should be the length of the row.
+# Your kernel on rows of ones: each sum should equal the length of the row.
 x, y = fk.ones(1, 128), fk.empty(1)
 run_tail = fk.compile(fix_the_tail, *whole_vectors(x, y))
 for columns in (4, 128, 1024, 132, 252):
@@ -461,18 +464,20 @@ for columns in (4, 128, 1024, 132, 252):
 of_132.against(132 + 31 * 4)  # as given
 
 # %% [markdown]
-# As given, the kernel computes 256. In the second tile only lane 0 has a vector, and the other 31
-# lanes add the four ones that their registers still hold. A row of 124 elements hides the mistake,
-# because its only tile finds the zeros of the first fill. So test a tail *after* a full tile.
+# The given kernel computes 256 for the row of 132 ones. In the second tile, only lane 0 has a
+# vector, and the other 31 lanes add the four ones that their registers still hold. A row of 124
+# elements hides the mistake, because its only tile starts with the zeros from the fill. So test a
+# tail *after* a full tile.
 #
-# Two more whole kernels follow. The first has two inputs; the second takes lengths that are not
-# whole vectors. For absolute values, `cute.where(condition, a, b)` chooses element by element.
+# In the next two exercises, you write whole kernels. The first has two inputs; the second handles
+# lengths that are not whole vectors. To compute absolute values, use `cute.where(condition, a, b)`,
+# which chooses between a and b for each element.
 
 # %% [markdown] exercise="week1/row_dots_vectors" part="task"
-# ### Exercise 3: multiply row by row, by vectors
+# ### Exercise 3: compute dot products with vector loads
 #
-# `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16. Multiply and add in
-# float32. Rows consist of whole vectors.
+# Compute `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …` in float32 and float16. Multiply and
+# add in float32. Rows consist of whole vectors.
 #
 # Signature: `row_dots_vectors(a, b, y)`.
 #
@@ -543,18 +548,18 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #     row_dots_vectors_kernel(mA, mB, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come
-# before the first use, so a thread has 32 bytes in flight instead of 16: an operator with more
-# inputs keeps memory busy more easily.
+# The kernel reads twice as many bytes as a sum and performs one more operation per pair. Two
+# loads come before the first use, so a thread has 32 bytes in flight instead of 16. An operator
+# with more inputs keeps memory busy more easily.
 #
 # </details>
 
 # %% [markdown] exercise="week1/abs_sums" part="task"
-# ### Exercise 4: add up absolute values, for any length
+# ### Exercise 4: add up absolute values for any length
 #
-# Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
-# the sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n %
-# vec` elements do not fill a vector: load them one by one.
+# Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]`
+# is the sum of the absolute values in piece `p`, in float32 and float16. Add in float32. The last
+# `n % vec` elements do not fill a 16-byte vector of `vec` elements, so load them one by one.
 #
 # Signature: `abs_sums(x, y)`.
 #
@@ -576,9 +581,9 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #
 # <details><summary>Hint 3</summary>
 #
-# Without a condition every warp would add the tail: before that line, test that the element exists
-# *and* lies in this warp's piece. `cute.math.absf` returns an absolute value; so does the larger of
-# `value` and `-value`.
+# Without a condition, every warp would add the tail. In the line before the addition, test that the
+# element exists *and* lies in this warp's piece. `cute.math.absf` returns an absolute value; so
+# does the larger of `value` and `-value`.
 #
 # </details>
 
@@ -642,10 +647,10 @@ fk.exercise("week1/abs_sums").grade(abs_sums)
 # %% [markdown]
 # **A good place for a break.**
 #
-# ## 4. A row as a clock
+# ## 4. The wait for a load
 #
-# Why are four loads at a time better than one? `loads_before_use` reads the PTX of a kernel and
-# counts the global loads before the first addition of a loaded value.
+# Why are four loads at a time better than one? The helper `loads_before_use` reads the PTX of a
+# kernel and counts the global loads that come before the first addition of a loaded value.
 
 
 # %%
@@ -673,10 +678,11 @@ for dtype in (torch.float32, torch.float16):
     measure(unrolled, whole_vectors, dtype=dtype)
 
 # %% [markdown]
-# A lane of `vectors` requests 16 bytes, waits for them, adds, and requests again. A lane of
-# `unrolled` requests 64 bytes and waits once. We can read the wait off a recorded time. With 64
-# rows of 262,144, only 64 warps run on a whole H200. No unit is busy then, and a warp's time is the
-# number of turns of its loop times one wait.
+# In `vectors`, a lane requests 16 bytes, waits for them, adds them, and requests the next 16. In
+# `unrolled`, a lane requests 64 bytes and waits once for all of them. We can calculate the length
+# of a wait from a recorded time. With 64 rows of 262,144 elements, only 64 warps run on the whole
+# H200. No unit is busy then, so a warp's time is the number of iterations of its loop times one
+# wait.
 #
 # **Predict:** `vectors` takes 0.825 ms for these rows in `float32`. How long does `unrolled` take?
 
@@ -694,20 +700,22 @@ for name, (loads, size) in (
     count = 262144 * 4 // (loads * size)
     ms = times.row(name, "float32", long_rows).ms
     turns[name] = (loads, size, ms * 1e6 / count)
-    print(f"{name:>18}: {count:5,} turns in {ms:.3f} ms, {turns[name][2]:.0f} ns each")
+    print(f"{name:>18}: {count:5,} iterations in {ms:.3f} ms, {turns[name][2]:.0f} ns each")
 of_unrolled.against(times.row("unrolled", "float32", long_rows).ms)
 loads_picture(turns)
 
 # %% [markdown]
-# A turn takes 400 to 450 ns, nearly all of it waiting: the **latency** of this GPU's memory, loop
-# included. The time hardly depends on the bytes, 512 or 2,048 per turn. It also does not depend on
-# how a warp requests 512 bytes, as one vector per lane or as four elements. Only the bytes *in
-# flight* count.
+# An iteration takes 400 to 450 ns. Nearly all of this time is spent waiting: it is the **latency**
+# of this GPU's memory, plus the short time of the loop itself. The time hardly depends on the
+# number of bytes per iteration, 512 or 2,048. Nor does it depend on whether a warp requests 512
+# bytes as one vector per lane or as four elements per lane. Only the number of bytes *in flight*
+# counts.
 #
-# `warp_a_row` is not in the picture. Its PTX has one load of 128 bytes per turn and 8,192 turns; at
-# 400 ns each that would take 3.3 ms. The recorded time, 0.830 ms, is a quarter of that. The step
-# from PTX to machine code may unroll a loop whose loads have no predicate between them, and this
-# time is consistent with four loads per turn.
+# The picture leaves out `warp_a_row`. According to its PTX, the kernel executes 8,192 iterations
+# with one load of 128 bytes each; at 400 ns per iteration this would take 3.3 ms. The recorded
+# time, 0.830 ms, is a quarter of that. The translation from PTX to machine code may unroll a loop
+# whose loads have no predicate between them, and the recorded time is consistent with four loads
+# per iteration.
 
 # %% [markdown] exercise="week1/bytes_in_flight" part="task"
 # ### Exercise 5: count bytes in flight
@@ -724,7 +732,7 @@ loads_picture(turns)
 #
 # <details><summary>Hint 2</summary>
 #
-# A warp that has B bytes in flight gets B bytes every 400 ns.
+# A warp that has B bytes in flight receives B bytes every 400 ns.
 #
 # </details>
 #
@@ -761,21 +769,22 @@ fk.exercise("week1/bytes_in_flight").grade(in_flight)
 # }
 # ```
 #
-# 4.8e12 × 400e-9 = 1.92 MB; divided by 132, 14.5 kB. A warp with 512 bytes in flight gets 512 / 400
-# ns = 1.28 GB/s; four loads that do not wait for each other get 5.12. 14,545 / 512 = 28.4, so a
-# multiprocessor needs 29 of the 64 warps that it has room for.
+# 4.8 TB/s × 400 ns = 1.92 MB, which is 14.5 kB for each of the 132 multiprocessors. A warp with
+# 512 bytes in flight reaches 512 bytes / 400 ns = 1.28 GB/s. With four loads that do not wait for
+# each other, it reaches 5.12 GB/s. 14,545 / 512 = 28.4, so a multiprocessor needs 29 of the 64
+# warps that it has room for.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. Bytes in flight with many rows
 #
-# **Little's law** again: bytes in flight = rate × latency. A sum writes next to nothing, so its
-# reads can use the full 4.8 TB/s. Threads, blocks and registers limit how many warps a
-# multiprocessor holds; the share of its 64 warps that it does hold is its **occupancy**. Each of
-# these warps contributes its loads to the bytes in flight. The helper `print_in_flight` prints
-# occupancy and bytes in flight. The first picture plots recorded `float32` rates against the line
-# of Little's law; in the second you can change loads, warps and latency:
+# We apply **Little's law** again: bytes in flight = rate × latency. A sum writes next to nothing,
+# so its reads can use the full 4.8 TB/s. Threads, blocks and registers limit the number of warps
+# that a multiprocessor can hold. **Occupancy** is this number divided by 64, the maximum per
+# multiprocessor. Each of these warps contributes its loads to the bytes in flight. The helper
+# `print_in_flight` prints occupancy and bytes in flight. The first picture compares recorded
+# `float32` rates with Little's law; in the second you can change loads, warps and latency:
 
 # %% jupyter={"outputs_hidden": true}
 latency_ns = turns["vectors"][2]
@@ -785,13 +794,14 @@ per_sm = {n: (size / 132, rate) for n, (size, rate) in points.items() if "vector
 bytes_in_flight(per_sm, latency_ns=latency_ns, ceiling_gbps=times.ceiling_gbps)
 
 # %% [markdown]
-# Registers limit none of these kernels. (The first line counts the one load in the PTX; with four
-# loads per turn it would be four times as large.) One vector per lane suffices while the
-# multiprocessor is full of warps; four leave a margin while blocks start and end. In `float16` an
-# element has 2 bytes, so the kernels without vectors have half as much in flight.
+# Registers limit none of these kernels. (The first line counts the single load in the PTX; with
+# four loads per iteration, the number of bytes would be four times as large.) One vector per lane
+# suffices while the multiprocessor is full of warps; four vectors leave a margin while blocks start
+# and end. A `float16` element has only 2 bytes, so the kernels without vectors have half as many
+# bytes in flight.
 #
-# **Predict:** for 32,768 rows of 4,096 `float16`, which step gains most: more elements in flight,
-# vectors, or more vectors in flight?
+# **Predict:** for 32,768 rows of 4,096 `float16` elements, which step gains the most: more elements
+# in flight, vectors, or more vectors in flight?
 
 # %%
 gain = fk.predict("the name of the step", None)
@@ -805,19 +815,21 @@ gain.against(max(gains, key=gains.get))
 recorded_part("03_bytes_in_flight", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 
 # %% [markdown]
-# Read the table column by column:
+# The table shows:
 #
-# - **32,768 × 4,096, float32:** one element per load reaches a copy's rate within a few percent.
-#   The number that looked bad in section 1 does no harm here.
-# - **The same in float16:** `warp_a_row` takes 0.081 ms for half the bytes. Four elements in
-#   flight change little; vectors help. So the bytes in flight did not limit it: it executes just as
-#   many instructions for half the bytes. Four vectors in flight gain the last 2 %.
-# - **1,048,576 × 64:** four kernels take nearly the same time, however they load; only `unrolled`
-#   takes 8 % longer in float16. Section 6 is about these rows.
-# - **64 × 262,144:** all kernels are far from the memory's rate, and the bytes in flight decide.
+# - **32,768 × 4,096, float32:** a kernel with one element per load comes within a few percent of a
+#   copy's rate. The number that looked bad in section 1 does no harm here.
+# - **32,768 × 4,096, float16:** `warp_a_row` takes 0.081 ms for half as many bytes. Four elements
+#   in flight change little, but vectors help. So the limit was not the bytes in flight but the
+#   instructions: the kernel executes just as many of them for half as many bytes. Four vectors in
+#   flight gain the last 2 %.
+# - **1,048,576 × 64:** all four kernels take nearly the same time, except that `unrolled` takes 8 %
+#   longer in float16. Section 6 deals with these rows.
+# - **64 × 262,144:** all kernels stay far below the memory's rate, and the bytes in flight
+#   determine the time.
 #
-# The 0.067 ms of `vectors` was measured. The next cell predicts that time from 32 of the 8,192
-# blocks and the rates of an H200.
+# The 0.067 ms that `vectors` takes in float16 was measured. The next cell predicts this time from
+# the counts of 32 of the 8,192 blocks and the rates of an H200.
 
 # %%
 x, y = fk.empty(32768, 4096, dtype=torch.float16), fk.empty(32768, dtype=torch.float16)
@@ -825,17 +837,17 @@ run_vectors = fk.compile(vectors, *whole_vectors(x, y))
 fk.profile(run_vectors, x, y, blocks=32).time("H200")
 
 # %% [markdown]
-# Device memory is the longest bar, and the recorded time lies within the interval. In the next
-# exercise, memory is not the limit.
+# Device memory has the longest bar, and the recorded time lies within the predicted interval. In
+# the next exercise, memory is not the limit.
 
 # %% [markdown] exercise="week1/row_energy" part="task"
 # ### Exercise 6: halve the time of a kernel that waits
 #
-# `y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole 16-byte vectors. The kernel below
-# loads 16 bytes per lane, in whole sectors, with few instructions per byte: no counter shows a
-# fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements, without a second
-# launch. The **whole interval** has to lie below half of the given kernel's time. Look at the
-# bounds after each change:
+# The kernel below computes `y[m] = x[m, 0]² + x[m, 1]² + …` in float32, for rows of whole 16-byte
+# vectors. It loads 16 bytes per lane, in whole sectors, with few instructions per byte, so no
+# counter shows a fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements,
+# without a second launch. The **whole interval** has to lie below half of the given kernel's
+# time. Look at the bounds after each change:
 #
 # `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
 #
@@ -855,7 +867,7 @@ fk.profile(run_vectors, x, y, blocks=32).time("H200")
 #
 # <details><summary>Hint 3</summary>
 #
-# The loop waits in the line that adds. Fill several vectors of registers before that line, each
+# The loop waits on the line that adds. Fill several vectors of registers before that line, each
 # with its own predicate; two are not enough. `cute.make_rmem_tensor((4, loads), Float32)` holds
 # `loads` vectors, and `rX[None, k]` is one of them.
 #
@@ -925,22 +937,23 @@ fk.exercise("week1/row_energy").grade(row_energy)
 #     energy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# 512 warps are about four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB
-# that section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is
-# busy. With eight vectors per lane it waits 16 times. One block of eight warps per row works as
-# well: eight times as many warps, at the cost of a barrier. Another block size does not help, since
-# the number of warps stays the same. Two vectors halve the waiting, but not the launch, and the
-# interval still exceeds the limit. (These times are predicted for an H200, not measured.)
+# With 512 warps in all, each multiprocessor runs about four. Each of them has 512 bytes in
+# flight, so a multiprocessor has 2 kB of the 14 kB from section 5. The kernel waits about 400 ns
+# for each of its 128 tiles, while no unit is busy. With eight vectors per lane, it waits only 16
+# times. One block of eight warps per row works as well: the kernel then has eight times as many
+# warps, at the cost of a barrier. A different block size does not help, because the number of
+# warps stays the same. Two vectors halve the waiting but not the launch time, so the interval
+# still exceeds the limit. (These times are predicted for an H200, not measured.)
 #
 # </details>
 
 # %% [markdown]
 # ## 6. Short rows: several per warp
 #
-# A row of 64 `float32` has 16 vectors. Half of a warp's 32 lanes have none, and the warp executes
-# five shuffles for one number. With `lanes=8` a warp adds four rows, and a block adds 16. The
-# picture shows 6 rows of 40 elements, coloured by thread; lanes 0 and 1 of each row take two
-# vectors.
+# A row of 64 `float32` elements has 16 vectors. Half of a warp's 32 lanes have nothing to load, and
+# the warp executes five shuffles for one number. With `lanes=8`, a warp adds four rows, and a block
+# adds 16. The picture shows 6 rows of 40 elements, coloured by thread; lanes 0 and 1 of each row
+# read two vectors.
 
 
 # %%
@@ -953,8 +966,8 @@ x, y = fk.randn(6, 40), fk.empty(6)
 fk.footprint(fk.compile(eight_lanes, *whole_vectors(x, y)), x, y, by="thread", tensor="mX")
 
 # %% [markdown]
-# **Predict:** for rows of 64 `float32`, how many instructions per kB does one warp per row need,
-# and how many do eight lanes per row need?
+# **Predict:** for 64-element `float32` rows, how many instructions per kB does one warp per row
+# need, and how many do eight lanes per row need?
 
 # %%
 of_short = fk.predict("instructions, vectors and eight_lanes", None)  # in the form (50, 50)
@@ -967,14 +980,15 @@ for name in ("vectors", "eight_lanes"):
 
 # %% [markdown]
 # The best kernel for short rows is the worst for long rows, where the eight lanes of a row have 128
-# bytes in flight instead of 512. A library looks at the length of the rows and chooses.
+# bytes in flight instead of 512. So a library chooses the kernel according to the length of the
+# rows.
 
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
 #
-# Add up rows that are too short to fill a warp each: four rows share a warp. There may be any
+# Add up rows that are too short to fill a warp; four rows share each warp. There may be any
 # number of rows. A row consists of one or more whole 16-byte vectors, perhaps fewer than eight.
-# Types are float32 and float16; add in float32.
+# The types are float32 and float16; add in float32.
 #
 # Signature: `short_rows(x, y)`.
 #
@@ -989,7 +1003,7 @@ for name in ("vectors", "eight_lanes"):
 #
 # <details><summary>Hint 2</summary>
 #
-# Combine the sums of a row's eight lanes only: `cute.arch.warp_reduction` takes
+# Combine only the sums of a row's eight lanes: `cute.arch.warp_reduction` accepts
 # `threads_in_group=8`.
 #
 # </details>
@@ -1044,18 +1058,20 @@ fk.exercise("week1/short_rows").grade(short_rows)
 #     short_rows_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# With one warp per row, rows of 64 float32 keep 16 lanes busy, and each warp executes five shuffles
-# for one row. Here all lanes load, and three shuffles serve four rows: for a million rows of 64
-# float32, an H200 took 0.067 ms with `eight_lanes` and 0.162 ms with `vectors` (2026-11-22).
+# With one warp per row, 64-element float32 rows keep only 16 lanes busy, and each warp executes
+# five shuffles for one row. Here all lanes load, and three shuffles serve four rows. For a
+# million such rows, an H200 took 0.067 ms with `eight_lanes` and 0.162 ms with `vectors`
+# (2026-11-22).
 #
 # </details>
 
 # %% [markdown] exercise="week1/what_helps" part="task"
-# ### Exercise 8: say what bounds a call, and what would help
+# ### Exercise 8: name the bound of a call and the change that helps
 #
-# Here are four sums of rows in float32, each with its predicted time on an H200. The prediction
-# assumes that a GPU starts 1,700 blocks and moves at most 5.1 MB per microsecond: both rates are
-# fitted to recorded times. (The data sheet promises 4.8 MB.) A load takes 400 ns.
+# The table lists four float32 row sums, each with its predicted time on an H200. The prediction
+# assumes that the GPU starts 1,700 blocks per microsecond and moves at most 5.1 MB per
+# microsecond. Both rates are fitted to recorded times. (The data sheet promises 4.8 MB per
+# microsecond.) A load takes 400 ns.
 #
 # | | kernel | rows × columns | blocks | predicted |
 # |---|---|---|---|---|
@@ -1064,9 +1080,9 @@ fk.exercise("week1/short_rows").grade(short_rows)
 # | C | `unrolled` | 32,768 × 4,096 | 8,192 | 124 µs |
 # | D | `unrolled` | 64 × 64 | 16 | 4.3 µs |
 #
-# What bounds each of them: `"start of blocks"`, `"latency"`, `"device memory"` or `"the launch
+# What bounds each call: `"start of blocks"`, `"latency"`, `"device memory"` or `"the launch
 # itself"`? Which change would help most: `"more rows per block"`, `"more bytes in flight"`,
-# `"fewer bytes"` (a narrower type) or `"fewer launches"`? Each answer is right once.
+# `"fewer bytes"` (a narrower type) or `"fewer launches"`? Use each answer once.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1077,13 +1093,15 @@ fk.exercise("week1/short_rows").grade(short_rows)
 #
 # <details><summary>Hint 2</summary>
 #
-# For the others: how long do the blocks take to start? Which call has too little work to take long?
+# For the other calls, how long do the blocks take to start? Which call has too little work to take
+# long?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The remaining call has few warps and many turns. Section 4 computes how long these take.
+# The remaining call has few warps and many loop iterations. Section 4 computes how long an
+# iteration takes.
 #
 # </details>
 
@@ -1119,17 +1137,17 @@ fk.exercise("week1/what_helps").grade(diagnosis)
 # }
 # ```
 #
-# **A** moves 268 MB in 53 µs and starts 262,144 blocks in 154 µs: give each block more rows, as
-# `eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 400 ns 2,048 times: put
-# more bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only
-# fewer bytes help. **D** does almost no work and takes as long as a launch: move its work into
-# another launch. The same two kernels have a different bound for each shape: a kernel has no bound,
-# a call has one.
+# **A** needs 53 µs to move 268 MB, but 154 µs to start 262,144 blocks. Give each block more rows,
+# as `eight_lanes` does. **B** has only 64 warps on the whole GPU, and each of them waits 2,048
+# times for 400 ns. Put more bytes in flight, with `unrolled` or with more warps per row. **C**
+# needs 106 µs to move 537 MB, so only fewer bytes help. **D** does almost no work and takes as
+# long as a launch. Move its work into another launch. The two kernels have a different bound for
+# each shape, so a bound belongs to a call, not to a kernel.
 #
 # </details>
 
 # %% [markdown]
-# Your predictions in this notebook, beside the results:
+# The next cell shows your predictions beside the results:
 
 # %%
 fk.predictions()
@@ -1137,13 +1155,13 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | step | in flight per lane | instructions per kB of float32, of float16 |
+# | step | in flight per lane | instructions per kB: float32, float16 |
 # |---|---|---|
 # | `warp_a_row` | one element | 74, 164 |
 # | `vectors` | 16 bytes | 41, 84 |
 # | `unrolled` | 64 bytes | 36, 71 |
 #
-# Recorded on an H200 on 22 November 2026, in milliseconds:
+# These times, in milliseconds, were recorded on an H200 on 22 November 2026:
 #
 # | step | 32,768 × 4,096 float32 | float16 | 1,048,576 × 64 float32 | 64 × 262,144 float32 |
 # |---|---|---|---|---|
@@ -1153,19 +1171,20 @@ fk.predictions()
 # | `unrolled` | 0.124 | 0.066 | 0.162 | 0.233 |
 # | `eight_lanes` | 0.142 | 0.076 | 0.067 | 3.827 |
 #
-# **The bad number:** 64 rows of 262,144 are 67 MB, which the memory can deliver in 14 µs; even
-# `unrolled` takes 0.233 ms. Its 16 blocks leave 116 of 132 multiprocessors without work.
+# **The bad number:** 64 rows of 262,144 `float32` elements are 67 MB, which memory can deliver in
+# 14 µs, but even `unrolled` takes 0.233 ms. Its 16 blocks leave 116 of 132 multiprocessors without
+# work.
 #
-# **In practice** kernels serve ranges of row lengths: lanes per row and loads in flight are
-# parameters, as here, and a table selects them. If rows are not whole vectors, use the widest
-# vectors that every row allows, or add the rest element by element as in `abs_sums`.
+# **In practice** each kernel serves a range of row lengths: lanes per row and loads in flight are
+# parameters, as here, and a table selects their values. If rows are not whole vectors, use the
+# widest vectors that every row allows, or add the remaining elements one by one, as in `abs_sums`.
 #
 # **Further reading:** [Better performance at lower
 # occupancy](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf) (V. Volkov, 2010:
 # Little's law, and why occupancy alone says little) · [occupancy in the best practices
 # guide](https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#occupancy).
 #
-# **Next:** one row for a whole GPU ([`04_few_long_rows`](04_few_long_rows.ipynb)).
+# **Next:** one row for the whole GPU ([`04_few_long_rows`](04_few_long_rows.ipynb)).
 
 # %%
 steps = {

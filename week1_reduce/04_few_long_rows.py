@@ -12,10 +12,9 @@
 # # Share a long row among many blocks
 #
 # **You will build** four ways to add up a few long rows: with atomics, in two launches, with a last
-# block, and in a cluster.
-# **You will learn** how blocks combine their results, which ways produce the same bits every time,
-# and which mistake none of the tools here finds.
-# **You need** `03_bytes_in_flight`. About 50 minutes, and 85 more for the exercises.
+# block, and in a cluster. **You will learn** how blocks combine their results, which ways produce
+# the same bits every time, and which mistake no tool here can find. **You need**
+# `03_bytes_in_flight`. About 50 minutes, and 85 more for the exercises.
 #
 # `03_bytes_in_flight` ended with too few rows for the GPU. One warp per row needs thousands of rows
 # to fill a GPU, and one block per row needs hundreds. With a single row of a million elements, only
@@ -43,16 +42,16 @@ from forgekit.benching.recorded import recorded
 # %% [markdown]
 # ## 1. The bad number: one block
 #
-# Many blocks have to share the row. In this notebook a block of 256 threads takes one **piece** of
-# it: 4 vectors per thread, all of them in flight.
+# Many blocks have to share the row. In this notebook, a block of 256 threads takes one **piece** of
+# it: 4 vectors per thread, all of them in flight at the same time.
 
 # %%
 pieces_picture()
 
 # %% [markdown]
-# All kernels in this notebook use two functions. `sum_of_piece` returns the sum of one thread's
-# elements of a piece. `sum_of_block` adds up the values of a block's threads, as in `02_shuffle`:
-# with shuffles, 8 words of shared memory and one barrier.
+# All kernels in this notebook use the following two functions. `sum_of_piece` returns the sum of
+# the elements that one thread reads from a piece. `sum_of_block` adds up the values of all threads
+# of a block, as in `02_shuffle`, with shuffles, 8 words of shared memory and one barrier.
 
 
 # %%
@@ -94,8 +93,9 @@ def pieces_of(mX):
 
 
 # %% [markdown]
-# First, one block goes through all pieces of its row. (`whole_vectors(x, y)` is the helper from
-# `03_bytes_in_flight`: it promises the compiler that the rows of `x` are whole 16-byte vectors.)
+# In the first kernel, one block goes through all pieces of its row. (`whole_vectors(x, y)` is the
+# helper from `03_bytes_in_flight`. It promises the compiler that the rows of `x` are whole 16-byte
+# vectors.)
 
 
 # %%
@@ -124,7 +124,7 @@ fk.check(y, x.double().sum(1))
 
 # %% [markdown]
 # **Predict:** a `float32` piece is 16 kB, and memory answers after about 400 ns. By Little's law,
-# how many GB/s does this one block reach at most?
+# how many GB/s can this one block reach at most?
 
 # %%
 one_rate = fk.predict("GB/s of one block", None)
@@ -135,11 +135,12 @@ one_rate.against(round(LOADS * THREADS * 16 / 400))
 print(f"recorded: {times.row('one_block', 'float32', (1, 1048576)).gbps:.0f} GB/s")
 
 # %% [markdown]
-# Little's law allows 41 GB/s. The recording shows 32, a fifth less: between two pieces the block
-# adds, and requests nothing. The memory could deliver a hundred times as much.
+# Little's law allows 41 GB/s. The recorded rate is 32 GB/s, a fifth less, because between two
+# pieces the block adds and requests nothing. The memory could deliver a hundred times as much.
 #
-# From here on, block `(piece, row)` of the grid takes one piece: 256 blocks for a million
-# `float32`. Then the parts have to be combined, in one of four ways.
+# From here on, block `(piece, row)` of the grid adds up one piece, which makes 256 blocks for a row
+# of a million `float32` elements. The sum of a piece is called a **part**. The parts then have to
+# be combined, in one of four ways:
 
 # %%
 meeting_picture()
@@ -148,9 +149,9 @@ meeting_picture()
 # ## 2. Atomics
 #
 # The shortest way is an atomic addition, which is indivisible: each block adds its part to one
-# number in memory with `atomic_add`. This needs two more launches. One sets the number to 0, since
-# no block knows that it is the first. The other converts the number, since it is a `float32`
-# whatever the type of `x`.
+# number in memory with `atomic_add`. This needs two more launches. One sets the number to 0 first,
+# because no block knows whether it is the first. The other converts the number to the type of `y`,
+# because the number is always a `float32`.
 #
 # Memory that a kernel needs besides its input and output, such as `mSum`, is called a
 # **workspace**.
@@ -199,9 +200,9 @@ run_atomic(x, total, y)
 fk.check(y, x.double().sum(1))
 
 # %% [markdown]
-# The sum is right. Now repeat the call under 20 adversarial schedules, each of which runs the
+# The sum is correct. Now repeat the call under 20 adversarial schedules, each of which runs the
 # blocks in a different order, as a GPU may. The helper `results(run, *args)` returns the set of
-# values that `y[0]` gets.
+# resulting values of `y[0]`.
 #
 # **Predict:** how many different results are there?
 
@@ -217,24 +218,25 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 
 # %% [markdown]
 # The sums differ in their last bits. Each of them is within any reasonable tolerance, so neither
-# the check nor the sanitizer objects. But a repeated run may give another result: the kernel is
-# **not deterministic**. Each atomic addition rounds, and every launch may perform the additions in
-# a different order. That may be fine for a loss that you print. It is not fine if a test compares
-# bits, or if you are hunting a bug that appears in one run in ten.
+# the check nor the sanitizer objects. But a repeated run may give a different result, so the kernel
+# is **not deterministic**. Each atomic addition rounds, and every launch may perform the additions
+# in a different order. This may be acceptable for a loss that you only print. It is not acceptable
+# if a test compares bits, or if you are hunting a bug that appears in one run out of ten.
 #
-# Additions that do not round, such as counting, stay deterministic with atomics.
+# Additions that do not round, such as the increments of an integer counter, remain deterministic
+# with atomics.
 
 # %% [markdown] exercise="week1/count_positive" part="task"
 # ### Exercise 1: count with one atomic per block
 #
-# `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have any
-# length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`. `y`
-# holds arbitrary values at first, so a separate launch sets it to 0.
+# `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have
+# any length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`.
+# `y` holds arbitrary values at first, so a separate launch has to set it to 0.
 #
 # Signature: `count_positive(x, y)`.
 #
-# **Required**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic per
-# block.
+# **Required**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic
+# per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -245,7 +247,7 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # <details><summary>Hint 2</summary>
 #
 # A warp adds up its counts with `cute.arch.warp_reduction` over `Int32` numbers. The warps of a
-# block meet in shared memory, as in `sum_of_block`.
+# block combine their counts in shared memory, as in `sum_of_block`.
 #
 # </details>
 #
@@ -321,17 +323,17 @@ fk.exercise("week1/count_positive").grade(count_positive)
 #     count_positive_kernel(mX, mY).launch(grid=(pieces, rows, 1), block=(256, 1, 1))
 # ```
 #
-# Integer additions do not round, so the order in which blocks arrive does not matter: these atomics
-# are deterministic. One addition per block also keeps atomics rare. Memory performs additions to
-# one address one after the other.
+# Integer additions do not round, so the order in which blocks arrive does not matter, and the
+# counts are deterministic. One atomic per block also keeps the number of atomics small. This
+# helps because memory performs atomics on the same address one after another.
 #
 # </details>
 
 # %% [markdown]
 # ## 3. Two launches
 #
-# Give each part its own slot, and the order in which blocks end no longer matters. The first launch
-# writes the parts. The second adds them up in the order of their slots.
+# If each part has its own slot, the order in which blocks finish no longer matters. The first
+# launch writes the parts, and the second adds them up in the order of their slots.
 
 
 # %%
@@ -370,7 +372,7 @@ def two_launches(mX: cute.Tensor, mPart: cute.Tensor, mY: cute.Tensor):
     parts_kernel(mPart, mY).launch(grid=(rows, 1, 1), block=block)
 
 
-def parts(x):  # the workspace: a float32 per piece
+def parts(x):  # the workspace: one float32 per piece
     return fk.empty(x.shape[0], -(-x.shape[1] * x.element_size() // (16 * LOADS * THREADS)))
 
 
@@ -381,17 +383,17 @@ fk.check(y, x.double().sum(1))
 print("different results:", len(results(run_two, x, part, y)))
 
 # %% [markdown]
-# Two launches need no fence and no counter: the second begins after the first has ended. (On a GPU
-# both are in the same **stream**, a queue of launches.) The second launch is the price; section 6
-# shows how long it takes.
+# Two launches need no fence and no counter, because the second begins after the first has ended.
+# (On a GPU, both are in the same **stream**, a queue of launches.) The price is the additional
+# launch; section 6 shows how long it takes.
 
 # %% [markdown] exercise="week1/two_launch_max" part="task"
-# ### Exercise 2: find the largest of a long row in two launches
+# ### Exercise 2: find the largest element of a long row in two launches
 #
-# Find the largest element of each row, for a few rows of any length, float32. In the first launch,
-# each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
-# column per piece. In the second launch, one block per row computes `y[row]` from the parts. One
-# host function starts both launches. All elements may be negative.
+# Find the largest element of each row, for a few float32 rows of any length. In the first launch,
+# each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has
+# one column per piece. In the second launch, one block per row computes `y[row]` from the parts.
+# One host function starts both launches. All elements may be negative.
 #
 # Signature: `two_launch_max(x, part, y)`.
 #
@@ -414,7 +416,7 @@ print("different results:", len(results(run_two, x, part, y)))
 # <details><summary>Hint 3</summary>
 #
 # The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`. A thread without
-# columns keeps the identity, which is set in the line before its loop.
+# columns keeps the identity, which you set in the line before its loop.
 #
 # </details>
 
@@ -491,10 +493,10 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 #     parts_max_kernel(mPart, mY).launch(grid=(rows, 1, 1), block=(256, 1, 1))
 # ```
 #
-# The end of a launch is the strongest ordering there is: the second kernel may read everything that
-# the first has written, without a counter or a fence. The cost is one more launch, and `part`,
-# memory that the caller has to provide. A maximum is the same in any order. A sum computed this way
-# is deterministic as well, since the parts and their order are fixed.
+# The end of a launch is the strongest ordering there is: the second kernel may read everything
+# that the first has written, without a counter or a fence. The cost is one more launch, and a
+# workspace, `part`, that the caller has to provide. A maximum is the same in any order. A sum
+# computed this way is deterministic as well, because the parts and their order are fixed.
 #
 # </details>
 
@@ -503,27 +505,27 @@ fk.exercise("week1/two_launch_max").grade(two_launch_max)
 #
 # ## 4. The last block
 #
-# One launch would be enough if the block that ends last added up the parts. No block knows in
-# advance that it will be the last. But once a block has stored its part, a counter can tell it how
-# many other blocks have already finished. Here is the idea in Python, for a row of three pieces
-# whose blocks finish in some order:
+# One launch is enough if the block that finishes last adds up the parts. No block knows in advance
+# that it will be the last, but once a block has stored its part, a counter can tell it how many
+# other blocks have already finished. Here is the idea in Python, for a row of three pieces whose
+# blocks finish in some order:
 
 # %%
 values, slot, count = [3.0, 4.0, 5.0], [None, None, None], 0
-for block in (1, 2, 0):  # the order in which they happen to end
+for block in (1, 2, 0):  # the order in which they happen to finish
     slot[block] = values[block]
-    ticket, count = count, count + 1  # an atomic addition returns the value before it
+    ticket, count = count, count + 1  # an atomic addition returns the previous value
     print(f"block {block} has ticket {ticket}", "and adds up" * (ticket == 2), slot)
 
 # %% [markdown]
 # Each block stores its part, then takes a **ticket** from an atomic counter. The block with ticket
-# `pieces - 1` knows that all other blocks have stored theirs. Two things are easy to forget:
+# `pieces - 1` knows that all other blocks have stored their parts. Two things are easy to forget:
 #
-# - The part has to be visible to other blocks *before* the count is. A GPU may reorder two
-#   accesses to different addresses. A **fence** between them, `fence_acq_rel_gpu()`, keeps their
+# - The part has to be visible to other blocks *before* the count is. A GPU may reorder two accesses
+#   to different addresses, but a **fence** between them, `fence_acq_rel_gpu()`, preserves their
 #   order. The fence before the ticket is a **release** of the part. The last block needs a second
 #   fence, an **acquire**, between its ticket and its loads.
-# - The counter has to be 0 again before the next call. The last block resets it.
+# - The counter has to be 0 again before the next call, so the last block resets it.
 
 
 # %%
@@ -570,14 +572,14 @@ for _ in range(2):
 print("different results:", len(results(run_last, x, part, counter, y)))
 
 # %% [markdown]
-# Any block may be the last, but each would add the parts in the order of their slots: the bits are
-# the same. The barrier after the ticket makes the ticket visible to all threads of the block. It
-# also separates the block's two sums, which need no barrier of their own anyway: each call of
+# Any block may be the last, but it always adds the parts in the order of their slots, so the bits
+# are the same every time. The barrier after the ticket makes the ticket visible to all threads of
+# the block. It also separates the block's two sums, although they do not need it: each call of
 # `sum_of_block` allocates its own 8 words, so the second sum overwrites nothing that a slow warp
 # may still read.
 #
 # **Predict:** if the last block does not reset the counter, what does the *second* call leave in
-# `y`, which held NaN before it?
+# `y`, which holds NaN before each call?
 
 # %%
 second = fk.predict("'the sum', 'nan' or 'another number'", None)
@@ -592,8 +594,8 @@ counter.zero_()
 second.against("nan" if y.isnan().all() else "the sum")
 
 # %% [markdown]
-# > **Looks right but is wrong.** Now leave out the fences. The values are right, and the sanitizer
-# > finds nothing, even under adversarial schedules.
+# > **Looks right but is wrong.** The next kernel leaves out the fences. The values are right, and
+# > the sanitizer finds nothing, even under adversarial schedules.
 
 # %%
 run_bare = fk.compile(last_block, *whole_vectors(x, part, counter, y), "no fences")
@@ -602,12 +604,12 @@ fk.check(y, x.double().sum(1))
 fk.sanitize(run_bare, x, part, counter, y, schedule="adversarial")
 
 # %% [markdown]
-# This is the one mistake of this week that no tool here finds. The virtual GPU executes memory
-# accesses one after the other, and its sanitizer treats blocks that meet at an atomic as ordered
-# (see *What it lets pass* in the book). On a real GPU another block may see the ticket before it
-# sees the part, perhaps rarely. So you find this mistake by reading: **wherever a block reads what
-# another block wrote in the same launch, look for the release and the acquire.** You can see both
-# in the PTX:
+# This is the only mistake this week that no tool here finds. The virtual GPU executes memory
+# accesses one after another, and its sanitizer treats blocks that use the same atomic as ordered
+# (see *What it lets pass* in the book). On a real GPU, another block may see the ticket before it
+# sees the part, although this may happen only rarely. You can find the mistake only by reading the
+# code: **wherever a block reads what another block wrote in the same launch, look for the release
+# and the acquire.** You can see both in the PTX:
 
 # %%
 for name, run in (("with fences", run_last), ("without", run_bare)):
@@ -618,21 +620,22 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
 # %% [markdown]
 # The sanitizer does find a counter that is not atomic, parts that a block reads before it has
 # incremented the counter, and a ticket that other threads read before it is written. The next
-# exercise contains such a silent mistake, so its grader reads the PTX. Its blocks are single warps,
-# so `shuffle_sync` broadcasts the ticket, and no shared memory is needed.
+# exercise contains a mistake that the sanitizer misses, so its grader reads the PTX. Each block of
+# the exercise is a single warp, so `shuffle_sync` can broadcast the ticket without shared memory.
 
 # %% [markdown] exercise="week1/fix_the_counter" part="task"
 # ### Exercise 3: fix the last block
 #
-# Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
-# numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
-# first call, and the caller does not reset it between calls. Two things are missing from the given
-# lines, so the second call stores nothing, and on a GPU even the first call may miss a part. The
-# sanitizer finds neither mistake in a single call.
+# This kernel finds the largest of `n` numbers. Each block is one warp, which writes the maximum
+# of its 256 numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0
+# before the first call, and the caller does not reset it between calls. Two things are missing
+# from the given lines, so the second call stores nothing, and on a GPU even the first call may
+# miss a part. Add both. The sanitizer finds neither mistake in a single call.
 #
 # <details><summary>Hint 1</summary>
 #
-# What does the counter hold when the launch ends, and with what does the next launch compare it?
+# Which value does the counter have when the launch ends, and which value does the next launch
+# expect?
 #
 # </details>
 #
@@ -732,21 +735,22 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 #     )
 # ```
 #
-# A block of one warp needs no shared memory: `shuffle_sync(ticket, 0)` gives lane 0's ticket to all
-# lanes. A shuffle does not order memory accesses; `sync_warp` makes everything that lane 0 has seen
-# visible to the other lanes. With the fence before the counter, a block that sees the count also
-# sees the part. With the fence after the counter, a block reads parts only after it has counted.
-# Without fences, a kernel may still pass every test on the GPU where it was written.
+# A block of one warp needs no shared memory, because `shuffle_sync(ticket, 0)` gives lane 0's
+# ticket to all lanes. A shuffle does not order memory accesses, but `sync_warp` makes everything
+# that lane 0 has seen visible to the other lanes. The fence before the counter ensures that a
+# block that sees the count also sees the part. The fence after the counter ensures that a block
+# reads parts only after it has counted. Without fences, a kernel may still pass every test on the
+# GPU where it was written.
 #
 # </details>
 
 # %% [markdown] exercise="week1/last_block_mean" part="task"
 # ### Exercise 4: let the last block compute the mean
 #
-# Compute the mean of each row, for a few rows of any length, float32. Each block writes the sum of
-# 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch and
-# must be 0 after it. The last block of a row adds up the parts, in an order that does not depend on
-# which block is last. `part` has one column per piece.
+# Compute the mean of each row, for a few float32 rows of any length. Each block writes the sum of
+# 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch
+# and must be 0 after it. The last block of a row adds up the parts, in an order that does not
+# depend on which block is last. `part` has one column per piece.
 #
 # Signature: `last_block_mean(x, count, part, y)`.
 #
@@ -755,14 +759,14 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # <details><summary>Hint 1</summary>
 #
 # Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the previous value.
-# Which number does the last block get?
+# Which number does the last block receive?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# One thread counts, and all 256 threads need the result: the thread writes its ticket to shared
-# memory, before a barrier.
+# One thread counts, but all 256 threads need the result, so this thread writes its ticket to shared
+# memory before a barrier.
 #
 # </details>
 #
@@ -857,12 +861,12 @@ fk.exercise("week1/last_block_mean").grade(last_block_mean)
 # %% [markdown]
 # ## 5. A cluster
 #
-# GPUs of compute capability 9.0 and later (H100, H200) can start up to 8 blocks together as a
-# **cluster**. Its blocks can write to each other's shared memory, which is then called
-# **distributed shared memory**: `map_dsmem_ptr(pointer, rank)` returns the same address in the
-# shared memory of the block with that rank. A cluster also has a barrier of its own, in two halves:
-# a block signals its arrival with `cluster_arrive`, and `cluster_wait` waits until all blocks have
-# arrived.
+# GPUs with compute capability 9.0 or later (such as H100 and H200) can start up to 8 blocks
+# together as a **cluster**. The blocks of a cluster can write to each other's shared memory, which
+# is then called **distributed shared memory**: `map_dsmem_ptr(pointer, rank)` returns the same
+# address in the shared memory of the block with that rank. A cluster also has its own barrier,
+# which consists of two halves: a block signals its arrival with `cluster_arrive`, and
+# `cluster_wait` waits until all blocks have arrived.
 
 
 # %%
@@ -901,32 +905,32 @@ try:
     run_cluster = fk.compile(cluster, *whole_vectors(x, y))
 except fk.CompileError:
     run_cluster = None
-    print("This GPU has no clusters; go on with section 6.")
+    print("This GPU has no clusters; continue with section 6.")
 else:
     run_cluster(x, y)
     fk.check(y, x.double().sum(1))
     print("different results:", len(results(run_cluster, x, y)))
 
 # %% [markdown]
-# A cluster needs one launch, and no workspace, counter or fence. Its limit is eight blocks per row
-# (16 on request).
+# The cluster needs only one launch, and no workspace, counter or fence. Its limit is eight blocks
+# per row (16 on request).
 
 # %% [markdown] exercise="week1/cluster_sum" part="task"
 # ### Exercise 5: add up a row in a cluster
 #
-# Add up rows of any length, float32, with clusters. Block `r` of the cluster takes the columns
-# where `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
+# Add up float32 rows of any length with clusters. Block `r` of a cluster takes the columns n with
+# `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
 # which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
 # 9.0 or later.
 #
 # Signature: `cluster_sum(x, y)`.
 #
-# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier, at
-# most 2 barriers of the cluster.
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier,
+# at most 2 barriers of the cluster.
 #
 # <details><summary>Hint 1</summary>
 #
-# The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`. So the x index of a block is its rank in the
+# The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`, so the x index of a block is its rank in the
 # cluster, and thread `tidx` starts at column `rank * 128 + tidx`.
 #
 # </details>
@@ -998,10 +1002,10 @@ fk.exercise("week1/cluster_sum").grade(cluster_sum)
 #     )
 # ```
 #
-# The first arrive and its wait can be far apart: a block arrives when it starts and waits after it
-# has added up its share, so the other blocks have usually arrived by then. The second pair is the
-# exchange itself. No block writes to a block that has ended: all stores go to block 0, and they
-# precede the second barrier.
+# The first `cluster_arrive` and its `cluster_wait` can be far apart: a block arrives when it
+# starts and waits after it has added up its share, so the other blocks have usually arrived by
+# then. The second pair completes the exchange. No block writes to a block that has ended, because
+# all stores go to block 0 and precede the second barrier.
 #
 # </details>
 
@@ -1009,7 +1013,7 @@ fk.exercise("week1/cluster_sum").grade(cluster_sum)
 # ## 6. Deterministic or fast?
 
 # %% [markdown] exercise="week1/which_is_deterministic" part="task"
-# ### Exercise 6: say which sums are deterministic
+# ### Exercise 6: identify the deterministic sums
 #
 # Which of these produce the same bits in every launch with the same input, whatever the order of
 # the blocks? Answer `"same bits"` or `"may differ"`.
@@ -1023,14 +1027,13 @@ fk.exercise("week1/cluster_sum").grade(cluster_sum)
 #
 # <details><summary>Hint 2</summary>
 #
-# Integer sums and maxima do not round. Where each part has its own slot, the order no longer
-# matters.
+# Integer sums and maxima do not round. If each part has its own slot, the order no longer matters.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# float32 represents all integers up to 2²⁴ = 16,777,216: that decides the line with a million
+# float32 represents all integers up to 2²⁴ = 16,777,216, which decides the line with a million
 # integers.
 #
 # </details>
@@ -1067,15 +1070,15 @@ fk.exercise("week1/which_is_deterministic").grade(bits)
 # }
 # ```
 #
-# A kernel is deterministic if the program fixes the operands of every operation that rounds. For an
-# atomic addition of float32 the program does not: the left operand is the value that memory holds
-# at that moment.
+# A kernel is deterministic if the program fixes the operands of every operation that rounds. For
+# an atomic float32 addition the program does not, because one operand is the value that memory
+# holds at that moment.
 #
 # </details>
 
 # %% [markdown]
-# **Predict:** which of the four is the fastest on the H200 for one row of 1,048,576 `float32`? And
-# which for 64 rows of 262,144?
+# **Predict:** which of the four ways is the fastest on the H200 for one row of 1,048,576 `float32`
+# elements, and which for 64 rows of 262,144?
 
 # %%
 fastest = fk.predict("fastest for 1 row, for 64 rows", None)  # in the form ("cluster", "cluster")
@@ -1090,13 +1093,13 @@ for m, n in ((1, 1_048_576), (64, 262_144)):
 fastest.against(tuple(best))
 
 # %% [markdown]
-# - **One row:** the last block is the fastest. `two_launches` takes about 1 µs more, and
-#   `split_atomic`, with three launches, 1.7 µs more. At a copy's bandwidth these 4 MB take 1.0 µs
-#   to read, so most of the time goes elsewhere.
-# - **The cluster** occupies 8 of 132 multiprocessors for one row. For 64 rows it has 512 blocks and
-#   is ahead of the others.
-# - **Determinism costs nothing here.** Atomics, the only way that is not deterministic, are never
-#   the fastest.
+# - **One row:** the last block is the fastest way. `two_launches` takes about 1 µs more, and
+#   `split_atomic`, which has three launches, takes 1.7 µs more. At a copy's bandwidth, reading
+#   these 4 MB takes 1.0 µs, so most of the time is not spent reading.
+# - **The cluster** occupies only 8 of 132 multiprocessors for one row. For 64 rows it has 512
+#   blocks and is the fastest way.
+# - **Determinism costs nothing here.** Adding with atomics, the only way that is not deterministic,
+#   is never the fastest.
 
 # %%
 fk.predictions()
@@ -1104,17 +1107,17 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | way | launches | workspace | same bits each time | 1 × 1,048,576 | 64 × 262,144 |
+# | way | launches | workspace | same bits every time | 1 × 1,048,576 | 64 × 262,144 |
 # |---|---|---|---|---|---|
 # | `one_block` | 1 | – | yes | 131.0 µs | 39.8 µs |
-# | `split_atomic` | 3 | a sum per row | **no** | 8.6 µs | 23.7 µs |
-# | `two_launches` | 2 | a part per piece | yes | 7.9 µs | 21.9 µs |
-# | `last_block` | 1 | a part per piece, a counter per row | yes | 6.8 µs | 23.4 µs |
+# | `split_atomic` | 3 | one sum per row | **no** | 8.6 µs | 23.7 µs |
+# | `two_launches` | 2 | one part per piece | yes | 7.9 µs | 21.9 µs |
+# | `last_block` | 1 | one part per piece, one counter per row | yes | 6.8 µs | 23.4 µs |
 # | `cluster` | 1 | – | yes | 21.6 µs | 21.0 µs |
 #
 # (The times are for `float32`, recorded on an H200 on 22 November 2026.)
 #
-# | mistake | shows in the values here | the sanitizer finds it |
+# | mistake | visible in the values here | found by the sanitizer |
 # |---|---|---|
 # | order of atomic additions | in the last bits | no: it is legal |
 # | counter not reset | in the second call | no |
@@ -1122,11 +1125,12 @@ fk.predictions()
 # | plain counter instead of an atomic one | sometimes | yes |
 # | store to a block that may not have started | no | yes |
 #
-# **The bad number** now depends on the shape: no kernel this week is the best for every shape.
+# **The bad number** now depends on the shape: none of this week's kernels is the best for every
+# shape.
 #
-# **In practice** `torch.sum` uses a last block as well. Libraries offer a switch that forbids
-# nondeterministic kernels, such as `torch.use_deterministic_algorithms`. The caller or the library
-# also has to own the workspace, and two streams must not share it.
+# **In practice** `torch.sum` uses a last block as well. Some libraries offer a switch that forbids
+# nondeterministic kernels, such as `torch.use_deterministic_algorithms`. Either the caller or the
+# library has to own the workspace, and two streams must not share it.
 #
 # **Further reading:** [threadFenceReduction in the CUDA
 # samples](https://github.com/NVIDIA/cuda-samples) · [memory consistency in the PTX
@@ -1137,7 +1141,7 @@ fk.predictions()
 # **Next:** choose the kernel for the shape ([`05_choose`](05_choose.ipynb)).
 
 # %%
-# For those who time these kernels: `python -m forgekit.benching.steps` reads this dict.
+# To time these kernels, `python -m forgekit.benching.steps` reads this dict.
 steps = {
     "one_block": (one_block, whole_vectors),
     "split_atomic": WithWorkspace(split_atomic, lambda x: (fk.empty(x.shape[0]),)),

@@ -11,16 +11,14 @@
 # %% [markdown]
 # # Choose the kernel for the shape
 #
-# **You will build** one kernel that covers every kernel of this week, and a rule that picks its
-# constants from the shape.
-# **You will learn** where each way to share a row is best, how to read a production kernel, and
-# what a compiled reduction depends on.
-# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`. About 50 minutes, and 35 more for
-# the exercises.
+# **You will build** one kernel that covers this week's row sums, and a rule that picks its
+# constants from the shape. **You will learn** where each way to share a row is best, how to read a
+# production kernel, and what a compiled reduction depends on. **You need**
+# `00_what_is_the_right_sum` to `04_few_long_rows`. About 50 minutes, and 35 more for the exercises.
 #
-# `04_few_long_rows` ended with the cluster. It needs 21.6 µs for one row, which the last block adds
-# up in 6.8 µs, yet it is the fastest way for 64 rows. Callers pass any shape. This notebook is
-# about the choice.
+# In `04_few_long_rows`, the cluster needed 21.6 µs for one row, which the last block added up in
+# 6.8 µs, yet the cluster was the fastest way for 64 rows. Callers may pass any shape, so a library
+# has to choose. This notebook shows how.
 
 # %%
 import inspect
@@ -47,13 +45,13 @@ from forgekit.ops.tile_choice import choose_rows
 # %% [markdown]
 # ## 1. One kernel, three constants
 #
-# Three numbers distinguish one warp per row, one block per row and a split row: the number of
-# **threads** in a block that share a row, the number of **parts** into which a row is split over
-# blocks, and the width of the **vector** that a thread reads at a time. With these three as
-# compile-time constants, this week's kernels become one kernel. A block has 256 threads, so it
+# Three numbers distinguish the kernels for one warp per row, one block per row and a split row: the
+# number of **threads** in a block that share a row, the number of **parts** into which a row is
+# split over blocks, and the width of the **vector** that a thread reads at a time. With these three
+# numbers as compile-time constants, one kernel replaces them all. A block has 256 threads, so it
 # handles `256 // threads` rows.
 #
-# (The kernel needs rows of whole vectors. `03_bytes_in_flight` handles tails.)
+# (The kernel requires rows of whole vectors; `03_bytes_in_flight` handles tails.)
 
 
 # %%
@@ -95,8 +93,8 @@ def sum_rows(threads, parts=1):  # with parts > 1, mY is (M * parts): the sums o
 
 
 # %% [markdown]
-# The picture shows 8 lanes per row, in four rows of 64 `float32`. Each colour is one thread; each
-# thread reads four neighbouring elements, twice.
+# The picture shows four rows of 64 `float32` elements, with 8 lanes per row. Each colour is one
+# thread, which reads four neighbouring elements twice.
 
 # %%
 x, y = fk.randn(4, 64), fk.empty(4)
@@ -105,13 +103,13 @@ fk.footprint(run_8, x, y, by="thread", tensor="mX")
 
 # %% [markdown]
 # If rows are split into parts, a second launch of the same kernel adds up the sums of the parts,
-# with one warp per row. An H200 has 132 multiprocessors; 264 blocks are two for each of them.
+# with one warp per row. An H200 has 132 multiprocessors, so 264 blocks give each of them two.
 
 
 # %%
 def in_two_launches(x, y):
     rows = x.shape[0]
-    parts = max(4, 264 // rows // 4 * 4)  # whole vectors: they are a row of the second launch
+    parts = max(4, 264 // rows // 4 * 4)  # whole vectors for the second launch
     sums = fk.empty(rows, parts)
     first = fk.compile(sum_rows(256, parts), *whole_vectors(x, sums.view(-1)))
     second = fk.compile(sum_rows(32), *whole_vectors(sums, y))
@@ -145,16 +143,17 @@ for dtype in (torch.float32, torch.float16):
     fk.check(torch.cat(sums), torch.cat(wanted), name="all sums")
 
 # %% [markdown]
-# ## 2. Where they cross
+# ## 2. The crossing points
 #
-# First the counts, then the times. All sizes below have the same number of elements, from many
-# short rows to few long ones.
+# This section compares first counts, then times. All sizes have the same number of elements; they
+# range from many short rows to a few long ones.
 #
-# **Predict:** take one block per row, and rows of 32 `float32`, which are 8 vectors. When a warp
-# executes an instruction of this kernel, what percentage of its lanes is active on average?
+# **Predict:** suppose that one block adds up each row, and a row has 32 `float32` elements, which
+# are 8 vectors. When a warp executes an instruction of this kernel, what percentage of its lanes is
+# active on average?
 
 # %%
-at_work = fk.predict("active lanes, of 100, one block per row of 32", None)
+at_work = fk.predict("percent of lanes active, one block per 32-element row", None)
 
 # %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(512, 32), fk.empty(512)
@@ -163,14 +162,15 @@ at_work.against(round(p["thread_efficiency"]))
 per_row = p["warp_instructions"] / 512
 with_8 = fk.profile(ways["8 lanes"](x, y), x, y)["warp_instructions"] / 512
 print(f"{p['thread_efficiency']:.0f} % of the lanes are active")
-print(f"instructions per row: {per_row:.0f}, and {with_8:.1f} with 8 lanes per row")
+print(f"instructions per row: {per_row:.0f} with one block, {with_8:.1f} with 8 lanes")
 
 # %% [markdown]
-# The 85 % overstates the work: a lane that adds zeros in a shuffle counts as active. The
-# instruction counts show the cost. A block pays for its eight warps, its shuffles and its barrier
-# once per row, however short the row is.
+# The 85 % overstates the useful work, because a lane that adds zeros after a shuffle counts as
+# active. The instruction counts show the real cost: a block pays for its eight warps, its shuffles
+# and its barrier once per row, however short the row is.
 #
-# `fk.sweep` runs each way at each size. On the virtual GPU it counts; on a GPU it measures time.
+# `fk.sweep` runs each way at each size. On the virtual GPU it counts events; on a real GPU it
+# measures time.
 
 # %% jupyter={"outputs_hidden": true}
 sizes = [(32_768 // n, n) for n in (32, 512, 4096, 32_768)]
@@ -185,10 +185,10 @@ swept = fk.sweep(
 swept
 
 # %% [markdown]
-# For rows of 32, the PTX instructions per byte rise from 3.8 (8 lanes) to 315 (parts). But counts
-# show neither idle multiprocessors nor the time that a launch takes. So here are the times that an
-# H200 needed for nine shapes of 2²⁵ elements. `crossing_picture` and `percent_table` are two of
-# this week's helpers; both read the recorded run.
+# For 32-element rows, the PTX instructions per byte rise from 3.8 (8 lanes) to 315 (parts). But
+# counts show neither idle multiprocessors nor the time that a launch takes. So the next two cells
+# show the rates that an H200 reached for nine shapes of 2²⁵ elements. The helpers
+# `crossing_picture` and `percent_table` read them from a recorded run.
 
 # %%
 crossing_picture()
@@ -199,29 +199,31 @@ print()
 percent_table("float16")
 
 # %% [markdown]
-# - **Short rows**, on the left, have too few vectors for the threads that share them. Lanes idle,
-#   and shuffles, a barrier and the start of a block serve only a few bytes.
+# - **Short rows**, on the left, have too few vectors for the threads that share a row. Lanes idle,
+#   and the shuffles, the barrier and the start of a block serve only a few bytes.
 # - **Few rows**, on the right, make too few blocks. With one warp per row, 64 rows make 8 blocks
 #   for 132 multiprocessors.
-# - **Parts** stay fast for long rows. They cost a second launch, and a write and a read of each
+# - **Parts** stay fast for long rows. They cost a second launch, plus a write and a read of each
 #   part's sum.
-# - For `float16` all peaks move to the right: a row of the same length has half the vectors.
+# - For `float16`, all peaks move to the right, because a row of the same length has half as many
+#   vectors.
 #
-# The choice need not be exact. From 512 to 8,192 columns of `float32`, one warp per row reaches at
-# least 96 % of the best of the four.
+# The choice does not have to be exact. From 512 to 8,192 columns of `float32`, one warp per row
+# reaches at least 96 % of the rate of the best way.
 
 # %% [markdown] exercise="week1/bad_choice" part="task"
-# ### Exercise 1: say what is wrong with the choice
+# ### Exercise 1: find the fault in a choice
 #
 # Here are eight kernels from this notebook, each with a shape. What is wrong with each choice on a
 # GPU with 132 multiprocessors? Answer with one of `"idle lanes"`, `"too few blocks"`, `"needless
 # parts"`, `"nothing"`. Nothing is wrong with a kernel that the table shows within 5 % of the best
-# for its shape. A block of 256 threads handles `256 // threads` rows; a row in parts has at least
-# four parts; a thread reads 16 bytes at a time.
+# kernel for its shape. A block of 256 threads handles `256 // threads` rows. A row that is split
+# has at least four parts. A thread reads 16 bytes at a time.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two divisions decide: vectors per row by threads per row, and rows by rows per block.
+# Two divisions decide: divide the vectors per row by the threads per row, and the rows by the rows
+# per block.
 #
 # </details>
 #
@@ -271,18 +273,18 @@ fk.exercise("week1/bad_choice").grade(whats_bad)
 # }
 # ```
 #
-# A few lines of Python can do both divisions at each call, before anything runs: that is the next
-# exercise. The shapes in between are forgiving. From 512 to 8,192 columns of float32, one warp per
-# row is within 4 % of the best kernel.
+# A few lines of Python can perform both divisions at each call, before a kernel runs. You write
+# them in the next exercise. For shapes between the extremes, the choice hardly matters: from 512
+# to 8,192 columns of float32, one warp per row is within 4 % of the best kernel.
 #
 # </details>
 
 # %% [markdown]
 # ## 3. The rule
 #
-# The number of vectors per row determines the threads, and the number of rows determines the parts.
-# Python performs these two divisions at each call, before anything runs. Such a rule is called a
-# **dispatcher**.
+# The number of vectors per row determines the number of threads, and the number of rows determines
+# the number of parts. Python applies this rule at each call, before a kernel runs. Code that
+# chooses a kernel in this way is called a **dispatcher**.
 
 # %% [markdown] exercise="week1/choose_reduction" part="task"
 # ### Exercise 2: write the rule
@@ -292,9 +294,10 @@ fk.exercise("week1/bad_choice").grade(whats_bad)
 #
 # 1. threads: the smallest of 8, 32 and 256 that gives no thread more than 16 vectors of its row;
 #    256 if none of them does.
-# 2. If that makes fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors: 256.
-# 3. parts: as many as possible with at most 264 blocks in all and at least 1,024 vectors per part,
-#    rounded down to a multiple of 4; 1 if there would be fewer than 4.
+# 2. If this gives fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors, take
+#    256 threads.
+# 3. parts: as many as possible with at most 264 blocks in total and at least 1,024 vectors per
+#    part, rounded down to a multiple of 4, or 1 if that gives fewer than 4.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -341,21 +344,21 @@ fk.exercise("week1/choose_reduction").grade(choose_reduction)
 #     return threads, max(parts, 1)
 # ```
 #
-# With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
-# behind the best of the four, while each of the four alone is more than ten times slower for some
-# shape. The constants of such a rule are measured, and hold for one GPU. Forgekit's constants are
-# in `forgekit/ops/tile_choice.py`, each with its reason.
+# With this rule, no shape gets a slow kernel: on the 18 recorded calls, the rule is at most 3 %
+# slower than the best of the four ways, whereas each way alone is more than ten times slower for
+# some shape. The constants of such a rule come from measurements and hold for one GPU. Forgekit's
+# constants are in `forgekit/ops/tile_choice.py`, each with its reason.
 #
 # </details>
 
 # %% [markdown]
 # > **Looks right but is wrong.** A model answers requests in batches, with one row per request, and
-# > a dispatcher picks the kernel by the shape of the batch. Here the same row is added up alone,
-# > and as one of 67.
+# > a dispatcher picks the kernel by the shape of the batch. The next cell adds up the same row
+# > twice: alone, and as one of 67 rows.
 
 
 # %%
-def dispatched(x):  # what the rule says for 1 and for 67 rows of 16,384
+def dispatched(x):  # the rule's choice for 1 row and for 67 rows of 16,384 elements
     y = fk.empty(x.shape[0])
     made = ways["parts"] if x.shape[0] < 66 else ways["block"]
     made(x, y)(x, y)
@@ -369,8 +372,8 @@ print(f"alone: {alone.item():.6f}   among 67: {among.item():.6f}   equal: {bool(
 
 # %% [markdown]
 # Both sums are right, and each kernel returns the same bits whenever you call it. Yet the answer to
-# a request depends on which other requests arrive with it. In a training run that has to be
-# repeated exactly, or in a cache of answers, the rule must depend on the row alone.
+# a request depends on the number of requests that arrive with it. If a training run has to be
+# repeated exactly, or if answers are cached, the rule must depend on the row alone.
 # **Batch-invariant** kernels never split a row, or always split every row into pieces of the same
 # size.
 #
@@ -378,50 +381,51 @@ print(f"alone: {alone.item():.6f}   among 67: {among.item():.6f}   equal: {bool(
 #
 # ## 4. Read the production kernel
 #
-# `forgekit.ops.reduce_sum` runs this kernel for long rows and for unaligned rows. Its `tile` holds
-# the constants: threads per row, `loads` (how many vectors a thread has in flight), vector, parts
-# and cluster. Read it once, look for the parts that you know, then go on.
+# `forgekit.ops.reduce_sum` runs the following kernel for long rows and for unaligned rows. Its
+# `tile` holds the constants: threads per row, `loads` (the vectors that a thread has in flight),
+# vector width, parts and cluster size. Read the kernel once, look for what you already know, then
+# continue.
 
 # %%
 source = inspect.getsource(RowSum)
 print(source[source.index("    @cute.kernel") :])
 
 # %% [markdown]
-# | lines | what they do | notebook |
+# | lines | purpose | notebook |
 # |---|---|---|
 # | `row_and_lane` | the thread's row, and its place among the threads of that row | section 1 |
 # | `whole_vectors` | the row from its first whole vector on | below |
 # | `tiled_copy`, `tXgX`, `tXcX` | the row's tiles (by a TV layout), and their coordinates | `03` |
 # | `for k in …` | `loads` vectors per thread, all in flight, then the next tile | `03` |
-# | `inside`, `fill_tail` | zeros where the row has ended, and a predicated load | `03` |
+# | `inside`, `fill_tail` | zeros past the end of the row, and a predicated load | `03` |
 # | `rSum`, `reduce(ADD)` | a *vector* of sums; its elements are added once, after the loop | new |
 # | `…unaligned…` | the elements outside whole vectors | below |
 # | `tile.sum` | shuffles, then shared memory | `02`, `04` |
 # | `if valid and …` | one thread stores, and rounds once | `00` |
 #
-# The methods of `tile` are short functions of the same kind as yours. Here are two that the kernel
-# calls, and `exchange`, the shared-memory step of `sum`:
+# The methods of `tile` are short functions like those that you wrote. The next cell prints two that
+# the kernel calls, and `exchange`, the shared-memory step of `sum`:
 
 # %%
 for method in (RowTile.row_and_lane, RowTile.sum, RowTile.exchange):
     print(inspect.getsource(method))
 
 # %% [markdown]
-# The compiler evaluates each `const_expr`, and the branch not taken costs no instructions. In a
-# cluster, each warp sends its sum to all blocks and waits at an **mbarrier**, a barrier in shared
-# memory that counts arriving bytes. It does the work of `cluster_arrive` and `cluster_wait` in
-# `04`. Week 2 builds one (`03_rows_that_do_not_fit`).
+# The compiler evaluates each `const_expr`, so a branch that is not taken costs no instructions. In
+# a cluster, each warp sends its sum to all blocks and waits at an **mbarrier**, a barrier in shared
+# memory that counts arriving bytes. It replaces the `cluster_arrive` and `cluster_wait` of `04`.
+# You will build one in week 2 (`03_rows_that_do_not_fit`).
 #
 # The method `tile.whole_vectors`, unlike the helper of that name, handles rows that begin at any
-# element. The kernel still reads 16 bytes at a time. A few lanes also read one element each, before
-# the first whole vector or after the last:
+# element. The kernel still reads 16 bytes at a time, but a few lanes also read one element each,
+# before the first whole vector or after the last:
 
 # %%
 unaligned_picture()
 
 # %% [markdown]
-# And this is forgekit's choice for the shapes of section 2. It is your rule with one more option:
-# if a few blocks per row are enough, they form a cluster and need no second launch.
+# The next cell prints forgekit's choice for the shapes from section 2. Its rule is yours with one
+# more option: if a few blocks per row are enough, they form a cluster and need no second launch.
 
 # %%
 shapes = [(2**25 // n, n) for n in (32, 128, 512, 2048, 8192, 32768, 131072, 524288, 2097152)]
@@ -434,12 +438,12 @@ for m, n in shapes:
 # %% [markdown]
 # ## 5. The key of a compiled reduction
 #
-# `06_compile_once` left a choice: leave all sizes open, or make N a compile-time constant, with one
-# kernel per N. A reduction allows a compromise.
+# In week 0, `06_compile_once` offered two choices: leave all sizes open, or make N a compile-time
+# constant, with one kernel per N. A reduction allows a compromise.
 #
 # **Predict:** the rule picks a way for each of the nine `float32` shapes. How many different
-# kernels are compiled if N is open, and how many if N is static? (Leave out the second launch of
-# the parts.)
+# kernels result if N is open, and how many if N is static? (Do not count the second launch for the
+# parts.)
 
 # %%
 open_n = fk.predict("kernels, N open", None)
@@ -449,7 +453,7 @@ fixed_n = fk.predict("kernels, N static", None)
 picked = [(8, 1)] * 3 + [(32, 1)] + [(256, 1)] * 3 + [(256, 4), (256, 16)]
 found = {"open": set(), "static": set()}
 for (_, n), (threads, parts) in zip(shapes, picked, strict=True):
-    n = n if n <= 8192 else n // 64  # a shorter row gives the same answer here, and is small
+    n = n if n <= 8192 else n // 64  # a shorter row gives the same answer here, in less memory
     x, y = fk.empty(2, n), fk.empty(2 * parts)
     host = sum_rows(threads, parts)
     found["open"].add(fk.compile(host, *whole_vectors(x, y)).key)
@@ -459,28 +463,28 @@ fixed_n.against(len(found["static"]))
 print({name: len(keys) for name, keys in found.items()})
 
 # %% [markdown]
-# With N open there is one kernel per *decision*, not one per shape. Is a compiled-in N worth four
-# more kernels? Both were recorded for one warp per row, with everything else equal:
+# With N open, there is one kernel per *decision*, not one per shape. Is a compile-time N worth four
+# more kernels? Both variants were recorded for one warp per row, with everything else equal:
 
 # %%
 percent_table("float32", ("a warp a row", "a warp a row, N static"))
 
 # %% [markdown]
 # If a row fits in one iteration of the loop, a known N removes the loop and its predicates. At 32
-# columns that saves 15 % of the time, but another way is better there. From 512 to 2,048 columns a
-# known N costs a little. So forgekit leaves N open. Its kernel depends on the decision (threads,
-# rows, loads, vector, cluster, parts), and on two facts: whether rows are whole vectors, and
-# whether they need a predicate.
+# columns, this saves 15 % of the time, but another way is faster there anyway. From 512 to 2,048
+# columns, a known N even costs a little time. So forgekit leaves N open. Its kernel depends on the
+# decision (threads, rows, loads, vector, cluster, parts) and on two facts: whether rows are whole
+# vectors, and whether they need a predicate.
 
 # %% [markdown] exercise="week1/reduction_key" part="task"
 # ### Exercise 3: write the key of a reduction
 #
-# Write `reduction_key(x, choose)`: the key of the kernel that adds up the rows of the matrix `x`,
-# whose rows are contiguous. Three facts are compiled in: the element type; the width of a load,
-# which is 16 bytes if *every* row starts at a multiple of 16 bytes and consists of whole vectors,
-# and otherwise one element; and the tuple of constants that `choose(m, n, dtype)` returns.
-# Everything else is passed at each call. Two matrices share a key if and only if these three facts
-# agree.
+# Write `reduction_key(x, choose)`, which returns the key of the kernel that adds up the rows of
+# the matrix `x`. Each row is contiguous. Three facts are compiled into the kernel: the element
+# type; the width of a load, which is 16 bytes if *every* row starts at a multiple of 16 bytes and
+# consists of whole vectors, and otherwise one element; and the tuple of constants that `choose(m,
+# n, dtype)` returns. Everything else is passed at each call. Two matrices must share a key if and
+# only if their three facts agree.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -523,17 +527,18 @@ fk.exercise("week1/reduction_key").grade(reduction_key)
 #     return x.dtype, whole, choose(*x.shape, x.dtype)
 # ```
 #
-# Neither M nor N is in the key, yet the key depends on both through the rule. This is a compromise
-# between the two keys of `06_compile_once`: neither one kernel per N nor one kernel for all N, but
-# one per *decision*. A library with five decisions of a few values each has a few dozen kernels,
-# and compiles only those that its callers need.
+# The key contains neither M nor N, yet it depends on both through the rule. This is a compromise
+# between the two keys of `06_compile_once`: neither one kernel per N nor one kernel for all N,
+# but one per *decision*. A library with five decisions of a few values each has a few dozen
+# kernels, and compiles only those that its callers need.
 #
 # </details>
 
 # %% [markdown]
 # ## 6. Side by side
 #
-# Here are the same shapes again, with `torch.sum` and forgekit beside the best of your four ways:
+# The next cell shows the same shapes again, with `torch.sum` and forgekit beside the best of your
+# four ways:
 
 # %%
 percent_table("float32", ("torch", "best", "forgekit"))
@@ -541,29 +546,32 @@ print()
 percent_table("float16", ("torch", "best", "forgekit"))
 
 # %% [markdown]
-# A kernel that fits on one screen and a short rule beat `torch.sum` at each of these shapes, by far
-# for short rows. Forgekit gains more at both ends: with fewer than 8 lanes for rows of 32
-# `float16`, which have 4 vectors, and with clusters in place of a second launch.
+# A kernel that fits on one screen and a short rule beat `torch.sum` at each of these shapes, by a
+# wide margin for short rows. Forgekit gains more at both ends: it uses fewer than 8 lanes for rows
+# of 32 `float16` elements, which have only 4 vectors, and it uses clusters in place of a second
+# launch.
 #
-# A longer run with other shapes includes `torch.compile`. The helper `peers_table` reads its file,
-# which is in the repository; if it is missing, the cell says so.
+# A longer run with other shapes also includes `torch.compile`. The helper `peers_table` reads its
+# results from a file in the repository; if the file is missing, the cell says so.
 
 # %% jupyter={"outputs_hidden": true}
 peers_table()
 
 # %% [markdown]
-# More than 100 % is possible: half of the bytes that a copy moves are writes, and a sum writes next
-# to nothing. `torch.compile` generates a kernel for the shape it sees. It is as fast as forgekit
-# for the square matrices of 8,192 and 32,768, and level or ahead for a single row of 16 million. It
-# is behind if rows are not whole vectors (999, 8,193 or 32,769 columns) and for 32,768 × 4,096 in
-# 16 bits, and it reaches only a third to a half of forgekit's rate for 256 rows of 131,072 16-bit
-# numbers. For 16 million 16-bit numbers in 16 rows or in one, nothing here reaches 70 %: these
-# 34 MB take 8 µs at the copy's speed, so fixed costs weigh more.
+# More than 100 % is possible, because half of the bytes that a copy moves are writes, whereas a sum
+# writes next to nothing. `torch.compile` generates a kernel for the shape that it sees. It is as
+# fast as forgekit for the square matrices with 8,192 and 32,768 rows, and as fast or faster for a
+# single row of 16 million elements. It is slower if rows are not whole vectors (999, 8,193 or
+# 32,769 columns) and for 32,768 × 4,096 elements of 16 bits. For 256 rows of 131,072 16-bit
+# elements, it reaches only a third to a half of forgekit's rate. For 16 million 16-bit elements in
+# 16 rows or in one, none of the three reaches 70 %: at the copy's speed these 34 MB take only 8 µs,
+# so fixed costs weigh more.
 #
-# ## 7. The same in ncu's terms
+# ## 7. The counts in ncu's terms
 #
-# On a GPU you would ask `ncu` (`09_profile_on_a_gpu`). These are ncu's metrics for a reduction, and
-# our counts for 256 rows of 2,048 `float32`, with one warp per row:
+# On a GPU, `ncu` gives you these counts (see `09_profile_on_a_gpu`). The next cell prints ncu's
+# metrics for a reduction, with our counts for 256 rows of 2,048 `float32` elements and one warp per
+# row:
 
 # %%
 x, y = fk.randn(256, 2048), fk.empty(256)
@@ -585,12 +593,13 @@ print(f"sectors per request: {sectors / requests:.0f}; bytes of x: {x.nbytes:,}"
 # | are the bytes read once? | *Memory Workload Analysis* | sectors × 32 = bytes of x |
 # | are the loads wide? | *Memory Workload*, sectors per request | 16: 512 bytes for a warp |
 # | are there enough blocks? | *Launch Statistics*, waves per SM | one or more |
-# | what do warps wait for? | *Warp State*, stall reasons | *long scoreboard*: loads from memory |
-# | is memory busy? | *GPU Speed of Light*, memory throughput | near what a copy shows |
+# | why do warps wait? | *Warp State*, stall reasons | *long scoreboard*: loads from memory |
+# | is memory busy? | *GPU Speed of Light*, memory throughput | close to a copy's |
 #
-# Here the third answer is no: 32 blocks occupy fewer than a quarter of the multiprocessors. The
-# rule of section 3 would take 256 threads per row. If the second answer is 4, look at the promises
-# that the kernel was compiled with. Barriers appear among the stall reasons by name.
+# In this example, the answer to the third question is no: 32 blocks occupy less than a quarter of
+# the multiprocessors. The rule from section 3 would choose 256 threads per row. If you see 4
+# sectors per request, check the promises with which the kernel was compiled. Barriers have a stall
+# reason of their own.
 
 # %%
 fk.predictions()
@@ -606,11 +615,11 @@ fk.predictions()
 # | parts | few long rows | a second launch | 4, 84, 83 |
 # | forgekit's choice | all | – | 90, 92, 91 |
 #
-# (Recorded on an H200 on 22 November 2026.)
+# (The percentages were recorded on an H200 on 22 November 2026.)
 #
-# **In practice** measurements set such a rule: *autotuning* times a table of configurations on the
-# GPU at hand. Triton's `@triton.autotune` does it at the first call. You still have to write the
-# kernel whose constants it tunes.
+# **In practice** such a rule comes from measurements: *autotuning* times a table of configurations
+# on the GPU at hand. Triton's `@triton.autotune` does this at the first call. But you still have to
+# write the kernel whose constants it tunes.
 #
 # **Further reading:** [ncu's metrics and sections][ncu] · [Defeating nondeterminism in LLM
 # inference][batch], on batch-invariant kernels · `forgekit/ops/tile_choice.py`, where each rule
@@ -619,9 +628,9 @@ fk.predictions()
 # [ncu]: https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
 # [batch]: https://thinkingmachines.ai/blog/defeating-nondeterminism-in-llm-inference/
 #
-# **Next:** twelve whole kernels from an empty body, two of which add up columns
+# **Next:** write twelve whole kernels, two of which add up columns
 # ([`06_practice`](06_practice.ipynb)).
 
 # %%
-# For those who time these kernels: `python -m forgekit.benching.steps` reads this dict.
+# To time these kernels, `python -m forgekit.benching.steps` reads this dict.
 steps = choice_steps(sum_rows, in_two_launches)

@@ -9,23 +9,22 @@
 # ---
 
 # %% [markdown]
-# # Practise: write twelve reductions from an empty body
+# # Practise: write twelve reductions from scratch
 #
 # **You will build** twelve kernels in which threads combine their results, each with its launch.
-# **You will learn** to recognise a reduction under another name: counts, variances, histograms,
-# column sums, prefix sums, the best piece of a row.
-# **You need** `00_what_is_the_right_sum` to `04_few_long_rows`; no GPU. About 15 minutes, and 240
-# more for the exercises.
+# **You will learn** to recognise reductions under other names: counts, variances, histograms,
+# column sums, prefix sums and the best piece of a row. **You need** `00_what_is_the_right_sum` to
+# `04_few_long_rows`; no GPU. About 15 minutes, and 240 more for the exercises.
 #
-# Each puzzle states the result, shows a small example and gives the signature. Indices, predicates,
-# blocks, grid and the exchange between threads are up to you. The grader checks values (at awkward
-# sizes, and at sizes drawn from your own source text), every order of threads, and waste compared
-# with our solution. Three questions help with all of them:
+# Each puzzle states the result, shows a small example and gives the signature. You choose the
+# indices, predicates, blocks and grid, and the way in which threads exchange data. The grader
+# checks the values (at awkward sizes, and at sizes that depend on your source text), every order of
+# threads, and waste compared with our solution. Three questions help with every puzzle:
 #
 # - Which values go through the tree, how do you merge two of them, and what is the **identity**,
 #   the value that changes nothing?
 # - Does every lane take part in each shuffle, even a lane without an element?
-# - May the operands change places, or must left stay left?
+# - May the operands change places, or does their order matter?
 
 # %%
 import cutlass
@@ -39,10 +38,10 @@ import forgekit as fk
 # ## One tree per row
 
 # %% [markdown] exercise="week1/row_dots" part="task"
-# ### Exercise 1: multiply row by row
+# ### Exercise 1: compute dot products of rows
 #
-# Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`,
-# in float32 and float16, accumulated in float32.
+# Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m,
+# n]`, in float32 and float16. Accumulate in float32.
 #
 # Signature: `row_dots(a, b, z)`.
 #
@@ -56,8 +55,8 @@ import forgekit as fk
 #
 # <details><summary>Hint 2</summary>
 #
-# Each warp adds up by shuffles; the four warps meet in four words of shared memory, with one
-# barrier.
+# Each warp adds up its lanes' shares with shuffles. The four warps combine their sums in four words
+# of shared memory, with one barrier.
 #
 # </details>
 #
@@ -115,16 +114,17 @@ fk.exercise("week1/row_dots").grade(row_dots)
 #     row_dots_kernel(mA, mB, mZ).launch(grid=(mA.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# Compared with a sum, this kernel adds one multiplication per element and reads twice the bytes.
-# Most reductions are a map and a sum, and the map is free while memory is the limit.
+# Compared with a sum, this kernel needs one more multiplication per element and reads twice as
+# many bytes. Most reductions are a map followed by a sum, and the map is free while memory is the
+# limit.
 #
 # </details>
 
 # %% [markdown] exercise="week1/count_equal" part="task"
 # ### Exercise 2: count equal elements
 #
-# Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
-# There may be any number of rows, of any length.
+# Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a single
+# number. There may be any number of rows, of any length.
 #
 # Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 #
@@ -145,9 +145,9 @@ fk.exercise("week1/row_dots").grade(row_dots)
 #
 # <details><summary>Hint 3</summary>
 #
-# All lanes of a warp share a row, so a warp without a row may skip its loads as a whole. The lanes
-# of one warp differ only at the end of a row, and even there every lane has to reach the line with
-# the reduction.
+# All lanes of a warp share a row, so a whole warp without a row may skip its loads. The lanes of
+# one warp take different branches only at the end of a row, and even there every lane has to reach
+# the line with the reduction.
 #
 # </details>
 
@@ -198,17 +198,18 @@ fk.exercise("week1/count_equal").grade(count_equal)
 # ```
 #
 # Integer sums are the same in every order, so a count is always deterministic. A warp could also
-# vote, with `vote_ballot_sync` and a count of the bits, once per 32 elements. For a whole row, one
-# addition per lane and element, with one reduction at the end, needs fewer instructions.
+# vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row,
+# one addition per lane and element, followed by one reduction at the end, takes fewer
+# instructions.
 #
 # </details>
 
 # %% [markdown] exercise="week1/two_largest" part="task"
-# ### Exercise 3: find the two largest
+# ### Exercise 3: find the two largest elements
 #
-# Find the largest and the second largest element of each row, and write them to `y[m, 0]` and `y[m,
-# 1]`. If the largest element occurs twice, both results are that number. Rows have at least two
-# elements; float32.
+# Find the largest and the second largest element of each row, and write them to `y[m, 0]` and
+# `y[m, 1]`. If the largest element occurs twice, both results are that number. Rows are float32
+# and have at least two elements.
 #
 # Signature: `two_largest(x, y)`.
 #
@@ -222,15 +223,15 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #
 # <details><summary>Hint 2</summary>
 #
-# To merge two pairs, the larger of the two firsts becomes the first. Which two numbers can be the
-# second?
+# When you merge two pairs, the larger of the two first numbers becomes the new first. Which two
+# numbers can be the new second?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The second is the larger of the smaller first and the larger second. Compute it on the line after
-# the shuffles, while both firsts still have their old values.
+# The new second is the larger of two numbers: the smaller of the two firsts, and the larger of the
+# two seconds. Compute it on the line after the shuffles, before you change the first.
 #
 # </details>
 
@@ -285,18 +286,18 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #     two_largest_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# This merge of pairs is associative and commutative, and its identity is (−∞, −∞): a tree needs
+# This merge of pairs is associative and commutative, and its identity is (−∞, −∞). A tree needs
 # nothing more. Top-k for small k works the same way, with more numbers per lane.
 #
 # </details>
 
 # %% [markdown] exercise="week1/mean_variance" part="task"
-# ### Exercise 4: find mean and variance in one pass
+# ### Exercise 4: compute mean and variance in one pass
 #
-# Compute the mean and the variance (divided by n) of each row, float32, and read the row once. The
-# numbers lie close together around 700 or more, so the mean of the squares minus the square of the
-# mean has hardly a correct digit left. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
-# two lanes like this (Chan, 1979):
+# Compute the mean and the variance (divided by n) of each float32 row, and read the row only
+# once. The numbers lie close together around 700 or more, so the mean of the squares minus the
+# square of the mean would have hardly any correct digits. Keep `(count, mean, m2)` per lane
+# (Welford, 1962), and merge two lanes like this (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
 #     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
@@ -320,8 +321,8 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #
 # <details><summary>Hint 3</summary>
 #
-# In the butterfly a lane receives three numbers from its partner, with three shuffles. The order of
-# the lines matters: all three shuffles come before the lane changes a number of its own.
+# In the butterfly, a lane receives three numbers from its partner, with three shuffles. The order
+# of the lines matters: all three shuffles come before the lane changes any of its own numbers.
 #
 # </details>
 
@@ -384,17 +385,17 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #     mean_variance_kernel(mX, mMean, mVar).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0, 0,
-# 0)`. LayerNorm and BatchNorm are this kernel, followed by a map.
+# The merge is associative up to rounding, so a tree can use it like a sum. Its identity is `(0,
+# 0, 0)`. LayerNorm and BatchNorm consist of this kernel followed by a map.
 #
 # </details>
 
 # %% [markdown] exercise="week1/segmented_sums" part="task"
 # ### Exercise 5: add up segments
 #
-# `x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
-# x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-# `starts` is int32 and has one more entry than there are segments.
+# `x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
+# x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is
+# float32; `starts` is int32 and has one more entry than there are segments.
 #
 # Signature: `segmented_sums(x, starts, y)`.
 #
@@ -402,7 +403,7 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 #
 # <details><summary>Hint 1</summary>
 #
-# This is one warp per row, with a start and an end that come from memory.
+# This is one warp per row, but the start and the end of a row come from memory.
 #
 # </details>
 #
@@ -464,8 +465,9 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #     segmented_sums_kernel(mX, mStarts, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The row sums of a sparse matrix (CSR) are computed like this. A block runs as long as its longest
-# segment: with one long segment and three short ones, three of four warps finish early.
+# You can compute the row sums of a sparse matrix (CSR) in this way. A block runs until its
+# longest segment is done: with one long segment and three short ones, three of its four warps
+# finish early.
 #
 # </details>
 
@@ -475,9 +477,9 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 # %% [markdown] exercise="week1/histogram" part="task"
 # ### Exercise 6: count bytes
 #
-# `h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8); `h` is int32,
-# (M, 256). Keep the counters in shared memory until the row is finished, then store each counter
-# once.
+# `h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8). `h` has shape
+# (M, 256) and type int32. Keep the counters in shared memory until the row is finished, then
+# store each counter once.
 #
 # Signature: `histogram(x, h)`.
 #
@@ -486,8 +488,8 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #
 # <details><summary>Hint 1</summary>
 #
-# There are three phases: clear the counters, count the row, store the counters. What belongs
-# between two phases?
+# There are three phases: clear the counters, count the bytes of the row, and store the counters.
+# What belongs between two phases?
 #
 # </details>
 #
@@ -500,7 +502,7 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #
 # <details><summary>Hint 3</summary>
 #
-# Convert an element of `uint8` with `.to(cutlass.Int32)` before you use it as an index, in the line
+# Convert a `uint8` element with `.to(cutlass.Int32)` before you use it as an index, in the line
 # with the atomic addition.
 #
 # </details>
@@ -549,22 +551,23 @@ fk.exercise("week1/histogram").grade(histogram)
 #     histogram_kernel(mX, mH).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. In a
-# row that repeats a single byte, 32 lanes take turns. The usual cure is one set of counters per
-# warp, added up at the end.
+# Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. If
+# a row repeats a single byte, all 32 lanes have to take turns. The usual fix is one set of
+# counters per warp, which the block adds up at the end.
 #
 # </details>
 
 # %% [markdown] exercise="week1/window_sum" part="task"
 # ### Exercise 7: add up windows
 #
-# `y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 fewer elements than `x`. A block loads the 135
-# elements that it needs into shared memory, each once, and adds up its windows from there. `x` is
-# float32 and has at least 8 elements.
+# Compute `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 fewer elements than `x`. A block loads
+# each of the 135 elements that it needs into shared memory once, and adds up its windows from
+# there. `x` is float32 and has at least 8 elements.
 #
 # Signature: `window_sum(x, y)`.
 #
-# **Required**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per block.
+# **Required**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per
+# block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -634,8 +637,9 @@ fk.exercise("week1/window_sum").grade(window_sum)
 #     window_sum_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Each window reads shared memory eight times. With prefix sums `p`, two reads are enough, `p[i+8] −
-# p[i]`, but a difference of large sums loses digits that a short sum keeps.
+# Each window takes eight reads from shared memory. With prefix sums `p`, two reads are enough,
+# because the sum is `p[i+8] − p[i]`. But a difference of large sums loses digits that a short sum
+# keeps.
 #
 # </details>
 
@@ -644,7 +648,7 @@ fk.exercise("week1/window_sum").grade(window_sum)
 #
 # ## Columns
 #
-# `thread_a_column` from `00_what_is_the_right_sum` loads whole sectors, with one thread per column.
+# With one thread per column, `thread_a_column` from `00_what_is_the_right_sum` loads whole sectors.
 # **The bad number:** a tall matrix has few columns, so few threads have work.
 
 # %%
@@ -657,17 +661,18 @@ print(f"{p.launches[0].grid[0]} block, {p.global_load_sectors_per_request:.0f} s
 print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the other")
 
 # %% [markdown]
-# Two warps do the work of a whole GPU. As with few long rows, the cure is more threads per column.
-# They work on different rows, so each warp still reads neighbours, and their sums meet in shared
-# memory. Shuffles cannot help, since the lanes of a warp hold sums of different columns.
+# Two warps do the work of a whole GPU. As with a few long rows, the fix is more parallelism: let
+# several threads share a column. These threads work on different rows, so each warp still reads
+# neighbouring elements, and the threads combine their sums in shared memory. Shuffles cannot help,
+# because the lanes of a warp hold sums of different columns.
 
 # %% [markdown] exercise="week1/tile_columns" part="task"
 # ### Exercise 8: add up columns with a tile of threads
 #
-# Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices, any M and N, in float32, float16 and
-# bfloat16, accumulated in float32. A warp reads 32 neighbouring elements of one row, and the eight
-# warps of a block share the rows. At the end the eight sums of each column meet in shared memory.
-# Write the whole kernel.
+# Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices with any M and N, in float32, float16
+# and bfloat16. Accumulate in float32. A warp reads 32 neighbouring elements of one row, and the
+# eight warps of a block share the rows. At the end, the block combines the eight sums of each
+# column in shared memory. Write the whole kernel.
 #
 # Signature: `tile_columns(x, y)`.
 #
@@ -682,16 +687,16 @@ print(f"each of {x.shape[1]} threads adds {x.shape[0]:,} numbers, one after the 
 #
 # <details><summary>Hint 2</summary>
 #
-# Each warp starts at a different row and continues in steps of 8. Then the block stores 256 sums in
-# shared memory, and one warp reads them.
+# Each warp starts at a different row and continues in steps of 8 rows. Then the block stores 256
+# sums in shared memory, and one warp reads them.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A shared tensor of shape (8, 32) with rows of 32 words has no bank conflicts: neighbours in a warp
-# are neighbours in the tensor. The barrier goes between the line that stores there and the `if`
-# that reads. Threads without a column have to reach it as well.
+# A shared tensor of shape (8, 32) with rows of 32 words has no bank conflicts, because neighbouring
+# lanes access neighbouring words. The barrier goes between the line that stores there and the `if`
+# around the reads. Threads without a column have to reach it as well.
 #
 # </details>
 
@@ -745,21 +750,21 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 #     tile_columns_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# This kernel has eight times as many threads as one thread per column, and loads the same sectors.
-# The price is one barrier, and eight reads of shared memory by each thread of one warp. There are
-# no bank conflicts, since a warp stores one row of the tile and reads rows of it. If there are
-# still fewer blocks than multiprocessors, split the rows over blocks as well, as in
-# `04_few_long_rows`.
+# This kernel has eight times as many threads as the kernel with one thread per column, but loads
+# the same sectors. The price is one barrier, and seven reads of shared memory by each thread of
+# one warp. There are no bank conflicts, because a warp stores one row of the tile and reads one
+# row at a time. If there are still fewer blocks than multiprocessors, split the rows over blocks
+# as well, as in `04_few_long_rows`.
 #
 # </details>
 
 # %% [markdown] exercise="week1/few_columns" part="task"
-# ### Exercise 9: let no lane idle
+# ### Exercise 9: keep every lane busy
 #
-# A contiguous matrix has few columns, 1 to 32, and any height M. Write the first of two launches:
-# row p of `y` gets the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉ rows.
-# All warps of a block read neighbours, whatever the number of columns. Types are float32 and
-# float16, accumulated in float32. Write the whole kernel.
+# A contiguous matrix has only 1 to 32 columns, and any height M. Write the first of two launches:
+# row p of `y` receives the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉
+# rows. All warps of a block have to read neighbouring elements, whatever the number of columns.
+# The types are float32 and float16; accumulate in float32. Write the whole kernel.
 #
 # Signature: `few_columns(x, y)`.
 #
@@ -767,8 +772,8 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 #
 # <details><summary>Hint 1</summary>
 #
-# In memory, a part is one strip of 256 · N numbers. Ignore the rows: number k of the strip belongs
-# to column k % N.
+# In memory, the 256 rows of a block are one strip of 256 · N numbers. Ignore the rows: number k of
+# the strip belongs to column k % N.
 #
 # </details>
 #
@@ -781,8 +786,9 @@ fk.exercise("week1/tile_columns").grade(tile_columns)
 #
 # <details><summary>Hint 3</summary>
 #
-# The line that loads takes element (k // N, k % N) of the part, with a predicate, since the last
-# part may be shorter. In shared memory the sums of column n are then at n, n + N, n + 2·N, …
+# The line that loads reads element (k // N, k % N) of the block's rows, with a predicate, because
+# the last block may have fewer rows. In shared memory, the sums of column n then begin at word n
+# and are N words apart.
 #
 # </details>
 
@@ -835,10 +841,10 @@ fk.exercise("week1/few_columns").grade(few_columns)
 #     few_columns_kernel(mX, mY).launch(grid=(mY.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# With 3 columns, a warp that reads one row uses 3 of its lanes. Here 255 of 256 threads read, and a
-# warp's load of float32 is 4 sectors. The step is the trick: a multiple of N keeps each thread in
-# its column, so one register is enough. The division and the remainder by N cost instructions once
-# per thread; in the loop only the row advances, by `deep`.
+# With 3 columns, a warp that reads one row uses only 3 of its lanes. Here 255 of 256 threads
+# read, and a warp's float32 load fetches 4 sectors. The trick is the step: a multiple of N keeps
+# each thread in its column, so one register is enough. The division by N and its remainder cost
+# instructions only once per thread; in the loop, only the row advances, by `deep`.
 #
 # </details>
 
@@ -848,9 +854,9 @@ fk.exercise("week1/few_columns").grade(few_columns)
 # %% [markdown] exercise="week1/block_prefix" part="task"
 # ### Exercise 10: compute prefix sums of a block
 #
-# Compute the *inclusive prefix sum* of rows of 256 float32 elements: `y[m, i] = x[m, 0] + … + x[m,
-# i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their totals
-# through shared memory.
+# Compute the *inclusive prefix sum* of each row of 256 float32 elements: `y[m, i] = x[m, 0] + … +
+# x[m, i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their
+# totals through shared memory.
 #
 # Signature: `block_prefix(x, y)`.
 #
@@ -859,21 +865,21 @@ fk.exercise("week1/few_columns").grade(few_columns)
 # <details><summary>Hint 1</summary>
 #
 # `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane i − d. Five steps,
-# with d = 1, 2, 4, 8, 16, make a prefix sum of 32 lanes.
+# with d = 1, 2, 4, 8, 16, compute the prefix sum of 32 lanes.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# For a lane i < d there is no lane i − d: it keeps its value, but it still has to execute the
-# shuffle.
+# For a lane i < d there is no lane i − d. Such a lane keeps its value, but it still has to execute
+# the shuffle.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The last lane of each warp has the warp's total. In the lines after the one barrier, a thread adds
-# the totals of the warps before its own.
+# The last lane of each warp holds the warp's total. In the lines after the barrier, each thread
+# adds the totals of the warps before its own.
 #
 # </details>
 
@@ -927,17 +933,17 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 #     block_prefix_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Five steps of 32 additions replace 31 steps of one addition: more additions, far fewer steps.
-# Eight totals are few enough for every thread to add those before its own warp; with 32 warps, one
-# warp would scan them by shuffles.
+# Five steps of 32 additions replace 31 steps of one addition, which is more additions in far
+# fewer steps. With eight totals, every thread can add those of the warps before its own; with 32
+# totals, one warp would scan them with shuffles.
 #
 # </details>
 
 # %% [markdown] exercise="week1/row_prefix" part="task"
 # ### Exercise 11: compute prefix sums of rows of any length
 #
-# Compute the inclusive prefix sum of float32 rows of any length. A warp goes through its row in
-# pieces of 32 and carries the sum of all earlier pieces.
+# Compute the inclusive prefix sum of each row, for float32 rows of any length. A warp goes
+# through its row in pieces of 32 elements and carries the sum of all earlier pieces.
 #
 # Signature: `row_prefix(x, y)`.
 #
@@ -945,8 +951,8 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 #
 # <details><summary>Hint 1</summary>
 #
-# One piece is a prefix sum with `shuffle_sync_up`. The pieces to its left contribute one number,
-# the same for all lanes.
+# Within a piece, compute a prefix sum with `shuffle_sync_up`. The pieces to its left contribute one
+# number, which is the same for all lanes.
 #
 # </details>
 #
@@ -1015,18 +1021,18 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 #     row_prefix_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel reads and writes each row once, but the pieces of a row follow one another: with few
-# long rows, most of a GPU is idle. Decoupled look-back (Merrill and Garland, 2016) lets many blocks
-# share a row and still moves every byte once.
+# The kernel reads and writes each row once, but it processes the pieces of a row one after
+# another. With a few long rows, most of a GPU is idle. Decoupled look-back (Merrill and Garland,
+# 2016) lets many blocks share a row and still moves every byte only once.
 #
 # </details>
 
 # %% [markdown] exercise="week1/max_subarray" part="task"
 # ### Exercise 12: find the largest sum of consecutive elements
 #
-# Find the largest sum of consecutive elements in each row: of all `x[m, i] + … + x[m, j]` with `i ≤
-# j`. Rows have any length; float32. Describe a piece of a row by four numbers: its sum, and the
-# largest sum of any beginning, of any end, and of any run of elements in it.
+# For each row, find the largest sum of consecutive elements `x[m, i] + … + x[m, j]` with `i ≤ j`.
+# Rows are float32 and have any length. Describe a piece of a row by four numbers: its sum, and
+# the largest sum of any beginning, any end, and any run of elements in it.
 #
 # Signature: `max_subarray(x, y)`.
 #
@@ -1034,15 +1040,16 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 #
 # <details><summary>Hint 1</summary>
 #
-# Merge two neighbouring pieces: the best of both is the best of the left, the best of the right, or
-# an end of the left joined to a beginning of the right.
+# When you merge two neighbouring pieces, the best sum is the best of the left piece, the best of
+# the right piece, or an end of the left joined to a beginning of the right.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
 # The merge is associative, but left and right must not change places. With `shuffle_sync_down` and
-# offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives the piece directly to its right.
+# offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives the piece directly to the right of
+# its own.
 #
 # </details>
 #
@@ -1122,9 +1129,9 @@ fk.exercise("week1/max_subarray").grade(max_subarray)
 #     max_subarray_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Every operation with an associative merge and an identity fits the same tree. If the merge is not
-# commutative, the tree has to keep neighbours together. Matching a regular expression, balancing
-# parentheses and evaluating a polynomial work this way.
+# Every operation with an associative merge and an identity fits the same tree. If the merge is
+# not commutative, the tree may merge only neighbouring pieces, in order. You can match a regular
+# expression, check that parentheses balance, or evaluate a polynomial in this way.
 #
 # </details>
 
@@ -1144,8 +1151,8 @@ fk.progress("week1")
 # | a sum, kept for every element | 0 | prefix sums |
 # | sum, beginning, end, best | (0, −∞, −∞, −∞) | largest sum of consecutive elements |
 #
-# **In practice** libraries have all of these; CUB's block and warp primitives are the best known.
-# You often need one of them fused into a larger kernel, and no library has that kernel.
+# **In practice** libraries offer all of these; CUB's block and warp primitives are the best known.
+# But you often need one of them fused into a larger kernel that no library offers.
 #
 # **Further reading:** [Prefix sums and their
 # applications](https://www.cs.cmu.edu/~guyb/papers/Ble93.pdf) (G. Blelloch) · [Single-pass parallel

@@ -30,14 +30,14 @@ _figure = partial(fk.figure, width=4.2)  # inches; a phone shows it without scro
 # -- compile, check, count ------------------------------------------------------------------------
 def whole_vectors(x: torch.Tensor, *rest: Any) -> list[Any]:
     """Return the specs for `fk.compile` that promise rows of whole 16-byte vectors in x, an (M, N)
-    tensor; `rest` follows as it is given.
+    tensor; `rest` follows unchanged.
     """
     return [fk.spec(x, divisible={1: 16 // x.element_size()}), *rest]
 
 
 def cost(run: Any, x: torch.Tensor) -> fk.Profile:
-    """Check the row sums that `run(x, y)` leaves in y, also in adversarial schedules, and return
-    the profile of one call.
+    """Check the row sums that `run(x, y)` leaves in y, also under adversarial schedules, and
+    return the profile of one call.
     """
     y = fk.empty(x.shape[0], dtype=x.dtype)
     run(x, y)
@@ -46,7 +46,7 @@ def cost(run: Any, x: torch.Tensor) -> fk.Profile:
 
 
 def _assert_right(y: torch.Tensor, wanted: torch.Tensor, again: Callable[[], object]) -> None:
-    """Show the report of `fk.check` only if y is wrong, and then raise."""
+    """Raise, and show the report of `fk.check`, if y is wrong."""
     with capture_output():
         report = fk.check(y, wanted, again=again)
     if not report:
@@ -57,8 +57,9 @@ def _assert_right(y: torch.Tensor, wanted: torch.Tensor, again: Callable[[], obj
 def check_sums(
     fn: Any, shapes: Sequence[tuple[int, int]], specs: Callable[..., Any] | None = None
 ) -> None:
-    """Compile the row sum `fn` for float32, float16 and bfloat16, and check it on numbers between 0
-    and 1 of these shapes, also in adversarial schedules. specs(x, y): what to compile for.
+    """Compile the row sum `fn` for float32, float16 and bfloat16, and check it for inputs of these
+    shapes with numbers between 0 and 1, also under adversarial schedules. specs(x, y): the
+    arguments of `fk.compile`.
     """
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         xs = [fk.rand(*shape, dtype=dtype) for shape in shapes]
@@ -75,11 +76,11 @@ def check_sums(
 
         all_shapes()
         _assert_right(y, wanted, all_shapes)
-    print(f"{len(shapes)} shapes in float32, float16 and bfloat16: right, in any order of threads")
+    print(f"{len(shapes)} shapes in float32, float16 and bfloat16: correct in any order of threads")
 
 
 def instructions_per_kb(p: fk.Profile, x: torch.Tensor) -> float:
-    """Return the PTX instructions that the warps executed for 1,024 bytes of x."""
+    """Return the PTX instructions that the warps executed per 1,024 bytes of x."""
     return 1024 * p.warp_instructions / x.nbytes
 
 
@@ -101,10 +102,10 @@ def loads_before_use(run: Any) -> tuple[int, str]:
 
 
 def in_flight_per_sm(run: Any, bytes_per_thread: int) -> tuple[float, float]:
-    """Return the occupancy of an H100 or H200's multiprocessor by blocks of 128 threads, from 0 to
-    1, and the bytes that its threads have in flight, as far as threads, blocks and registers allow.
+    """Return the occupancy of an H100 or H200 multiprocessor with blocks of 128 threads, from 0 to
+    1, and the bytes that these threads have in flight. Threads, blocks and registers limit both.
     """
-    registers = -(-run.registers // 8) * 8  # a thread gets them in eights
+    registers = -(-run.registers // 8) * 8  # allocated in multiples of 8 per thread
     blocks = min(2048 // 128, 32, 65536 // (128 * registers))
     return blocks * 128 / 2048, blocks * 128 * bytes_per_thread
 
@@ -120,7 +121,7 @@ def print_in_flight(
         size = {"warp_a_row": 4, "unrolled": 64}.get(name, 16)
         occupancy, in_flight = in_flight_per_sm(run, size)
         print(f"{name:>18}: {100 * occupancy:.0f} % occupancy, {in_flight / 1000:5.1f} kB", end=" ")
-        print(f"in flight per multiprocessor, {in_flight / needed:.1f} times the need")
+        print(f"in flight per multiprocessor, {in_flight / needed:.1f} × the bytes needed")
         if name in ("vectors", "unrolled"):
             rate = {shape: times.row(name, "float32", shape).gbps
                     for shape in ((64, 262144), (32768, 4096))}  # fmt: skip
@@ -130,8 +131,8 @@ def print_in_flight(
 
 
 def barriers(p: fk.Profile) -> int:
-    """Return the barriers that each block went through: PTX has one `bar.sync` for each, which
-    every warp executes.
+    """Return the number of barriers that each block executed. PTX has one `bar.sync` per barrier,
+    which every warp executes.
     """
     found = [i for line in p.all_lines for i in line.instructions if i.text.startswith("bar.sync")]
     launch = p.launches[0]
@@ -147,14 +148,14 @@ def adding_line(p: fk.Profile) -> Any:
 def tree_table(profiles: dict[str, fk.Profile]) -> None:
     """Print what each tree costs: active lanes, wavefronts, barriers, PTX instructions."""
     print("                lanes active  wavefronts   barriers  PTX instr.")
-    print("                in the tree     per load  per block      in all")
+    print("                in the tree     per load  per block    in total")
     for name, p in profiles.items():
         lanes, waves = adding_line(p)["thread_efficiency"], p.shared_load_wavefronts_per_request
         print(f"{name:14s} {lanes:10.0f} %  {waves:11.1f}", end="  ")
         print(f"{barriers(p):9}  {p.warp_instructions:10,}")
 
 
-# -- what a GPU took ------------------------------------------------------------------------------
+# -- recorded times -------------------------------------------------------------------------------
 def recorded_part(
     name: str,
     *,
@@ -162,8 +163,8 @@ def recorded_part(
     dtypes: Sequence[str] = ("float32", "float16"),
     steps: Sequence[str] = (),
 ) -> Recorded:
-    """Return the run recorded as `week1/name`, cut down to these shapes, types and steps; an empty
-    tuple keeps all of them.
+    """Return the run recorded as `week1/name`, restricted to these shapes, types and steps; an
+    empty tuple keeps all of them.
     """
     times = recorded(f"week1/{name}")
     rows = [r for r in times.rows
@@ -194,7 +195,7 @@ def thread_a_column(mX: cute.Tensor, mY: cute.Tensor):
 
 # -- sums in Python -------------------------------------------------------------------------------
 def pairwise_sum(values: np.ndarray, dtype: Any = np.float32) -> Any:
-    """Return the sum of a tournament: neighbours are added, then their sums, in `dtype`."""
+    """Return the pairwise sum: add neighbours, then their sums, and so on, in `dtype`."""
     level = values.astype(dtype)
     while len(level) > 1:
         pairs = len(level) // 2 * 2
@@ -203,7 +204,7 @@ def pairwise_sum(values: np.ndarray, dtype: Any = np.float32) -> Any:
 
 
 def error_in_u(way: Callable[[np.ndarray], Any], n: int, seed: int) -> float:
-    """Return how far `way` misses the sum of n random positive float32, in u = 2⁻²⁴ of the sum."""
+    """Return the error of `way` on n random positive float32 numbers, in u = 2⁻²⁴ of the sum."""
     drawn = np.random.default_rng(seed).random(n).astype(np.float32)
     exact = math.fsum(drawn)
     return abs(float(way(drawn)) - exact) / exact * 2.0**24
@@ -211,9 +212,9 @@ def error_in_u(way: Callable[[np.ndarray], Any], n: int, seed: int) -> float:
 
 # -- pictures -------------------------------------------------------------------------------------
 def error_picture(lengths: Sequence[int], errors: dict[str, Sequence[float]]) -> None:
-    """Draw the errors of ways to add, in u, over the number of addends, below bound and √n."""
+    """Draw the errors of several ways to add, in u, over the number of addends, with n and √n."""
     last = ", ".join(f"{name} {of[-1]:.1f} u" for name, of in errors.items())
-    alt = f"Errors over 16 to 131,072 addends, far below the bound n. At the end: {last}."
+    alt = f"Errors for 16 to 131,072 addends, all far below the bound n. At the end: {last}."
     with _figure("Errors of float32 sums stay far below the bound", alt) as axes:
         axes.loglog(lengths, lengths, ":", color=UNTOUCHED, label="n, the bound")
         axes.loglog(lengths, np.sqrt(lengths), "--", color=UNTOUCHED, label="√n")
@@ -226,11 +227,11 @@ def error_picture(lengths: Sequence[int], errors: dict[str, Sequence[float]]) ->
 
 
 def growth_picture(grown: np.ndarray) -> None:
-    """Draw what a sum of ones has reached after each addition, beside the right sum."""
+    """Draw a sum of ones after each addition, beside the correct sum."""
     stop, n = int(grown[-1]), len(grown)
-    alt = f"The right sum rises to {n:,}; the float16 sum follows it to {stop:,} and stays there."
+    alt = f"The correct sum rises to {n:,}; the float16 sum follows it to {stop:,} and stays there."
     with _figure(f"In float16 a sum of ones stops at {stop:,}", alt, height=2) as axes:
-        axes.plot(np.arange(1, n + 1), "--", color=UNTOUCHED, label="the right sum")
+        axes.plot(np.arange(1, n + 1), "--", color=UNTOUCHED, label="correct sum")
         axes.plot(grown, color=WRONG, label="added in float16")
         axes.set(xlabel="ones added", ylabel="sum")
         axes.legend()
@@ -240,14 +241,14 @@ Rounds = Iterable[Sequence[tuple[int, int, int]]]  # of each round: (thread, wor
 
 
 def tree_picture(rounds: Rounds, threads: int = 16) -> None:
-    """Draw a tree in shared memory, a row per round: which thread adds which two words."""
+    """Draw a tree in shared memory, one row per round, with the thread of each addition."""
     rounds = [list(adds) for adds in rounds]
     told = "; ".join(
         f"round {k}: threads {_listed(t for t, _, _ in adds)} at words "
         f"{_listed(word for _, word, _ in adds)}"
         for k, adds in enumerate(rounds, 1)
     )
-    title = f"{threads} words of shared memory; in the circles, the thread that adds"
+    title = f"{threads} words of shared memory; each circle names the thread that adds"
     with _figure(title, told + ".", height=2.7) as axes:
         axes.plot(range(threads), [0] * threads, "s", ms=7, color=UNTOUCHED)
         for k, adds in enumerate(rounds, 1):
@@ -282,7 +283,7 @@ def activity_picture(trees: dict[str, Rounds], threads: int = 256) -> None:
         alt.append(f"{name}: warps that take part, by round: {took_part}")
     note = "Blue: adds. Orange: idle in a warp that takes part. Grey: the warp skips the line."
     height = 0.12 * pictures[-1][0] + 1.7
-    with _figure("Who adds in each round", "; ".join(alt) + ".", height=height,
+    with _figure("Threads that add in each round", "; ".join(alt) + ".", height=height,
                    note=note) as axes:  # fmt: skip
         for top, picture in pictures:
             axes.imshow(picture, aspect="auto", interpolation="nearest",
@@ -299,10 +300,11 @@ def _rgb(colour: str) -> list[float]:
 
 
 def holdings(run: Any) -> torch.Tensor:
-    """Return how often lane j's number is in lane i's sum after step s, as counts[s, i, j].
+    """Return how many times lane i's sum contains lane j's number after step s: counts[s, i, j].
 
     `run(x, y)` takes 32 int64 numbers, one per lane, and leaves the lanes' sums after each of its
-    steps in the rows of y, (6, 32). Four runs use eight lanes each, with six bits for a count.
+    steps in the rows of y, (6, 32). Each of four runs counts the numbers of
+    eight lanes, with six bits per count.
     """
     counts = torch.zeros(6, 32, 32, dtype=torch.int64)
     for group in range(0, 32, 8):
@@ -316,7 +318,7 @@ def holdings(run: Any) -> torch.Tensor:
 
 
 def holdings_picture(counts: torch.Tensor, title: str) -> None:
-    """Draw `holdings`: for each step a square, a row per lane, a mark for each number it holds."""
+    """Draw `holdings`: one square per step, in which row i marks the numbers in lane i's sum."""
     held = ", ".join(str(int((step > 0).sum(1).max())) for step in counts)
     twice = [int((step > 1).any(1).sum()) for step in counts]
     all_32 = int((counts[-1] == 1).all(1).sum())
@@ -328,11 +330,11 @@ def holdings_picture(counts: torch.Tensor, title: str) -> None:
             for j, times in enumerate(lane):
                 hue = "#E9EBEE" if not times else thread_colour(j) if times == 1 else WRONG
                 picture[top + i, left + j] = [*_rgb(hue), 1]
-    alt = (f"Before and after each of five steps a lane's sum holds the numbers of {held} lanes. "
+    alt = (f"Before and after each of five steps, a lane's sum contains {held} lanes' numbers. "
            f"At the end, lanes with each number once: {all_32}; lanes with some number twice or "
            f"more: {twice[-1]}.")  # fmt: skip
-    note = "A row: a lane. A column: whose number it holds."
-    note += " Orange: counted twice or more." if twice[-1] else ""
+    note = "Row: a lane. Column: the lane whose number its sum contains."
+    note += " Orange: twice or more." if twice[-1] else ""
     with _figure(title, alt, height=3, note=note) as axes:
         axes.imshow(picture, interpolation="nearest", aspect="equal")
         for k, name in enumerate(("before", *(f"offset {16 >> k}" for k in range(5)))):
@@ -360,8 +362,9 @@ def bars_picture(title: str, values: dict[str, float], unit: str, form: str = ",
 def loads_picture(turns: dict[str, tuple[int, int, float]], total: int = 2048) -> None:
     """Draw a warp's loads of `total` bytes over time.
 
-    turns: name -> (loads per turn of the loop, bytes per load of a warp, ns per turn). All loads
-    of a turn are in flight together; the next turn begins when the last of them has arrived.
+    turns: name -> (loads per iteration of the loop, bytes per load of a warp, ns per iteration).
+    All loads of an iteration are in flight together; the next iteration begins when the last of
+    them has arrived.
     """
     place = 0.0
     longest = max(total / (loads * size) * ns for loads, size, ns in turns.values())
@@ -384,7 +387,7 @@ def loads_picture(turns: dict[str, tuple[int, int, float]], total: int = 2048) -
 
 def _loads_alt(turns: dict[str, tuple[int, int, float]], total: int) -> str:
     return "; ".join(
-        f"{name}: turns of {ns:.0f} ns: {total // (loads * size)}, loads in flight: {loads}"
+        f"{name}: iterations of {ns:.0f} ns: {total // (loads * size)}, loads in flight: {loads}"
         for name, (loads, size, ns) in turns.items()
     ) + "."  # fmt: skip
 
@@ -392,7 +395,7 @@ def _loads_alt(turns: dict[str, tuple[int, int, float]], total: int) -> str:
 def little_picture(
     points: dict[str, tuple[float, float]], latency_ns: float, ceiling_gbps: float
 ) -> None:
-    """Draw Little's law, rate = bytes in flight / latency, up to the memory's rate, and points.
+    """Draw Little's law, rate = bytes in flight / latency, up to the memory's rate, and the points.
 
     points: name -> (bytes in flight on the whole GPU, recorded GB/s).
     """
@@ -416,10 +419,10 @@ def little_picture(
         axes.legend(loc="lower right")
 
 
-# -- what repeats, and what is timed with memory of its own ---------------------------------------
+# -- repeated results, and steps with a workspace -------------------------------------------------
 def results(run: Any, *args: torch.Tensor) -> set[float]:
-    """Return the different values of y[0] that 20 adversarial schedules lead to; y is the last of
-    `args`. Each schedule runs on copies and takes the blocks in an order of its own.
+    """Return the different values of y[0] after runs under 20 adversarial schedules; y is the last
+    of `args`. Each run uses copies of the arguments and its own order of blocks.
     """
     seeds = range(20)
     return {run_again(run, args, schedule="adversarial", seed=s)[-1][0].item() for s in seeds}
@@ -437,8 +440,8 @@ class WithWorkspace:
 
 
 def choice_steps(sum_rows: Any, in_two_launches: Any) -> dict[str, Any]:
-    """Return what was timed for `05_choose`, by the recorded names: the four ways, one of them also
-    with N compiled in, and forgekit's own choice.
+    """Return the steps that were timed for `05_choose`, by their recorded names: the four ways, one
+    of them also with N compiled in, and forgekit's own choice.
     """
     from forgekit.ops.calls import Call
     from forgekit.ops.reductions import launcher
@@ -482,8 +485,8 @@ FOUR = tuple(SHORT)[:4]
 
 
 def percent_table(dtype: str, steps: Sequence[str] = FOUR) -> None:
-    """Print the percent of a copy's GB/s that each step reached, a line per recorded shape; "best"
-    is the best of the four ways.
+    """Print the percent of a copy's GB/s that each step reached, one line per recorded shape;
+    "best" is the best of the four ways.
     """
     run = recorded_part("05_choose", dtypes=(dtype,))
     known = {(row.step, row.shape): run.percent(row) for row in run.rows}
@@ -501,14 +504,14 @@ def peers_table() -> None:
     """
     measured = Path("../book/measured/reduce_h200.json")
     if not measured.exists():
-        print("book/measured/reduce_h200.json is not here; it is in the repository.")
+        print("book/measured/reduce_h200.json is missing; it is part of the repository.")
         return
     run, rates = json.loads(measured.read_text()), {}
     for row in run["rows"]:
         if row["dim"] == -1 and row["status"] == "ok" and math.prod(row["shape"]) >= 2**24:
             place = (*row["shape"], row["dtype"])
             rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
-    print(f"NVIDIA H200, {run['date']}, percent of the copy in the same run\n")
+    print(f"NVIDIA H200, {run['date']}, percent of a copy's rate in the same run\n")
     print(f"{'':>18}  {'':9}{'torch':>8} {'torch.compile':>14} {'forgekit':>9}")
     for (m, n, dtype), r in sorted(rates.items(), key=lambda item: (item[0][2], item[0][1])):
         cells = [r.get(name) for name in ("torch", "torch.compile", "forgekit")]
@@ -523,13 +526,13 @@ def crossing_picture() -> None:
     points = {(step, dtype): sorted((row.shape[1], run.percent(row)) for row in run.rows
                                     if (row.step, row.dtype) == (step, dtype))
               for step in ways for dtype in ("float32", "float16")}  # fmt: skip
-    note = "Percent of a copy's GB/s, over the columns of a row; 2²⁵ elements in all; H200."
+    note = "Percent of a copy's GB/s on an H200, by the columns of a row, for 2²⁵ elements."
     for dtype in ("float32", "float16"):
         alt = "; ".join(
             f"{SHORT[step]}: at best {max(p for _, p in of):.0f} % at "
             f"{max(of, key=lambda point: point[1])[0]:,} columns, at the ends {of[0][1]:.0f} % and "
             f"{of[-1][1]:.0f} %" for step in ways for of in [points[step, dtype]])  # fmt: skip
-        title = f"Each way is good for some shapes only: {dtype}"
+        title = f"Each way is good only for some shapes: {dtype}"
         with _figure(title, alt + ".", height=2.4, note=note) as axes:
             for k, step in enumerate(ways):
                 line = {"color": SERIES[k], "marker": "osD^"[k]} if k < 4 else {
@@ -551,7 +554,7 @@ def _box(axes: Any, x: float, y: float, width: float, height: float, colour: str
 
 
 def _bare(axes: Any) -> None:
-    """Leave nothing of the axes but what is drawn."""
+    """Hide the axes and keep only what is drawn on them."""
     axes.set_axis_off()
     axes.margins(0.01)
     axes.autoscale_view()
@@ -562,9 +565,9 @@ def pieces_picture(columns: int = 40_000, loads: int = 4, threads: int = 256) ->
     piece = loads * threads * 4
     pieces = -(-columns // piece)
     rest = columns - (pieces - 1) * piece
-    title = f"A row of {columns:,} float32 is {pieces} pieces, one per block"
+    title = f"A row of {columns:,} float32 elements has {pieces} pieces, one per block"
     alt = (f"The row as a bar of {pieces} boxes, blocks 0 to {pieces - 1}, of {piece:,} elements "
-           f"each, the last of {rest:,}. Piece 3 enlarged: {loads} loads, in each of which "
+           f"each, except {rest:,} in the last. Piece 3 enlarged: {loads} loads, in each of which "
            f"{threads} threads read 16 bytes.")  # fmt: skip
     with _figure(title, alt, height=1.7) as axes:
         for k in range(pieces):
@@ -577,7 +580,7 @@ def pieces_picture(columns: int = 40_000, loads: int = 4, threads: int = 256) ->
             _box(axes, k * wide, 0.2, 0.985 * wide, 0.65, "#8FC1E3",
                  f"load {k}")  # fmt: skip
         axes.text(0, 2.42, f"{piece:,} elements per block, {rest:,} in the last one")
-        axes.text(0, -0.05, f"a load: {threads} threads read 16 bytes each", va="top")
+        axes.text(0, -0.05, f"one load: {threads} threads read 16 bytes each", va="top")
         _bare(axes)
 
 
@@ -591,14 +594,14 @@ _MEETINGS = {
 
 
 def meeting_picture() -> None:
-    """Draw four ways in which four blocks bring their parts of a row together, over time."""
+    """Draw four ways in which four blocks combine their parts of a row, over time."""
     alt = ("Time runs to the right; four blocks end in the order 2, 0, 3, 1. Atomics: between a "
            "launch that clears and one that converts, each block adds to one sum. Two launches: "
            "each block stores in a slot, and a second launch adds up the slots. Last block: the "
            "same slots, and block 1, which counted last, adds them up in the same launch. Cluster: "
            "blocks store in block 0's shared memory; it waits for all and adds up.")  # fmt: skip
     note = "Blue: a block at work. Grey: memory. Dotted: a launch ends, and the next one begins."
-    with _figure("Four ways to meet", alt, height=4.3, note=note) as axes:
+    with _figure("Four ways to combine parts", alt, height=4.3, note=note) as axes:
         for row, (name, (launches, place)) in enumerate(_MEETINGS.items()):
             y = -1.75 * row
             axes.text(-0.3, y + 1.2, name, fontweight="bold", color=INK)
@@ -648,8 +651,8 @@ def unaligned_picture(start: int = 2, columns: int = 19) -> None:
     prefix = -start % 4
     tail, whole = (columns - prefix) % 4, (columns - prefix) // 4
     alt = (f"A row of {columns} elements: {prefix} before the first multiple of 16 bytes, read one "
-           f"by one by lanes 0 to {prefix - 1}; {whole} whole vectors, a load each, lanes 0 to "
-           f"{whole - 1}; {tail} at the end, read one by one from lane 4 on.")  # fmt: skip
+           f"by one by lanes 0 to {prefix - 1}; {whole} whole vectors, one load each, by lanes 0 "
+           f"to {whole - 1}; {tail} at the end, read one by one from lane 4 on.")  # fmt: skip
     title = "A row that begins anywhere: whole vectors, and single elements at its ends"
     singles = [(k, k) for k in range(prefix)]
     singles += [(columns - tail + k, 4 + k) for k in range(tail)]
@@ -662,5 +665,5 @@ def unaligned_picture(start: int = 2, columns: int = 19) -> None:
         for x in (start + prefix / 2, start + columns - tail / 2):
             axes.text(x, 0.08, "single", ha="center", va="center")
         axes.vlines(range(0, start + columns + 3, 4), 0.2, 1.0, colors=UNTOUCHED, ls=":", lw=0.9)
-        axes.text(0, 1.12, "dotted: multiples of 16 bytes; a lane's box: one load")
+        axes.text(0, 1.12, "dotted lines: multiples of 16 bytes; each box: one load")
         _bare(axes)

@@ -20,9 +20,9 @@ _LOAD = re.compile(r"^\s*ld\.(global|acquire\.\w+\.global|relaxed\.\w+\.global)\
 
 
 def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
-    """Return a group that asks for a release between the store of a part and the counter, and for
-    an acquire between the counter and the loads of the parts. The sanitizer takes any atomic for an
-    ordering, so this reads the PTX, except instructions that no warp executes."""
+    """Return a group that requires a release between the store of a part and the counter, and an
+    acquire between the counter and the loads of the parts. The sanitizer treats any atomic as an
+    ordering, so the group reads the PTX, except for instructions that no warp executes."""
 
     def run(submission: Submission) -> str:
         import torch
@@ -43,7 +43,7 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
         acquired = _FENCE.search(after, 0, loads.start() if loads else len(after))
         if not (released or re.search("release|acq_rel", counter["how"])):
             raise GateError(
-                "There is no fence for the whole GPU between the store of the part and the atomic "
+                "No fence for the whole GPU separates the store of the part from the atomic "
                 "addition.",
                 "another block may see the counter before it sees the part: the store needs a "
                 "release before the count.",
@@ -51,8 +51,8 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
             )
         if not (acquired or re.search("acquire|acq_rel", counter["how"])):
             raise GateError(
-                "There is no fence for the whole GPU between the atomic addition and the loads of "
-                "the parts.",
+                "No fence for the whole GPU separates the atomic addition from the loads of the "
+                "parts.",
                 "the last block may load parts before it has counted: it needs an acquire before "
                 "it reads the parts.",
                 "cute.arch.fence_acq_rel_gpu()",

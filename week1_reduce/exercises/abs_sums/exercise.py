@@ -21,11 +21,11 @@ def _whole_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 EXERCISE = puzzle(
-    title="add up absolute values, for any length",
+    title="add up absolute values for any length",
     task="""
-Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
-the sum of the absolute values of piece `p`, in float32 and float16. Add in float32. The last `n %
-vec` elements do not fill a vector: load them one by one.
+Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]`
+is the sum of the absolute values in piece `p`, in float32 and float16. Add in float32. The last
+`n % vec` elements do not fill a 16-byte vector of `vec` elements, so load them one by one.
 
 Signature: `abs_sums(x, y)`.
 """,
@@ -34,9 +34,9 @@ Signature: `abs_sums(x, y)`.
         "Lane 0 takes vectors 0, 32, 64, … of its piece.",
         "Then `n % vec` elements are left, from element `n // vec * vec` on. Which piece does an element "
         "belong to?",
-        "Without a condition every warp would add the tail: before that line, test that the "
-        "element exists *and* lies in this warp's piece. `cute.math.absf` returns an absolute "
-        "value; so does the larger of `value` and `-value`.",
+        "Without a condition, every warp would add the tail. In the line before the addition, "
+        "test that the element exists *and* lies in this warp's piece. `cute.math.absf` returns "
+        "an absolute value; so does the larger of `value` and `-value`.",
     ),
     analysis="""
 One scalar load follows the vectors, and only one warp executes it. A lane without an element adds
@@ -54,8 +54,8 @@ each value.
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),
                    "the kernel adds the elements with their signs."),
         looks_like(_whole_vectors, "no lane adds the elements after the last whole vector."),
-        found("out-of-bounds", "a load reaches past the end: whole vectors have the numbers 0 to "
-              "n // vec - 1, and the remaining elements begin at n // vec * vec.", text=" reads "),
+        found("out-of-bounds", "a load reaches past the end: whole vectors have the indices 0 to "
+              "n // vec - 1, and the remaining elements begin at index n // vec * vec.", text=" reads "),
     ],
     praise="Any length, and nothing left over.",
 )  # fmt: skip

@@ -18,20 +18,21 @@ def _tree(x, round_up):
 EXERCISE = puzzle(
     title="fix a tree that loses elements",
     task="""
-This kernel adds rows with blocks of 96 threads. Its barriers are in place, it has no bank
-conflicts, and it is right for some rows. Fix the tree.
+This kernel adds up rows with blocks of 96 threads. Its barriers are in place and it has no bank
+conflicts, but its sums are right only for some rows. Fix the tree.
 """,
     hints=(
-        "96, 48, 24, 12, 6, 3: and then? Follow the last three words to the end.",
+        "The rounds leave 48, 24, 12, 6 and 3 words. What happens next? Follow the last three "
+        "words to the end.",
         "When 3 sums are left, one has no partner. Which words should hold the 2 sums of the next "
         "round?",
         "Each round adds the upper words to the lower words: `left` words become `(left + 1) // 2`. If "
         "`left` is odd, the middle word stays unchanged; change the predicate so that it does.",
     ),
     analysis="""
-With the half rounded up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that the
-compiler knows, so it unrolls the rounds, and their bounds are constants. Block sizes are often
-powers of two; the remainder at the end of a row or a grid rarely is.
+If you round the half up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that is
+known at compile time, so the compiler unrolls the rounds, and their bounds are constants. Block
+sizes are often powers of two, but the remainder at the end of a row or a grid rarely is.
 """,
     asked={"block": 96, "barriers": 7},
     entry="any_block",
@@ -41,8 +42,8 @@ powers of two; the remainder at the end of a row or a grid rarely is.
     count=[(3, 100), (40, 1000)],
     misconceptions=[
         looks_like(lambda x, y: _tree(x, 0), "when 3 words are left, the third never reaches the sum."),
-        looks_like(lambda x, y: _tree(x, 1), "when an odd number of words is left, the round adds "
-                   "again a word that an earlier round has added."),
+        looks_like(lambda x, y: _tree(x, 1), "when an odd number of words is left, the round "
+                   "adds a word that an earlier round has already added."),
         looks_like(lambda x, y: x[:, ::96].double().sum(1), "the result contains only the sum of "
                    "thread 0."),
     ],

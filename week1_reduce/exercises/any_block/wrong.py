@@ -6,7 +6,7 @@ WRONG = (
     Wrong("as given", {"(left + 1) // 2": "left // 2", "if tidx < left - half:": "if tidx < half:"},
           "the third never reaches the sum"),
     Wrong("rounded up, all of them add", {"if tidx < left - half:": "if tidx < half:"},
-          "adds again a word"),
+          "adds a word that an earlier round"),
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
           "only the sum of thread 0"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},

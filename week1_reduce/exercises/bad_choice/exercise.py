@@ -5,9 +5,9 @@ from forgekit.lessons.gates import choices
 
 WORDS = ("idle lanes", "too few blocks", "needless parts", "nothing")
 
-LANES_FOR_256 = "a row of 128 float32 is 32 vectors: how many of 256 threads get one?"
-LANES_FOR_32 = "a row of 32 float16 is 4 vectors: how many of 32 lanes get one?"
-EIGHT_ROWS = "a block has eight rows, one per warp: how many blocks are there, and for how many "
+LANES_FOR_256 = "a row of 128 float32 elements has 32 vectors. How many of 256 threads get one?"
+LANES_FOR_32 = "a row of 32 float16 elements has 4 vectors. How many of 32 lanes get one?"
+EIGHT_ROWS = "a block has eight rows, one per warp. How many blocks are there, and for how many "
 EIGHT_ROWS += "multiprocessors?"
 FULL = "every lane has several vectors, and there are 8,192 blocks."
 GRID = "every thread has eight vectors, and there are 4,096 blocks."
@@ -25,25 +25,26 @@ RIGHT = {
 FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH = RIGHT
 
 EXERCISE = Exercise(
-    title="say what is wrong with the choice",
+    title="find the fault in a choice",
     task=f"""
 Here are eight kernels from this notebook, each with a shape. What is wrong with each choice on a
 GPU with 132 multiprocessors? Answer with one of {", ".join(f'`"{word}"`' for word in WORDS)}. Nothing is
-wrong with a kernel that the table shows within 5 % of the best for its shape. A block of 256
-threads handles `256 // threads` rows; a row in parts has at least four parts; a thread reads 16
-bytes at a time.
+wrong with a kernel that the table shows within 5 % of the best kernel for its shape. A block of 256
+threads handles `256 // threads` rows. A row that is split has at least four parts. A thread reads
+16 bytes at a time.
 """,
     hints=(
-        "Two divisions decide: vectors per row by threads per row, and rows by rows per block.",
+        "Two divisions decide: divide the vectors per row by the threads per row, and the rows "
+        "by the rows per block.",
         "Lanes are idle if a row has fewer vectors than threads. 132 multiprocessors need at "
         "least 264 blocks, two for each.",
         "Parts are for matrices with too few rows to give every multiprocessor a block. For the "
         "line with parts, count the blocks that there would be without them.",
     ),
     analysis="""
-A few lines of Python can do both divisions at each call, before anything runs: that is the next
-exercise. The shapes in between are forgiving. From 512 to 8,192 columns of float32, one warp per
-row is within 4 % of the best kernel.
+A few lines of Python can perform both divisions at each call, before a kernel runs. You write
+them in the next exercise. For shapes between the extremes, the choice hardly matters: from 512
+to 8,192 columns of float32, one warp per row is within 4 % of the best kernel.
 """,
     entry="whats_bad",
     groups=(
@@ -52,32 +53,32 @@ row is within 4 % of the best kernel.
             WORDS,
             {
                 (FIRST, "nothing"): LANES_FOR_256,
-                (FIRST, "too few blocks"): "there is a block for each of 262,144 rows.",
-                (FIRST, "needless parts"): "no row is in parts here.",
+                (FIRST, "too few blocks"): "there is one block for each of the 262,144 rows.",
+                (FIRST, "needless parts"): "no row is split here.",
                 (SECOND, "nothing"): EIGHT_ROWS,
-                (SECOND, "idle lanes"): "a row is 131,072 vectors; no lane is idle.",
-                (SECOND, "needless parts"): "no row is in parts here; it should be.",
+                (SECOND, "idle lanes"): "a row has 131,072 vectors, so no lane is idle.",
+                (SECOND, "needless parts"): "no row is split here, although it should be.",
                 (THIRD, "idle lanes"): FULL,
                 (THIRD, "too few blocks"): FULL,
                 (THIRD, "needless parts"): FULL,
-                (FOURTH, "nothing"): "without parts, 4,096 rows are already 4,096 blocks.",
-                (FOURTH, "idle lanes"): "a part is 256 vectors, one for each thread.",
-                (FOURTH, "too few blocks"): "four parts of 4,096 rows are 16,384 blocks.",
+                (FOURTH, "nothing"): "without parts, 4,096 rows already make 4,096 blocks.",
+                (FOURTH, "idle lanes"): "a part has 256 vectors, one for each thread.",
+                (FOURTH, "too few blocks"): "4,096 rows of four parts make 16,384 blocks.",
                 (FIFTH, "nothing"): LANES_FOR_32,
-                (FIFTH, "too few blocks"): "a million rows are 131,072 blocks.",
-                (FIFTH, "needless parts"): "no row is in parts here.",
-                (SIXTH, "nothing"): "16 rows are 16 blocks, for 132 multiprocessors.",
-                (SIXTH, "idle lanes"): "a row is 524,288 vectors; no thread is idle.",
-                (SIXTH, "needless parts"): "no row is in parts here; it should be.",
+                (FIFTH, "too few blocks"): "a million rows make 131,072 blocks.",
+                (FIFTH, "needless parts"): "no row is split here.",
+                (SIXTH, "nothing"): "16 rows make only 16 blocks for 132 multiprocessors.",
+                (SIXTH, "idle lanes"): "a row has 524,288 vectors, so no thread is idle.",
+                (SIXTH, "needless parts"): "no row is split here, although it should be.",
                 (SEVENTH, "idle lanes"): GRID,
                 (SEVENTH, "too few blocks"): GRID,
                 (SEVENTH, "needless parts"): GRID,
-                (EIGHTH, "nothing"): "32 rows share a block: 256 of them are 8 blocks.",
-                (EIGHTH, "idle lanes"): "a row is 32,768 vectors; no lane is idle.",
-                (EIGHTH, "needless parts"): "no row is in parts here.",
+                (EIGHTH, "nothing"): "32 rows share a block, so 256 rows make only 8 blocks.",
+                (EIGHTH, "idle lanes"): "a row has 32,768 vectors, so no lane is idle.",
+                (EIGHTH, "needless parts"): "no row is split here.",
             },
             name="Eight choices",
-            look_at="Count the vectors of a row and the blocks, by hand.",
+            look_at="Count the vectors per row and the blocks by hand.",
         ),
     ),
     praise="Two divisions decide.",

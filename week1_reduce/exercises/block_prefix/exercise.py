@@ -18,24 +18,24 @@ def _exclusive(x):
 EXERCISE = puzzle(
     title="compute prefix sums of a block",
     task="""
-Compute the *inclusive prefix sum* of rows of 256 float32 elements: `y[m, i] = x[m, 0] + … + x[m,
-i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their totals
-through shared memory.
+Compute the *inclusive prefix sum* of each row of 256 float32 elements: `y[m, i] = x[m, 0] + … +
+x[m, i]`. Each warp uses shuffles for its 32 elements; then the eight warps exchange their
+totals through shared memory.
 
 Signature: `block_prefix(x, y)`.
 """,
     hints=(
         "`cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane i − d. Five "
-        "steps, with d = 1, 2, 4, 8, 16, make a prefix sum of 32 lanes.",
-        "For a lane i < d there is no lane i − d: it keeps its value, but it still has to execute "
-        "the shuffle.",
-        "The last lane of each warp has the warp's total. In the lines after the one barrier, a "
+        "steps, with d = 1, 2, 4, 8, 16, compute the prefix sum of 32 lanes.",
+        "For a lane i < d there is no lane i − d. Such a lane keeps its value, but it still has "
+        "to execute the shuffle.",
+        "The last lane of each warp holds the warp's total. In the lines after the barrier, each "
         "thread adds the totals of the warps before its own.",
     ),
     analysis="""
-Five steps of 32 additions replace 31 steps of one addition: more additions, far fewer steps.
-Eight totals are few enough for every thread to add those before its own warp; with 32 warps, one
-warp would scan them by shuffles.
+Five steps of 32 additions replace 31 steps of one addition, which is more additions in far
+fewer steps. With eight totals, every thread can add those of the warps before its own; with 32
+totals, one warp would scan them with shuffles.
 """,
     asked={"work": "one block per row", "block": 256},
     entry="block_prefix",
@@ -46,7 +46,8 @@ warp would scan them by shuffles.
     misconceptions=[
         looks_like(lambda x, y: _in_warps(x), "each warp starts again at 0: the totals of the earlier warps are missing."),
         looks_like(lambda x, y: _exclusive(x), "each sum lacks its own element: this is the *exclusive* prefix sum."),
-        looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "the elements to the *right* are added up."),
+        looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "the kernel adds up the "
+        "elements to the *right*."),
         looks_like(lambda x, y: _in_warps(x) + torch.nn.functional.pad(
             x.double().reshape(len(x), 8, 32).sum(2), (1, 0))[:, :8].repeat_interleave(32, 1),
             "only the total of *one* earlier warp is added; add all of them."),

@@ -18,19 +18,20 @@ F32, F16 = torch.float32, torch.float16
 CASES = (
     ((100_000, 32, F32), "8 vectors per row: each of eight lanes has one."),
     ((100_000, 512, F32), "16 vectors for each of 8 lanes are still allowed."),
-    ((100_000, 1024, F16), "16 bytes are 8 elements of float16, so this row is 128 vectors."),
+    ((100_000, 1024, F16), "16 bytes are 8 elements of float16, so this row has 128 vectors."),
     ((100_000, 2048, F32), "512 vectors are 16 for each lane of a warp."),
     ((100_000, 2052, F32), "513 vectors are more than 16 per lane of a warp."),
     ((3000, 8192, F16), "1,024 vectors are too many for a warp."),
-    ((264, 131_072, F32), "264 rows with one block each are enough blocks: no parts."),
+    ((264, 131_072, F32), "264 rows with one block each give enough blocks, so there are no parts."),
     ((1024, 1024, F32), "one warp per row gives 128 blocks, and this row has a vector for each of "
                         "256 threads: take more threads per row, which makes more blocks."),
     ((2105, 1024, F32), "the last block is not full, but it counts: 264 blocks are enough."),
-    ((64, 524_288, F32), "264 blocks for 64 rows: 4 parts per row."),
-    ((44, 524_288, F32), "264 blocks for 44 rows are 6 parts per row, but parts come in fours."),
+    ((64, 524_288, F32), "264 blocks for 64 rows allow 4 parts per row."),
+    ((44, 524_288, F32), "264 blocks for 44 rows allow 6 parts per row, but the number of parts "
+    "is a multiple of 4."),
     ((1, 16_384, F32), "a part has at least 1,024 vectors, and this row has 4,096."),
-    ((1, 8_192, F32), "two parts of 1,024 vectors are fewer than four: the row stays whole."),
-    ((100, 1_048_576, F32), "264 blocks for 100 rows are 2 parts per row, fewer than four."),
+    ((1, 8_192, F32), "the row has only two parts of 1,024 vectors, fewer than four, so it stays whole."),
+    ((100, 1_048_576, F32), "264 blocks for 100 rows allow only 2 parts per row, fewer than four."),
     ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: add no threads."),
     ((2104, 1024, F32), "263 blocks are too few, and 256 vectors are one per thread."),
     ((8, 1020, F32), "there are few blocks, but 255 vectors are fewer than 256: add no threads."),
@@ -38,7 +39,7 @@ CASES = (
 
 
 def rule(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
-    """What the task says."""
+    """Apply the rule from the task."""
     vectors = n * dtype.itemsize // 16
     threads = next((t for t in (8, 32) if vectors <= 16 * t), 256)
     if -(-m // (256 // threads)) < 264 and vectors >= 256:
@@ -73,7 +74,7 @@ def _rule_kept(submission: Submission) -> str:
 
 
 def _times(run: Recorded) -> dict[tuple[tuple[int, ...], str], dict[str, float]]:
-    """Call -> step -> milliseconds."""
+    """Return the recorded milliseconds by call and step."""
     found: dict[tuple[tuple[int, ...], str], dict[str, float]] = defaultdict(dict)
     for row in run.rows:
         found[row.shape, row.dtype][row.step] = row.ms
@@ -88,7 +89,9 @@ def _as_recorded(submission: Submission) -> str:
         assert isinstance(got, tuple)  # it keeps the rule
         best = min(ms[name] for name in (*names.values(), "parts, two launches") if name in ms)
         worst = max(worst, ms[names.get(got, "parts, two launches")] / best)
-    return f"as recorded on an H200, never more than {worst - 1:.0%} behind the best of the four"
+    return (
+        f"as recorded on an H200, never more than {worst - 1:.0%} slower than the best of the four"
+    )
 
 
 EXERCISE = Exercise(
@@ -99,9 +102,10 @@ notebook. The matrix has m rows of n elements; a row consists of whole 16-byte v
 
 1. threads: the smallest of 8, 32 and 256 that gives no thread more than 16 vectors of its row;
    256 if none of them does.
-2. If that makes fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors: 256.
-3. parts: as many as possible with at most 264 blocks in all and at least 1,024 vectors per part,
-   rounded down to a multiple of 4; 1 if there would be fewer than 4.
+2. If this gives fewer than 264 blocks (of 256 threads), and a row has at least 256 vectors, take
+   256 threads.
+3. parts: as many as possible with at most 264 blocks in total and at least 1,024 vectors per
+   part, rounded down to a multiple of 4, or 1 if that gives fewer than 4.
 """,
     hints=(
         "Start with the number of 16-byte vectors per row; `dtype.itemsize` is the size of an "
@@ -112,15 +116,15 @@ notebook. The matrix has m rows of n elements; a row consists of whole 16-byte v
         "smaller and round it down to a multiple of 4; then replace 0 by 1.",
     ),
     analysis="""
-With this rule no shape gets a slow kernel: on the 18 recorded calls the rule is at most 3 %
-behind the best of the four, while each of the four alone is more than ten times slower for some
-shape. The constants of such a rule are measured, and hold for one GPU. Forgekit's constants are
-in `forgekit/ops/tile_choice.py`, each with its reason.
+With this rule, no shape gets a slow kernel: on the 18 recorded calls, the rule is at most 3 %
+slower than the best of the four ways, whereas each way alone is more than ten times slower for
+some shape. The constants of such a rule come from measurements and hold for one GPU. Forgekit's
+constants are in `forgekit/ops/tile_choice.py`, each with its reason.
 """,
     entry="choose_reduction",
     groups=(
         Group("The rule", _rule_kept),
         Group("On the H200", _as_recorded),
     ),
-    praise="A shape goes in, two numbers come out.",
+    praise="Two numbers describe the kernel for any shape.",
 )

@@ -16,7 +16,7 @@ WRONG = (
           "not full, but it counts"),
     Wrong("rows for blocks", {"-(-m // (256 // threads))": "m"}, "gives 128 blocks"),
     Wrong("more threads for short rows", {" and vectors >= 256": ""}, "add no threads"),
-    Wrong("no fours", {PARTS: "min(264 // m, vectors // 1024)"}, "parts come in fours"),
+    Wrong("no fours", {PARTS: "min(264 // m, vectors // 1024)"}, "the number of parts is a multiple of 4"),
     Wrong("blocks alone", {PARTS: "264 // m // 4 * 4"}, "and this row has 4,096."),
     Wrong("vectors alone", {PARTS: "vectors // 1024 // 4 * 4"},
           "264 rows with one block each"),

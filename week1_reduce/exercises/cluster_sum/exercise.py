@@ -15,15 +15,15 @@ def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="add up a row in a cluster",
     task="""
-Add up rows of any length, float32, with clusters. Block `r` of the cluster takes the columns
-where `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
+Add up float32 rows of any length with clusters. Block `r` of a cluster takes the columns n with
+`(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
 which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
 9.0 or later.
 
 Signature: `cluster_sum(x, y)`.
 """,
     hints=(
-        "The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`. So the x index of a block is its "
+        "The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`, so the x index of a block is its "
         "rank in the cluster, and thread `tidx` starts at column `rank * 128 + tidx`.",
         "`cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the "
         "shared memory of block 0. Give each block its own element there.",
@@ -32,10 +32,10 @@ Signature: `cluster_sum(x, y)`.
         "block 0 reads.",
     ),
     analysis="""
-The first arrive and its wait can be far apart: a block arrives when it starts and waits after it
-has added up its share, so the other blocks have usually arrived by then. The second pair is the
-exchange itself. No block writes to a block that has ended: all stores go to block 0, and they
-precede the second barrier.
+The first `cluster_arrive` and its `cluster_wait` can be far apart: a block arrives when it
+starts and waits after it has added up its share, so the other blocks have usually arrived by
+then. The second pair completes the exchange. No block writes to a block that has ended, because
+all stores go to block 0 and precede the second barrier.
 """,
     asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2},
     entry="cluster_sum",
@@ -44,7 +44,7 @@ precede the second barrier.
     sizes=[(1, 512), (1, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
     misconceptions=[
-        looks_like(lambda x, y: _of_rank_0(x), "only the share of the first block is in the sum."),
+        looks_like(lambda x, y: _of_rank_0(x), "the sum contains only the share of the first block."),
         looks_like(lambda x, y: 4 * x.double().sum(1), "each of the four blocks has added up the "
                    "whole row."),
         found("block-lifetime", "a block may write to another only after both have started, and "

@@ -10,8 +10,8 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up the columns",
     task="""
-`y[n] = x[0, n] + x[1, n] + … + x[M-1, n]`, for any M and N, in float32, float16 and bfloat16. Add in
-float32. Write the whole kernel and its launch.
+Compute `y[n] = x[0, n] + x[1, n] + … + x[M-1, n]` for any M and N, in float32, float16 and
+bfloat16. Add in float32. Write the whole kernel and its launch.
 
 Signature: `column_sum(x, y)`.
 """,
@@ -22,9 +22,9 @@ Signature: `column_sum(x, y)`.
         "and convert every element in the line that adds it.",
     ),
     analysis="""
-Neighbouring threads read neighbouring columns, so each load of a warp covers one piece of a row: 4
-sectors for float32, 2 for 16-bit types. Consecutive loads of one thread are a whole row apart; that
-does not matter to a warp.
+Neighbouring threads read neighbouring columns, so each load of a warp covers one contiguous
+piece of a row, which is 4 sectors for float32 and 2 for 16-bit types. Consecutive loads of one
+thread are a whole row apart, but only the lanes of the same load have to be close together.
 """,
     asked={"work": "one thread per column"},
     entry="column_sum",
@@ -35,11 +35,11 @@ does not matter to a warp.
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x[0], "the result contains only the first row."),
-        looks_like(lambda x, y: x[-1], "the result contains only the last row: an element "
-                   "has to be added to the sum, not to replace it."),
+        looks_like(lambda x, y: x[-1], "the result contains only the last row: add each element "
+                   "to the sum instead of replacing the sum."),
         looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is missing."),
-        looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition rounds to the type of "
-                   "x: add in float32."),
-        looks_like(lambda x, y: x.double().sum(0) + 1, "each result is 1 more than the sum, which starts at 0."),
+        looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition rounds to the "
+                   "type of x; add in float32."),
+        looks_like(lambda x, y: x.double().sum(0) + 1, "each result is 1 more than the sum: start at 0."),
     ],
 )  # fmt: skip

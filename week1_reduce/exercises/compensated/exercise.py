@@ -22,22 +22,23 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="keep what rounding loses",
     task="""
-Compute compensated sums of the rows, in float32. The relative error of each result must be at
-most 2⁻²³; adding one by one has a far larger error. Keep the part that an addition loses in a
-second variable and add it to the next number.
+Compute a compensated sum of each row, in float32. The relative error of each result must be at
+most 2⁻²³; adding one by one has a far larger error. Keep the part that each addition loses in a
+second variable, and add it to the next number.
 
 Signature: `compensated(x, y)`.
 """,
     hints=(
         "Carry two variables through the loop: the sum and the lost part.",
-        "With `s = total + value`, the part of `value` that arrived in `s` is `s - total`.",
+        "With `s = total + value`, the part of `value` that reached `s` is `s - total`.",
         "Before you add an element, add to it the part that the previous addition lost. The line after "
         "the addition computes the new lost part.",
     ),
     analysis="""
-Four operations per element replace one, and the kernel moves no more bytes; while it waits for
-memory, they are nearly free. For real numbers `b - (s - a)` is 0, but the compiler must not simplify
-it; CuTe DSL keeps the order of floating-point operations that you wrote.
+Four operations per element replace one, but the kernel moves no additional bytes. While it
+waits for memory, the extra operations are nearly free. In exact arithmetic `b - (s - a)` is 0,
+but the compiler must not simplify it; CuTe DSL performs floating-point operations in the order
+that you wrote.
 """,
     asked={"work": "one thread per row", "doubles": 0},
     entry="compensated",
@@ -48,8 +49,8 @@ it; CuTe DSL keeps the order of floating-point operations that you wrote.
     rtol=2.0**-23,
     atol=0.0,
     misconceptions=[
-        looks_like(lambda x, y: _plain(x), "this is the sum one by one: the lost part is not kept, or "
-                   "not added."),
+        looks_like(lambda x, y: _plain(x), "this is the uncompensated sum: the lost part is not "
+                   "kept, or not added."),
     ],
     praise="Rounding took it, and you took it back.",
 )  # fmt: skip

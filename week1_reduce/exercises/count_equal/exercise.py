@@ -6,7 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    """Return numbers that float32 or 16-bit types cannot tell apart; some are negative."""
+    """Return integers, some of them negative, that float32 or 16-bit types cannot tell apart."""
     base = (0, 2**24, -(2**24))[(n > 4) * (1 + m % 2)]
     x = base + draw.integers(0, 4, m, n)
     x[:, 3::5] += 65_536
@@ -17,8 +17,8 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="count equal elements",
     task="""
-Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a number.
-There may be any number of rows, of any length.
+Count the elements of each row that equal `v`. `x` and the counts are int32, and `v` is a single
+number. There may be any number of rows, of any length.
 
 Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 """,
@@ -26,14 +26,15 @@ Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutl
         "Counting is an integer sum of ones and zeros.",
         "With four rows per block, the last block may have warps without a row. Which lanes must "
         "not read, and which must not store?",
-        "All lanes of a warp share a row, so a warp without a row may skip its loads as a whole. "
-        "The lanes of one warp differ only at the end of a row, and even there every lane has to "
-        "reach the line with the reduction.",
+        "All lanes of a warp share a row, so a whole warp without a row may skip its loads. The "
+        "lanes of one warp take different branches only at the end of a row, and even there "
+        "every lane has to reach the line with the reduction.",
     ),
     analysis="""
 Integer sums are the same in every order, so a count is always deterministic. A warp could also
-vote, with `vote_ballot_sync` and a count of the bits, once per 32 elements. For a whole row, one
-addition per lane and element, with one reduction at the end, needs fewer instructions.
+vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row,
+one addition per lane and element, followed by one reduction at the end, takes fewer
+instructions.
 """,
     asked={"work": "one warp per row"},
     entry="count_equal",
@@ -44,8 +45,9 @@ addition per lane and element, with one reduction at the end, needs fewer instru
     dtypes=("int32",),
     exact=True,
     misconceptions=[
-        looks_like(lambda x, v, y: (x != v).sum(1).int(), "it counts the elements that are *not* equal to v."),
-        looks_like(lambda x, v, y: (x == 0).sum(1).int(), "it counts the zeros, not v."),
+        looks_like(lambda x, v, y: (x != v).sum(1).int(), "the kernel counts the elements that "
+        "are *not* equal to v."),
+        looks_like(lambda x, v, y: (x == 0).sum(1).int(), "the kernel counts zeros instead of v."),
         looks_like(lambda x, v, y: x.sum(1).int(), "the elements are added up, not counted."),
         looks_like(lambda x, v, y: (x == v)[:, :32].sum(1).int(), "only the first 32 elements of a row are counted."),
     ],

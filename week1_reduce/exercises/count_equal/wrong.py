@@ -9,7 +9,7 @@ WRONG = (
         "mY: 2 of 5 elements differ",
     ),
     Wrong("not equal", {"mX[row, n] == v": "mX[row, n] != v"}, "*not* equal to v"),
-    Wrong("zeros", {"mX[row, n] == v": "mX[row, n] == 0"}, "the zeros, not v"),
+    Wrong("zeros", {"mX[row, n] == v": "mX[row, n] == 0"}, "counts zeros instead of v"),
     Wrong(
         "adds the elements",
         {

@@ -7,7 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    """Numbers, zeros, and numbers that float16 would take for zeros."""
+    """Return numbers, zeros, and numbers that float16 would round to 0."""
     x = draw(m, n)
     x[:, 1::3] = 0
     x[:, 2::3] *= 1e-30
@@ -17,23 +17,23 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="count with one atomic per block",
     task="""
-`y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have any
-length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`. `y`
-holds arbitrary values at first, so a separate launch sets it to 0.
+`y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have
+any length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`.
+`y` holds arbitrary values at first, so a separate launch has to set it to 0.
 
 Signature: `count_positive(x, y)`.
 """,
     hints=(
         "Write two kernels and one host function. Which kernel writes `y` with a plain store?",
         "A warp adds up its counts with `cute.arch.warp_reduction` over `Int32` numbers. The "
-        "warps of a block meet in shared memory, as in `sum_of_block`.",
+        "warps of a block combine their counts in shared memory, as in `sum_of_block`.",
         "`mY.iterator + row` is the pointer for the atomic addition. Only one thread of the block "
         "executes that line.",
     ),
     analysis="""
-Integer additions do not round, so the order in which blocks arrive does not matter: these atomics
-are deterministic. One addition per block also keeps atomics rare. Memory performs additions to
-one address one after the other.
+Integer additions do not round, so the order in which blocks arrive does not matter, and the
+counts are deterministic. One atomic per block also keeps the number of atomics small. This
+helps because memory performs atomics on the same address one after another.
 """,
     asked={
         "blocks": ("one block per 2,048 columns of a row", lambda m, n: m * -(-n // 2048)),
@@ -49,8 +49,8 @@ one address one after the other.
     misconceptions=[
         looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative elements are counted."),
         looks_like(lambda x, y: torch.full_like(y, x.shape[1]), "all elements are counted."),
-        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: is y cleared after the "
-                   "counting, or does no block add to it?"),
+        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: does the kernel clear y "
+                   "after counting, or does no block add to it?"),
     ],
     praise="Many blocks, one counter, and the same count every time.",
 )  # fmt: skip

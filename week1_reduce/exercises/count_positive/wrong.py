@@ -14,7 +14,7 @@ BLOCK = """    if tidx % 32 == 0:
 
 WRONG = (
     Wrong("not cleared", {CLEAR: ""}, "With m = 1, n = 2,048"),
-    Wrong("cleared behind", {CLEAR + COUNT: COUNT + CLEAR}, "cleared after the counting"),
+    Wrong("cleared behind", {CLEAR + COUNT: COUNT + CLEAR}, "clear y after counting"),
     Wrong("cleared by the blocks", {CLEAR: "", "    count = Int32(0)\n": "    if tidx == 0:\n"
                                     "        mY[row] = 0\n    count = Int32(0)\n"},
           "updates mY[0] of mY: int32 (1,), which"),

@@ -10,35 +10,35 @@ ROWS = 256  # of a part
 
 
 def parts_of(x: torch.Tensor) -> torch.Tensor:
-    """Return the column sums of each 256 rows."""
+    """Return the column sums of each group of 256 rows."""
     return torch.stack([part.sum(0) for part in x.split(ROWS)])
 
 
 EXERCISE = puzzle(
-    title="let no lane idle",
+    title="keep every lane busy",
     task="""
-A contiguous matrix has few columns, 1 to 32, and any height M. Write the first of two launches:
-row p of `y` gets the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉ rows.
-All warps of a block read neighbours, whatever the number of columns. Types are float32 and
-float16, accumulated in float32. Write the whole kernel.
+A contiguous matrix has only 1 to 32 columns, and any height M. Write the first of two launches:
+row p of `y` receives the column sums of rows 256·p to 256·p + 255 of `x`, so `y` has ⌈M / 256⌉
+rows. All warps of a block have to read neighbouring elements, whatever the number of columns.
+The types are float32 and float16; accumulate in float32. Write the whole kernel.
 
 Signature: `few_columns(x, y)`.
 """,
     hints=(
-        "In memory, a part is one strip of 256 · N numbers. Ignore the rows: number k of the "
-        "strip belongs to column k % N.",
+        "In memory, the 256 rows of a block are one strip of 256 · N numbers. Ignore the rows: "
+        "number k of the strip belongs to column k % N.",
         "A thread that starts at number t and continues in steps of a multiple of N stays in "
         "column t % N. What is the largest multiple of N up to 256? The few threads beyond it do "
         "nothing.",
-        "The line that loads takes element (k // N, k % N) of the part, with a predicate, since "
-        "the last part may be shorter. In shared memory the sums of column n are then at n, n + "
-        "N, n + 2·N, …",
+        "The line that loads reads element (k // N, k % N) of the block's rows, with a "
+        "predicate, because the last block may have fewer rows. In shared memory, the sums of "
+        "column n then begin at word n and are N words apart.",
     ),
     analysis="""
-With 3 columns, a warp that reads one row uses 3 of its lanes. Here 255 of 256 threads read, and a
-warp's load of float32 is 4 sectors. The step is the trick: a multiple of N keeps each thread in
-its column, so one register is enough. The division and the remainder by N cost instructions once
-per thread; in the loop only the row advances, by `deep`.
+With 3 columns, a warp that reads one row uses only 3 of its lanes. Here 255 of 256 threads
+read, and a warp's float32 load fetches 4 sectors. The trick is the step: a multiple of N keeps
+each thread in its column, so one register is enough. The division by N and its remainder cost
+instructions only once per thread; in the loop, only the row advances, by `deep`.
 """,
     asked={"work": "one block per 256 rows", "block": 256},
     entry="few_columns",
@@ -51,12 +51,12 @@ per thread; in the loop only the row advances, by `deep`.
     misconceptions=[
         looks_like(
             lambda x, y: torch.stack([p[:: 256 // x.shape[1]].sum(0) for p in x.double().split(ROWS)]),
-            "only the sums of the first N threads arrive; those of the others are in shared memory, "
-            "and no thread adds them.",
+            "the result contains only the sums of the first N threads; the other sums are in "
+            "shared memory, but no thread adds them.",
         ),
     ],
     given=picture(
-        "3 columns, 8 threads (yours: 256): a number is a thread; threads 6 and 7 do nothing",
+        "3 columns, 8 threads (yours: 256); numbers are threads; threads 6 and 7 do nothing",
         {"x": [[(str(k % 6), 5 * (k % 6)) for k in range(3 * row, 3 * row + 3)] for row in range(4)]},
     ),
 )  # fmt: skip

@@ -9,33 +9,34 @@ from ..across_blocks import fenced
 
 
 def _largest(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the maximum of each piece of 256, and of all."""
+    """Return the maximum of each piece of 256 numbers, and of all numbers."""
     return torch.stack([piece.amax() for piece in x.split(256)]), x.amax(0, keepdim=True)
 
 
 EXERCISE = puzzle(
     title="fix the last block",
     task="""
-Find the largest of `n` numbers. Each block is one warp, which writes the maximum of its 256
-numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0 before the
-first call, and the caller does not reset it between calls. Two things are missing from the given
-lines, so the second call stores nothing, and on a GPU even the first call may miss a part. The
-sanitizer finds neither mistake in a single call.
+This kernel finds the largest of `n` numbers. Each block is one warp, which writes the maximum
+of its 256 numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0
+before the first call, and the caller does not reset it between calls. Two things are missing
+from the given lines, so the second call stores nothing, and on a GPU even the first call may
+miss a part. Add both. The sanitizer finds neither mistake in a single call.
 """,
     hints=(
-        "What does the counter hold when the launch ends, and with what does the next launch "
-        "compare it?",
+        "Which value does the counter have when the launch ends, and which value does the next "
+        "launch expect?",
         "Without a fence, another block may see the atomic addition before it sees the store of "
         "the part.",
         "One thread of the last warp executes `mCount[0] = 0`. A fence, "
         "`cute.arch.fence_acq_rel_gpu()`, belongs both before and after the line that counts.",
     ),
     analysis="""
-A block of one warp needs no shared memory: `shuffle_sync(ticket, 0)` gives lane 0's ticket to all
-lanes. A shuffle does not order memory accesses; `sync_warp` makes everything that lane 0 has seen
-visible to the other lanes. With the fence before the counter, a block that sees the count also sees
-the part. With the fence after the counter, a block reads parts only after it has counted. Without
-fences, a kernel may still pass every test on the GPU where it was written.
+A block of one warp needs no shared memory, because `shuffle_sync(ticket, 0)` gives lane 0's
+ticket to all lanes. A shuffle does not order memory accesses, but `sync_warp` makes everything
+that lane 0 has seen visible to the other lanes. The fence before the counter ensures that a
+block that sees the count also sees the part. The fence after the counter ensures that a block
+reads parts only after it has counted. Without fences, a kernel may still pass every test on the
+GPU where it was written.
 """,
     entry="fix_the_counter",
     inputs=lambda draw, n: (draw.extremes(1, n)[0], torch.zeros(1, dtype=torch.int32)),

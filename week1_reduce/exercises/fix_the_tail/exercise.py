@@ -18,20 +18,20 @@ def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="fix the tail",
     task="""
-To save instructions, this kernel fills the registers before the loop instead of in it. It is right
-for rows of up to 128 float32, and for multiples of 128. Fix it for all rows of whole vectors, in
-float32.
+To save instructions, this kernel fills the registers before the loop instead of inside it. Its
+sums are right for rows of up to 128 float32 elements and for multiples of 128. Fix it for all
+float32 rows of whole vectors.
 """,
     hints=(
         "What do the registers of a lane hold in the last tile if the lane has no vector there?",
-        "A copy whose predicate is false leaves the registers alone.",
-        "Each tile needs the identity in its registers, in the line before `cute.copy`. (Or let the sum "
-        "skip registers that the copy did not load.)",
+        "A copy whose predicate is false leaves the registers unchanged.",
+        "For each tile, put the identity into the registers in the line before `cute.copy`. (Or "
+        "let the sum skip registers that the copy did not load.)",
     ),
     analysis="""
-The `fill` before the loop made the first tile right, and in full tiles every lane loads. Only a
-partial tile after a full tile shows the mistake: lanes without a vector add their last vector
-again. The fix costs four moves per vector.
+The `fill` before the loop makes the first tile right, and in a full tile every lane loads new
+values. Only a partial tile after a full tile reveals the mistake: lanes without a vector add
+their previous vector again. The fix costs four moves per vector.
 """,
     asked={"load_bytes": 16},
     entry="fix_the_tail",
@@ -43,7 +43,7 @@ again. The fix costs four moves per vector.
     promise={0: {1: 4}},
     misconceptions=[
         looks_like(_left_over, "lanes without a vector in the last tile add the vector that the "
-                   "tile before left in their registers."),
+                   "previous tile left in their registers."),
         looks_like(lambda x, y: x.double().sum(1) + -x.shape[1] % 128, "lanes without a vector add "
                    "a value other than 0."),
         looks_like(lambda x, y: x[:, : x.shape[1] // 128 * 128].double().sum(1), "the sum misses "

@@ -12,7 +12,7 @@ SCALAR = """        for v in cutlass.range_constexpr(4):
 """
 
 WRONG = (
-    Wrong("as given", {FILL: "", LOOP: "    tXrX.fill(0.0)\n" + LOOP}, "tile before left in their registers"),
+    Wrong("as given", {FILL: "", LOOP: "    tXrX.fill(0.0)\n" + LOOP}, "previous tile left in their registers"),
     Wrong("after the copy", {FILL: "", COPY: COPY + FILL}, "every sum is 0"),
     Wrong("another identity", {"tXrX.fill(0.0)": "tXrX.fill(1.0)"}, "a value other than 0"),
     Wrong("the last tile left out", {"range(gX.shape[1][1])": "range(shape[1] // 128)"},

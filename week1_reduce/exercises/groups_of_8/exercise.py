@@ -21,22 +21,25 @@ def _of_a_warp(x, y):
 EXERCISE = puzzle(
     title="add up groups of eight",
     task="""
-`y[g] = x[8g] + … + x[8g + 7]` for an array of any length n; the last sum may have fewer elements,
-and `y` has ⌈n / 8⌉ elements. Types are float32 and float16; add in float32.
+Compute `y[g] = x[8g] + … + x[8g + 7]` for an array of any length n. The last group may have
+fewer than eight elements, and `y` has ⌈n / 8⌉ elements. The types are float32 and float16; add
+in float32.
 
 Signature: `groups_of_8(x, y)`.
 """,
     hints=(
-        "A warp holds four groups. Which of the five steps of a warp's sum stay inside eight lanes?",
-        "Offsets 4, 2 and 1. Every lane has to execute the shuffles: which value does a lane without an "
-        "element contribute?",
-        "Start with a value that changes no sum, and put the predicate around the load only. All lanes "
-        "shuffle after it. Every eighth thread stores, if its group exists.",
+        "A warp holds four groups. Which of the five steps of a warp's sum stay within a group "
+        "of eight lanes?",
+        "Use offsets 4, 2 and 1. Every lane has to execute the shuffles, so which value should a "
+        "lane without an element contribute?",
+        "Start with a value that changes no sum, and put the predicate around the load only. "
+        "After the load, all lanes execute the shuffles. Every eighth thread stores, if its "
+        "group exists.",
     ),
     analysis="""
-A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at the
-cost of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same loop.
-It suits short rows: one warp adds four rows of 8.
+A butterfly with offsets below 8 never leaves a group of eight, so a warp adds four groups at
+the cost of one. `cute.arch.warp_reduction(value, operator.add, threads_in_group=8)` is the same
+loop. It suits short rows, because one warp adds four 8-element rows.
 """,
     asked={"work": "one thread per element", "shuffles": 3, "shared_bytes": 0},
     entry="groups_of_8",
@@ -46,14 +49,14 @@ It suits short rows: one warp adds four rows of 8.
     count=[(100,), (20_480,)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(_of_a_warp, "each sum contains other groups: a shuffle by 8 or more leaves the "
-                   "group."),
+        looks_like(_of_a_warp, "each sum contains elements of other groups: a shuffle "
+                   "by 8 or more leaves the group."),
         looks_like(lambda x, y: x[::8], "each sum is only the first element of its group."),
         looks_like(lambda x, y: _groups(x)[:, :4].sum(1), "each sum contains only the first four "
                    "elements of its group."),
         looks_like(lambda x, y: _groups(x)[:, ::2].sum(1), "every other element is missing: no step "
                    "adds neighbouring lanes."),
         looks_like(lambda x, y: _groups(x).sum(1) + _groups(x).sum(1).roll(-1), "each sum "
-                   "contains other groups: a shuffle by 8 or more leaves the group."),
+                   "contains elements of other groups: a shuffle by 8 or more leaves the group."),
     ],
 )  # fmt: skip

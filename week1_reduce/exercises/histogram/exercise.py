@@ -12,24 +12,24 @@ def _histogram(x):
 EXERCISE = puzzle(
     title="count bytes",
     task="""
-`h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8); `h` is int32,
-(M, 256). Keep the counters in shared memory until the row is finished, then store each counter
-once.
+`h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8). `h` has shape
+(M, 256) and type int32. Keep the counters in shared memory until the row is finished, then
+store each counter once.
 
 Signature: `histogram(x, h)`.
 """,
     hints=(
-        "There are three phases: clear the counters, count the row, store the counters. What "
-        "belongs between two phases?",
+        "There are three phases: clear the counters, count the bytes of the row, and store the "
+        "counters. What belongs between two phases?",
         "Two threads may increment the same counter at the same time, so use "
         "`cute.arch.atomic_add(sH.iterator + b, cutlass.Int32(1))`.",
-        "Convert an element of `uint8` with `.to(cutlass.Int32)` before you use it as an index, "
-        "in the line with the atomic addition.",
+        "Convert a `uint8` element with `.to(cutlass.Int32)` before you use it as an index, in "
+        "the line with the atomic addition.",
     ),
     analysis="""
-Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. In a
-row that repeats a single byte, 32 lanes take turns. The usual cure is one set of counters per
-warp, added up at the end.
+Atomics on shared memory are fast as long as few lanes of a warp increment the same counter. If
+a row repeats a single byte, all 32 lanes have to take turns. The usual fix is one set of
+counters per warp, which the block adds up at the end.
 """,
     asked={"work": "one block per row", "block": 256, "shared_bytes": 1024, "global_atomics": 0},
     entry="histogram",

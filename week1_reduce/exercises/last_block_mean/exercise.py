@@ -17,18 +17,18 @@ def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 EXERCISE = puzzle(
     title="let the last block compute the mean",
     task="""
-Compute the mean of each row, for a few rows of any length, float32. Each block writes the sum of
-1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch and
-must be 0 after it. The last block of a row adds up the parts, in an order that does not depend on
-which block is last. `part` has one column per piece.
+Compute the mean of each row, for a few float32 rows of any length. Each block writes the sum of
+1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch
+and must be 0 after it. The last block of a row adds up the parts, in an order that does not
+depend on which block is last. `part` has one column per piece.
 
 Signature: `last_block_mean(x, count, part, y)`.
 """,
     hints=(
         "Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` returns the "
-        "previous value. Which number does the last block get?",
-        "One thread counts, and all 256 threads need the result: the thread writes its ticket to "
-        "shared memory, before a barrier.",
+        "previous value. Which number does the last block receive?",
+        "One thread counts, but all 256 threads need the result, so this thread writes its "
+        "ticket to shared memory before a barrier.",
         "`cute.arch.fence_acq_rel_gpu()` belongs in two places: between the store of the part and "
         "the counter, and between the counter and the loads of the parts. The last block resets "
         "the counter in the line after its store.",
@@ -54,9 +54,9 @@ time does not matter.
     misconceptions=[
         looks_like(lambda x, count, part, y: torch.stack([p[:, :256].double().sum(1) for p in
                                                           x.split(1024, dim=1)], 1),
-                   "only the first 256 columns of a piece are in its sum."),
+                   "the sum of a piece covers only its first 256 columns."),
         looks_like(lambda x, count, part, y: (None, x.double().sum(1)),
-                   "y holds the sum of the row: it is not divided by the number of columns."),
+                   "y holds the sum of the row; divide it by the number of columns."),
     ],
     more=lambda make: (fenced(make, (1, 2048)),),
 )  # fmt: skip

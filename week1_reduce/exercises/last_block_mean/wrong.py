@@ -12,7 +12,7 @@ WRONG = (
     Wrong("the block with the last piece", {"if sTicket[0] == pieces - 1:":
                                             "if piece == pieces - 1:"}, "thread (1, 0, 0) of block (4, 0, 0) reads mPart"),
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
-          "only the first 256 columns"),
+          "covers only its first 256 columns"),
     Wrong("counts rows together", {"mCount.iterator + row": "mCount.iterator"}, "With m = 3"),
     Wrong("adds in float16", {
         "            total += mX[row, n]": "            total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
@@ -25,7 +25,7 @@ WRONG = (
         "n = 264,000, float32 the result"),
     Wrong("a fence that is never executed", {FENCE + COUNT: "        if pieces < 0:\n    " + FENCE + COUNT},
           "before it sees the part: the store"),
-    Wrong("not divided", {"total / mX.shape[1]": "total"}, "not divided by the number of columns"),
+    Wrong("not divided", {"total / mX.shape[1]": "total"}, "divide it by the number of columns"),
     Wrong("no reset", {"            mCount[row] = 0\n": ""}, "mCount[0] was 0 and is 1"),
     Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),
 )  # fmt: skip

@@ -20,32 +20,32 @@ def _inputs(draw, m, n):
 
 
 def _in_order(key):
-    """The result for a row whose elements come in the order of key(piece of 32, lane)."""
+    """Return the result for a row whose elements come in the order of key(piece of 32, lane)."""
     return lambda x, y: _kadane(x[:, sorted(range(x.shape[1]), key=lambda n: key(n // 32, n % 32))])
 
 
 EXERCISE = puzzle(
     title="find the largest sum of consecutive elements",
     task="""
-Find the largest sum of consecutive elements in each row: of all `x[m, i] + … + x[m, j]` with `i ≤
-j`. Rows have any length; float32. Describe a piece of a row by four numbers: its sum, and the
-largest sum of any beginning, of any end, and of any run of elements in it.
+For each row, find the largest sum of consecutive elements `x[m, i] + … + x[m, j]` with `i ≤ j`.
+Rows are float32 and have any length. Describe a piece of a row by four numbers: its sum, and
+the largest sum of any beginning, any end, and any run of elements in it.
 
 Signature: `max_subarray(x, y)`.
 """,
     hints=(
-        "Merge two neighbouring pieces: the best of both is the best of the left, the best of the "
-        "right, or an end of the left joined to a beginning of the right.",
+        "When you merge two neighbouring pieces, the best sum is the best of the left piece, the "
+        "best of the right piece, or an end of the left joined to a beginning of the right.",
         "The merge is associative, but left and right must not change places. With "
         "`shuffle_sync_down` and offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives "
-        "the piece directly to its right.",
+        "the piece directly to the right of its own.",
         "A lane without an element holds the identity: sum 0, and −∞ for the other three. Set it "
         "in the line before the predicate.",
     ),
     analysis="""
-Every operation with an associative merge and an identity fits the same tree. If the merge is not
-commutative, the tree has to keep neighbours together. Matching a regular expression, balancing
-parentheses and evaluating a polynomial work this way.
+Every operation with an associative merge and an identity fits the same tree. If the merge is
+not commutative, the tree may merge only neighbouring pieces, in order. You can match a regular
+expression, check that parentheses balance, or evaluate a polynomial in this way.
 """,
     asked={"work": "one warp per row"},
     entry="max_subarray",
@@ -55,11 +55,13 @@ parentheses and evaluating a polynomial work this way.
     count=[(5, 100), (64, 300)],
     misconceptions=[
         looks_like(lambda x, y: x.max(1).values, "only single elements are compared: ends and beginnings are not joined."),
-        looks_like(lambda x, y: _kadane(x).clamp(min=0), "the empty piece counts, with the sum 0: the identity of a maximum is −∞."),
+        looks_like(lambda x, y: _kadane(x).clamp(min=0), "an empty piece counts, with the sum 0: "
+        "the identity of a maximum is −∞."),
         FINITE_START,
         looks_like(lambda x, y: x.double().sum(1), "the whole row is added up."),
-        looks_like(_in_order(lambda piece, lane: (-piece, lane)), "a merge exchanges left and right: this is the best "
-                   "piece of a row whose groups of 32 elements come in the reverse order, or each reversed."),
+        looks_like(_in_order(lambda piece, lane: (-piece, lane)), "a merge exchanges left and "
+                   "right: this is the best piece of a row whose groups of 32 elements come in "
+                   "reverse order, or are each reversed."),
         looks_like(_in_order(lambda piece, lane: (piece, f"{lane:05b}"[::-1])), "the shuffles begin with the offset 16, "
                    "so lane 0 merges lane 16 as if it were its neighbour. Offsets 1, 2, 4, 8, 16 keep neighbours together."),
     ],
@@ -67,5 +69,5 @@ parentheses and evaluating a polynomial work this way.
         "the best piece: 4 - 1 + 2 + 1 = 6",
         {"x": [coloured([-2, 1, -3, 4, -1, 2, 1, -5, 4], {3: 0, 4: 0, 5: 0, 6: 0})], "y": [[("6", 0)]]},
     ),
-    praise="Left is left, and right is right.",
+    praise="Left and right kept their places.",
 )  # fmt: skip

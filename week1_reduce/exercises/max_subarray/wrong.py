@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
-    Wrong("identity 0", {"least = -Float32.inf": "least = Float32(0.0)"}, "the empty piece counts"),
+    Wrong("identity 0", {"least = -Float32.inf": "least = Float32(0.0)"}, "an empty piece counts"),
     Wrong("large steps first", {"offset=1 << k": "offset=16 >> k"}, "begin with the offset 16"),
     Wrong(
         "only singles",

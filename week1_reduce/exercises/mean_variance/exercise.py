@@ -12,7 +12,7 @@ def _inputs(draw, m, n):
 
 
 def _of_squares(e):
-    """Each variance is a whole number of float32's steps at the square of the mean."""
+    """True if each variance is a multiple of float32's step at the square of the mean."""
     mean, got = e.case.expected[1].float(), e.got[2].double()
     square = mean * mean
     step = (torch.nextafter(square, square + 1) - square).double()
@@ -20,12 +20,12 @@ def _of_squares(e):
 
 
 EXERCISE = puzzle(
-    title="find mean and variance in one pass",
+    title="compute mean and variance in one pass",
     task="""
-Compute the mean and the variance (divided by n) of each row, float32, and read the row once. The
-numbers lie close together around 700 or more, so the mean of the squares minus the square of the
-mean has hardly a correct digit left. Keep `(count, mean, m2)` per lane (Welford, 1962), and merge
-two lanes like this (Chan, 1979):
+Compute the mean and the variance (divided by n) of each float32 row, and read the row only
+once. The numbers lie close together around 700 or more, so the mean of the squares minus the
+square of the mean would have hardly any correct digits. Keep `(count, mean, m2)` per lane
+(Welford, 1962), and merge two lanes like this (Chan, 1979):
 
     d = mean_b − mean_a,   n = n_a + n_b
     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
@@ -36,13 +36,13 @@ Signature: `mean_variance(x, mean, variance)`.
         "To add one element, merge with `(1, value, 0)`.",
         "A lane without elements has the count 0, and a merge of two such lanes divides by 0. "
         "What should the result be?",
-        "In the butterfly a lane receives three numbers from its partner, with three shuffles. "
-        "The order of the lines matters: all three shuffles come before the lane changes a number "
-        "of its own.",
+        "In the butterfly, a lane receives three numbers from its partner, with three shuffles. "
+        "The order of the lines matters: all three shuffles come before the lane changes any of "
+        "its own numbers.",
     ),
     analysis="""
-The merge is associative up to rounding, so a tree can use it like a sum; its identity is `(0, 0,
-0)`. LayerNorm and BatchNorm are this kernel, followed by a map.
+The merge is associative up to rounding, so a tree can use it like a sum. Its identity is `(0,
+0, 0)`. LayerNorm and BatchNorm consist of this kernel followed by a map.
 """,
     asked={"work": "one warp per row", "doubles": 0},
     entry="mean_variance",
@@ -53,10 +53,11 @@ The merge is associative up to rounding, so a tree can use it like a sum; its id
     rtol=1e-3,  # float32 holds numbers about 2,100 to 1.2e-4
     atol=1e-5,
     misconceptions=[
-        looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
+        looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum; divide it by n."),
         looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1; the task asks for n."),
-        Misconception("each variance is a whole number of the steps that float32 has at the square of the mean: "
-                      "it is a difference of two such numbers, the mean of the squares and the square of the mean.",
+        Misconception("each variance is a multiple of float32's step at the square of the mean, "
+                      "because it is a difference of two such numbers, the mean of the squares "
+                      "and the square of the mean.",
                       _of_squares),
     ],
     given=picture(

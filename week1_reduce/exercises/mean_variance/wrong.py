@@ -15,7 +15,9 @@ WRONG = (
     ),
     Wrong("divided by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "mVar: 2 of 2"),
     Wrong(
-        "sum for mean", {"mMean[row] = mean": "mMean[row] = mean * count"}, "it is not divided by n"
+        "sum for mean",
+        {"mMean[row] = mean": "mMean[row] = mean * count"},
+        "the first result is the sum; divide it by n",
     ),
     Wrong(
         "squares of x - 1000",

@@ -48,7 +48,9 @@ def _sums(submission: Submission) -> str:
 
 def _lost(values: list[float], got: float) -> str:
     if math.isclose(got, sum(values[:-1])):
-        return "if the number of values is odd, the last value has no neighbour and is lost."
+        return (
+            "if the number of values is odd, the last value has no neighbour, and the sum loses it."
+        )
     return ""
 
 
@@ -56,9 +58,11 @@ def _called(function, values, n):
     try:
         return function(values)
     except RecursionError:
-        raise GateError(f"With {n} numbers it calls itself without end.") from None
+        raise GateError(f"With {n} numbers, pairwise calls itself without end.") from None
     except Exception as error:
-        raise GateError(f"With {n} numbers it raises {type(error).__name__}: {error}") from None
+        raise GateError(
+            f"With {n} numbers, pairwise raises {type(error).__name__}: {error}"
+        ) from None
 
 
 def _depth(submission: Submission) -> str:
@@ -68,13 +72,13 @@ def _depth(submission: Submission) -> str:
         most = math.ceil(math.log2(n)) if n > 1 else 0
         if not isinstance(got, Counted) or sorted(got.parts) != list(range(n)):
             raise GateError(
-                f"With {n} numbers the result does not add each of these numbers once.",
+                f"With {n} numbers, the result does not contain each of them exactly once.",
                 look_at="Use only `+`, on the values and on their sums.",
             )
         if got.depth > most:
             says = "it adds the numbers one after the other." if got.depth == n - 1 else ""
             raise GateError(
-                f"Of {n} numbers, one goes through {got.depth} additions; a tree needs {most}.",
+                f"One of {n} numbers goes through {got.depth} additions; a tree needs {most}.",
                 says,
             )
     return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"
@@ -85,27 +89,27 @@ def _error(submission: Submission) -> str:
     exact = math.fsum(values)
     off = abs(float(submission.value(values)) - exact) / exact * 2**24
     if off > 16:
-        raise GateError(f"The sum of 10,000 float32 is off by {off:.0f} u.")
+        raise GateError(f"The sum of 10,000 float32 numbers is off by {off:.0f} u.")
     return f"off by {off:.1f} u"
 
 
 EXERCISE = Exercise(
     title="add in a tree",
     task="""
-Return the sum of a list of n ≥ 1 numbers. Add neighbours, then their sums, and so on: no number may
-go through more than log₂ n additions, rounded up. Use only `+`.
+Return the sum of a list of n ≥ 1 numbers. Add neighbours, then add their sums, and so on. No
+number may go through more than log₂ n additions, rounded up. Use only `+`.
 
 Signature: `pairwise(values)`.
 """,
     hints=(
-        "One round makes a list of half the length. When does the last round end?",
+        "Each round produces a list of half the length. After which round are you done?",
         "`values[0::2]` and `values[1::2]` are the left and the right neighbours.",
         "If the number of values is odd, the last value has no neighbour: carry it over unchanged, in "
         "the line that builds the new list.",
     ),
     analysis="""
-A recursive solution needs two lines. A block of threads will work in such rounds: each round
-leaves work for half as many threads.
+A recursive solution needs only two lines. A block of threads can add in the same rounds, each
+of which needs half as many threads as the one before.
 """,
     entry="pairwise",
     groups=(

@@ -24,7 +24,7 @@ TWO_HALVES = """    half = (len(values) + 1) // 2
 WRONG = (
     Wrong("odd one lost", {"pairs + values[len(values) // 2 * 2 :]": "pairs"}, "has no neighbour"),
     Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds the numbers one after the other"),
-    Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "Of 8 numbers, one goes through 4"),
+    Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "One of 8 numbers goes through 4"),
     Wrong("no return", {"    return values[0]": ""}, "it has no `return`"),
     Wrong("a list", {"return values[0]": "return values"}, "return the one number in it"),
     Wrong("without end", {ROUNDS: "    return pairwise(values)"}, "without end"),

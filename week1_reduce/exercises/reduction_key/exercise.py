@@ -14,14 +14,14 @@ __all__ = ["EXERCISE"]
 
 
 def choose(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
-    """A rule to try the key with; not that of the previous exercise."""
+    """Return (threads, parts) by a rule to test keys with, not by that of the previous exercise."""
     return (8, 1) if n * dtype.itemsize <= 2048 else (256, 4 if m <= 4 else 1)
 
 
 def _matrix(
     m: int, n: int, dtype: torch.dtype = torch.float32, start: int = 0, pitch: int = 0
 ) -> torch.Tensor:
-    """Row-major, its first element `start` elements beyond a multiple of 16 bytes."""
+    """Return a row-major matrix that begins `start` elements after a multiple of 16 bytes."""
     pitch = pitch or n
     flat = torch.empty(start + m * pitch, dtype=dtype)
     return flat[start:].view(m, pitch)[:, :n]
@@ -34,19 +34,19 @@ def _different() -> Iterator[Pair]:
         half,
         half.to(torch.bfloat16),
         "a float16 and a bfloat16 matrix",
-        "the size of an element does not tell its type: both types have two bytes.",
+        "the size of an element does not determine its type: both types have two bytes.",
     )
     yield Pair(
         x,
         _matrix(9, 66),
-        "rows of 64 float32 and rows of 66",
-        "rows of 66 are not whole vectors: the second row begins 8 bytes after a multiple of 16.",
+        "rows of 64 and rows of 66 float32 elements",
+        "66 elements are not whole vectors: the second row begins 8 bytes after a multiple of 16.",
     )
     yield Pair(
         half,
         _matrix(9, 68, torch.float16),
-        "rows of 64 float16 and rows of 68",
-        "16 bytes are 8 elements of float16, and 68 is a multiple of 4 only.",
+        "rows of 64 and rows of 68 float16 elements",
+        "16 bytes are 8 elements of float16, and 68 is not a multiple of 8.",
     )
     yield Pair(
         x,
@@ -58,18 +58,18 @@ def _different() -> Iterator[Pair]:
     yield Pair(
         x,
         _matrix(9, 64, start=1),
-        "a start at a multiple of 16 bytes and one 4 bytes on",
+        "a start at a multiple of 16 bytes and one 4 bytes later",
         "the alignment of the first element is missing.",
     )
     yield Pair(
         x,
         _matrix(9, 2048),
-        "9 × 64 and 9 × 2048, for which `choose` has other answers",
-        "the number of threads per row is missing, and it is a constant in the code.",
+        "9 × 64 and 9 × 2048, for which `choose` returns different tuples",
+        "the number of threads per row is missing, although it is a constant in the code.",
     )
     yield Pair(
-        _matrix(3, 2048), _matrix(9, 2048), "3 × 2048 and 9 × 2048: in parts, and not in parts",
-        "the number of parts is missing: the kernel would store its sums elsewhere.",
+        _matrix(3, 2048), _matrix(9, 2048), "3 × 2048 and 9 × 2048, of which only the first has parts",
+        "the number of parts is missing, although it decides where the kernel stores its sums.",
     )  # fmt: skip
 
 
@@ -78,20 +78,20 @@ def _alike() -> Iterator[Pair]:
     yield Pair(
         x,
         x + 1,
-        "two tensors that differ in their values only",
+        "two tensors that differ only in their values",
         "values and addresses change with each call; the code does not.",
     )
     yield Pair(x, _matrix(31, 64), "9 × 64 and 31 × 64", "M is passed at each call.")
     yield Pair(
         x,
         _matrix(9, 128),
-        "9 × 64 and 9 × 128, for which `choose` has one answer",
-        "N is passed at each call; it decides only the width of a load and the answer of `choose`.",
+        "9 × 64 and 9 × 128, for which `choose` returns the same tuple",
+        "N is passed at each call; it decides only the width of a load and the result of `choose`.",
     )
     yield Pair(
         odd,
         _matrix(9, 67),
-        "rows of 66 and rows of 67 float32",
+        "rows of 66 and rows of 67 float32 elements",
         "neither has whole vectors, and both are read element by element.",
     )
     yield Pair(
@@ -103,7 +103,7 @@ def _alike() -> Iterator[Pair]:
     yield Pair(
         odd,
         _matrix(9, 66, start=1),
-        "rows of 66, from a multiple of 16 bytes and 4 on",
+        "rows of 66 that start at a multiple of 16 bytes, and 4 bytes later",
         "both are read element by element, wherever they begin.",
     )
     yield Pair(
@@ -112,8 +112,8 @@ def _alike() -> Iterator[Pair]:
         "one row of 64, with pitches of 64 and of 65",
         "a matrix of one row has no second row, so its pitch is never used.",
     )
-    yield Pair(x, _matrix(9, 64, start=4), "a start at a multiple of 64 bytes and one 16 bytes on",
-               "16 bytes is the widest access of a thread; more alignment changes nothing.")  # fmt: skip
+    yield Pair(x, _matrix(9, 64, start=4), "a start at a multiple of 64 bytes and one 16 bytes later",
+               "16 bytes is a thread's widest access, so more alignment changes nothing.")  # fmt: skip
 
 
 def _day(submission: Submission) -> str:
@@ -124,7 +124,7 @@ def _day(submission: Submission) -> str:
     wanted = {choose(m, n, torch.float32) for m, n in shapes}
     if len(found) != len(wanted):
         raise GateError(
-            f"100 calls, for which `choose` has {len(wanted)} answers, led to {len(found)} kernels."
+            f"100 calls, for which `choose` returns {len(wanted)} different tuples, led to {len(found)} kernels."
         )
     return f"100 calls, {len(found)} kernels"
 
@@ -132,12 +132,12 @@ def _day(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="write the key of a reduction",
     task="""
-Write `reduction_key(x, choose)`: the key of the kernel that adds up the rows of the matrix `x`,
-whose rows are contiguous. Three facts are compiled in: the element type; the width of a load,
-which is 16 bytes if *every* row starts at a multiple of 16 bytes and consists of whole vectors,
-and otherwise one element; and the tuple of constants that `choose(m, n, dtype)` returns.
-Everything else is passed at each call. Two matrices share a key if and only if these three facts
-agree.
+Write `reduction_key(x, choose)`, which returns the key of the kernel that adds up the rows of
+the matrix `x`. Each row is contiguous. Three facts are compiled into the kernel: the element
+type; the width of a load, which is 16 bytes if *every* row starts at a multiple of 16 bytes and
+consists of whole vectors, and otherwise one element; and the tuple of constants that `choose(m,
+n, dtype)` returns. Everything else is passed at each call. Two matrices must share a key if and
+only if their three facts agree.
 """,
     hints=(
         "Return three facts in a tuple. Which of them is a single True or False?",
@@ -147,10 +147,10 @@ agree.
         "line that tests for whole vectors, divide 16 by the size of an element.",
     ),
     analysis="""
-Neither M nor N is in the key, yet the key depends on both through the rule. This is a compromise
-between the two keys of `06_compile_once`: neither one kernel per N nor one kernel for all N, but
-one per *decision*. A library with five decisions of a few values each has a few dozen kernels,
-and compiles only those that its callers need.
+The key contains neither M nor N, yet it depends on both through the rule. This is a compromise
+between the two keys of `06_compile_once`: neither one kernel per N nor one kernel for all N,
+but one per *decision*. A library with five decisions of a few values each has a few dozen
+kernels, and compiles only those that its callers need.
 """,
     entry="reduction_key",
     groups=(

@@ -14,23 +14,24 @@ def _first_warp(a, b, z):
 
 
 EXERCISE = puzzle(
-    title="multiply row by row",
+    title="compute dot products of rows",
     task="""
-Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m, n]`,
-in float32 and float16, accumulated in float32.
+Compute the dot product of each row of `a` with the same row of `b`: `z[m] = Σ a[m, n] · b[m,
+n]`, in float32 and float16. Accumulate in float32.
 
 Signature: `row_dots(a, b, z)`.
 """,
     hints=(
         "Once each thread has its share in a register, the rest is an ordinary row sum.",
-        "Each warp adds up by shuffles; the four warps meet in four words of shared memory, with "
-        "one barrier.",
+        "Each warp adds up its lanes' shares with shuffles. The four warps combine their sums in "
+        "four words of shared memory, with one barrier.",
         "In the line inside the loop, convert both factors before you multiply: the product of "
         "two float16 numbers may not fit in float16.",
     ),
     analysis="""
-Compared with a sum, this kernel adds one multiplication per element and reads twice the bytes.
-Most reductions are a map and a sum, and the map is free while memory is the limit.
+Compared with a sum, this kernel needs one more multiplication per element and reads twice as
+many bytes. Most reductions are a map followed by a sum, and the map is free while memory is the
+limit.
 """,
     asked={"work": "one block per row", "block": 128},
     entry="row_dots",
@@ -41,11 +42,13 @@ Most reductions are a map and a sum, and the map is free while memory is the lim
     dtypes=("float32", "float16"),
     atol=3e-5,  # of 1,500 products in any order
     misconceptions=[
-        looks_like(lambda a, b, z: a.double().sum(1), "z holds the sums of a: b is not used."),
+        looks_like(lambda a, b, z: a.double().sum(1), "z holds the sums of a: the kernel does not use b."),
         looks_like(lambda a, b, z: (a.double() + b.double()).sum(1), "the elements are added, not multiplied."),
-        looks_like(lambda a, b, z: (a.double() * b.double())[:, :128].sum(1), "only the first 128 elements "
-                   "of a row are in the sum: in a longer row, 128 threads have to continue."),
-        looks_like(_first_warp, "only the share of one warp is in the result: each of four warps has a word in shared memory."),
+        looks_like(lambda a, b, z: (a.double() * b.double())[:, :128].sum(1), "the sum contains "
+                   "only the first 128 elements of a row: in a longer row, each thread has to "
+                   "continue."),
+        looks_like(_first_warp, "the result contains only the share of one warp: add the words "
+        "of all four warps."),
     ],
     given=picture(
         "z[0] = 1·2 + 3·0 + 2·5 = 12",

@@ -6,7 +6,7 @@ PRODUCT = "mA[row, n].to(Float32) * mB[row, n].to(Float32)"
 BARRIER = "    cute.arch.sync_threads()\n"
 
 WRONG = (
-    Wrong("only a", {PRODUCT: "mA[row, n].to(Float32)"}, "b is not used"),
+    Wrong("only a", {PRODUCT: "mA[row, n].to(Float32)"}, "does not use b"),
     Wrong(
         "added",
         {PRODUCT: "mA[row, n].to(Float32) + mB[row, n].to(Float32)"},

@@ -9,8 +9,8 @@ from ..shares import of_lanes
 
 
 def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return numbers of 14 bits and of 4, whose sums are exact. In every second row the first and the
-    last product, of 8 bits and 4, are ±90,000, which float16 cannot represent."""
+    """Return 14-bit and 4-bit numbers, so that sums are exact. In every second row, a has 8 bits only,
+    and the first and the last product are ±90,000, which float16 cannot represent."""
     a, b = draw.fractions(m, n), draw.integers(-8, 9, m, n)
     a[::2] = (a[::2] * 32).round() / 32
     a[::2, [0, -1]], b[::2, 0], b[::2, -1] = 300, 300, -300
@@ -18,10 +18,10 @@ def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 EXERCISE = puzzle(
-    title="multiply row by row, by vectors",
+    title="compute dot products with vector loads",
     task="""
-`y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …`, in float32 and float16. Multiply and add in
-float32. Rows consist of whole vectors.
+Compute `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …` in float32 and float16. Multiply and
+add in float32. Rows consist of whole vectors.
 
 Signature: `row_dots_vectors(a, b, y)`.
 """,
@@ -33,9 +33,9 @@ Signature: `row_dots_vectors(a, b, y)`.
         "product of two float16 numbers is rounded, and may overflow.",
     ),
     analysis="""
-The kernel reads twice the bytes of a sum and does one more operation per pair. Two loads come
-before the first use, so a thread has 32 bytes in flight instead of 16: an operator with more inputs
-keeps memory busy more easily.
+The kernel reads twice as many bytes as a sum and performs one more operation per pair. Two
+loads come before the first use, so a thread has 32 bytes in flight instead of 16. An operator
+with more inputs keeps memory busy more easily.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_dots_vectors",
@@ -47,15 +47,16 @@ keeps memory busy more easily.
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
-        looks_like(lambda a, b, y: of_lanes(a.double() * b, 1, 4), "the result is only the sum of "
-                   "lane 0: those of the other lanes are missing."),
+        looks_like(lambda a, b, y: of_lanes(a.double() * b, 1, 4), "the result is only the sum "
+                   "of lane 0: the sums of the other lanes are missing."),
         looks_like(lambda a, b, y: of_lanes(a.double() * b, 16, 4), "the result is the sum of only "
                    "half of the lanes."),
         looks_like(lambda a, b, y: a.double().sum(1), "this is the sum of a, without b."),
         looks_like(lambda a, b, y: (a.double() + b).sum(1), "the kernel adds the elements of a "
-                   "pair and does not multiply them."),
+                   "pair instead of multiplying them."),
         looks_like(lambda a, b, y: (a.double() * a).sum(1), "the kernel multiplies a by itself."),
-        looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "each result is 1 more than the sum, which starts at 0."),
+        looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "each result is 1 more than the "
+        "sum: start at 0."),
     ],
     praise="Two streams of vectors, one sum.",
 )  # fmt: skip

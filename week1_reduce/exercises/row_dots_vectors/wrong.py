@@ -13,7 +13,7 @@ SCALAR = """        for n in range(lane, mA.shape[1], 32):
 
 WRONG = (
     Wrong("b forgotten", {PRODUCT: "product = gA[(None, i)].load().to(Float32)"}, "the sum of a, without b"),
-    Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "does not multiply them"),
+    Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "instead of multiplying them"),
     Wrong("a by itself", {"* gB[": "* gA["}, "multiplies a by itself"),
     Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(1.0 / 32)"},
           "1 more than the sum"),

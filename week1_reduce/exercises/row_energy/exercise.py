@@ -29,11 +29,11 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
 EXERCISE = Exercise(
     title="halve the time of a kernel that waits",
     task="""
-`y[m] = x[m, 0]² + x[m, 1]² + …`, in float32, for rows of whole 16-byte vectors. The kernel below
-loads 16 bytes per lane, in whole sectors, with few instructions per byte: no counter shows a fault.
-Halve its predicted time on an H200 for 512 rows of 16,384 elements, without a second launch. The
-**whole interval** has to lie below half of the given kernel's time. Look at the bounds after each
-change:
+The kernel below computes `y[m] = x[m, 0]² + x[m, 1]² + …` in float32, for rows of whole 16-byte
+vectors. It loads 16 bytes per lane, in whole sectors, with few instructions per byte, so no
+counter shows a fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements,
+without a second launch. The **whole interval** has to lie below half of the given kernel's
+time. Look at the bounds after each change:
 
 `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
 """,
@@ -42,17 +42,18 @@ change:
         "bytes does that make per multiprocessor?",
         "Two changes put more bytes in flight: more loads per lane before it adds, or more warps per "
         "row. Which one needs no barrier?",
-        "The loop waits in the line that adds. Fill several vectors of registers before that "
+        "The loop waits on the line that adds. Fill several vectors of registers before that "
         "line, each with its own predicate; two are not enough. `cute.make_rmem_tensor((4, "
         "loads), Float32)` holds `loads` vectors, and `rX[None, k]` is one of them.",
     ),
     analysis="""
-512 warps are about four per multiprocessor, and each has 512 bytes in flight: 2 kB of the 14 kB
-that section 5 computes. So the kernel waits some 400 ns for each of its 128 tiles, and no unit is
-busy. With eight vectors per lane it waits 16 times. One block of eight warps per row works as
-well: eight times as many warps, at the cost of a barrier. Another block size does not help, since
-the number of warps stays the same. Two vectors halve the waiting, but not the launch, and the
-interval still exceeds the limit. (These times are predicted for an H200, not measured.)
+With 512 warps in all, each multiprocessor runs about four. Each of them has 512 bytes in
+flight, so a multiprocessor has 2 kB of the 14 kB from section 5. The kernel waits about 400 ns
+for each of its 128 tiles, while no unit is busy. With eight vectors per lane, it waits only 16
+times. One block of eight warps per row works as well: the kernel then has eight times as many
+warps, at the cost of a barrier. A different block size does not help, because the number of
+warps stays the same. Two vectors halve the waiting but not the launch time, so the interval
+still exceeds the limit. (These times are predicted for an H200, not measured.)
 """,
     entry="row_energy",
     groups=(
@@ -65,12 +66,12 @@ interval still exceeds the limit. (These times are predicted for an H200, not me
                 looks_like(lambda x, y: x.double().sum(1), "the kernel adds the elements, not "
                            "their squares.", rtol=1e-4),
                 looks_like(lambda x, y: (x * x).double().sum(1).sqrt(),
-                           "this is the root of the sum.", rtol=1e-4),
+                           "this is the square root of the sum.", rtol=1e-4),
                 looks_like(lambda x, y: (x[:, : x.shape[1] // 1024 * 1024] ** 2).double().sum(1),
-                           "the sum misses the elements after the last whole 1,024 of a row.",
+                           "the sum misses the elements after the last full tile of 1,024.",
                            rtol=1e-4),
                 looks_like(lambda x, y: (x.reshape(len(x), -1, 4)[:, ::32] ** 2).double().sum((1, 2)),
-                           "the result misses the sums of the other 31 lanes.", rtol=1e-4),
+                           "the sums of the other 31 lanes are missing from the result.", rtol=1e-4),
             ],
         ),
         clean(_case, sizes=[(5, 1000)]),
@@ -79,15 +80,15 @@ interval still exceeds the limit. (These times are predicted for an H200, not me
             _LARGE,
             misconceptions=[
                 Misconception(
-                    "a lane still waits for each vector before it requests the next, and the number "
-                    "of warps is the same: the size of a block changes neither.",
+                    "a lane still waits for each vector before it requests the next, and the "
+                    "number of warps is still the same. The size of a block changes neither.",
                     lambda e: e.time.bound == "latency"
                     and e.counts.launches[0].pace[0].warps <= _LARGE[0]
                     and e.time.us > 50,
                 ),
                 Misconception(
-                    "the kernel waits less often now, but waiting still bounds it: go on in the same "
-                    "direction.",
+                    "the kernel waits less often now, but waiting still bounds it: continue in "
+                    "the same direction.",
                     lambda e: e.time.bound == "latency",
                 ),
             ],

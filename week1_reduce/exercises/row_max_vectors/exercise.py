@@ -4,10 +4,10 @@ from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="find the largest element, by vectors",
+    title="find the largest element with vector loads",
     task="""
 `y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors,
-sometimes of fewer vectors than a warp has lanes. All elements may be negative.
+but may have fewer vectors than a warp has lanes. All elements of a row may be negative.
 
 Signature: `row_max_vectors(x, y)`.
 """,
@@ -16,13 +16,13 @@ Signature: `row_max_vectors(x, y)`.
         "None]` into vectors with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …",
         "`.reduce(cute.ReductionOp.MAX, …, 0)` turns a loaded vector into one number. "
         "`cute.arch.fmax` returns the larger of two numbers.",
-        "A lane without a vector takes part in the shuffles with its start value. In the line before "
-        "the loop, make that the identity of max: `-Float32.inf`.",
+        "A lane without a vector takes part in the shuffles with its start value. In the line "
+        "before the loop, set this value to the identity of max, `-Float32.inf`.",
     ),
     analysis="""
-If the loop started at 0, a row of negative numbers would have the maximum 0, and a test with
-numbers of both signs would not reveal the mistake. A maximum does not depend on the order and
-does not round, so every kernel computes the same bits.
+If the maximum started at 0, the result for a row of negative numbers would be 0, and a test
+with numbers of both signs would not reveal the mistake. A maximum does not depend on the order
+and does not round, so every kernel computes the same bits.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_max_vectors",
@@ -39,5 +39,5 @@ does not round, so every kernel computes the same bits.
         looks_like(lambda x, y: x[:, :1].amax(1), "the result is only the first element."),
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
     ],
-    praise="Another operator, another identity.",
+    praise="A different operator needs a different identity.",
 )  # fmt: skip

@@ -13,23 +13,23 @@ def _pieces(x):
 EXERCISE = puzzle(
     title="compute prefix sums of rows of any length",
     task="""
-Compute the inclusive prefix sum of float32 rows of any length. A warp goes through its row in
-pieces of 32 and carries the sum of all earlier pieces.
+Compute the inclusive prefix sum of each row, for float32 rows of any length. A warp goes
+through its row in pieces of 32 elements and carries the sum of all earlier pieces.
 
 Signature: `row_prefix(x, y)`.
 """,
     hints=(
-        "One piece is a prefix sum with `shuffle_sync_up`. The pieces to its left contribute one "
-        "number, the same for all lanes.",
+        "Within a piece, compute a prefix sum with `shuffle_sync_up`. The pieces to its left "
+        "contribute one number, which is the same for all lanes.",
         "Every lane executes the shuffles of the last piece, even if the row has no element for "
         "it. What does such a lane hold?",
         "After a piece, lane 31 has the new carry. In the line before the next piece, a broadcast "
         "gives it to all lanes.",
     ),
     analysis="""
-The kernel reads and writes each row once, but the pieces of a row follow one another: with few
-long rows, most of a GPU is idle. Decoupled look-back (Merrill and Garland, 2016) lets many blocks
-share a row and still moves every byte once.
+The kernel reads and writes each row once, but it processes the pieces of a row one after
+another. With a few long rows, most of a GPU is idle. Decoupled look-back (Merrill and Garland,
+2016) lets many blocks share a row and still moves every byte only once.
 """,
     asked={"work": "one warp per row"},
     entry="row_prefix",
@@ -42,7 +42,7 @@ share a row and still moves every byte once.
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
     ],
     given=picture(
-        "pieces of 4 (yours have 32), and what is carried",
+        "pieces of 4 (yours have 32), with the sum carried to each",
         {"x": [coloured([3, 1, 4, 1, 5, 9, 2, 6, 5], {k: k // 4 for k in range(9)})],
          "y": [coloured([3, 4, 8, 9, 14, 23, 25, 31, 36], {k: k // 4 for k in range(9)})],
          "carry": [["0"] * 4 + ["9"] * 4 + ["31"]]},

@@ -6,23 +6,23 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="subtract the smallest from the largest",
     task="""
-`y[m]` is the largest element of row m minus the smallest, for any M and N ≥ 1, in float32 and
-float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min` is
-the counterpart of `cutlass.max`.
+`y[m]` is the largest element of row m minus its smallest, for any M and N ≥ 1, in float32 and
+float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min`
+is the counterpart of `cutlass.max`.
 
 Signature: `row_range(x, y)`.
 """,
     hints=(
-        "Do two reductions together, each with its own identity. How many numbers do the 8 warps "
-        "produce?",
-        "8 largest and 8 smallest: 16 words of shared memory, in two tensors or in one with the layout "
-        "(2, 8). The first lane of each warp stores two.",
-        "After the barrier the first warp continues: lanes 0 to 7 read the results of one warp each, the "
-        "others hold −∞ and +∞, and all 32 take part in the shuffles.",
+        "Perform two reductions together, each with its own identity. How many numbers do the 8 "
+        "warps produce?",
+        "Eight maxima and eight minima need 16 words of shared memory, in two tensors or in one "
+        "with the layout (2, 8). The first lane of each warp stores two numbers.",
+        "After the barrier, the first warp continues: lanes 0 to 7 read the results of one warp "
+        "each, the other lanes hold −∞ and +∞, and all 32 take part in the shuffles.",
     ),
     analysis="""
-Two values need only one barrier, since the block waits once for both. A kernel that fuses two
-reductions also reads the row once instead of twice, and reading takes most of the time.
+Two values need only one barrier, because the block waits for both at once. A kernel that fuses
+two reductions also reads the row once instead of twice, and reading takes most of the time.
 """,
     asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 128},
     entry="row_range",
@@ -32,12 +32,13 @@ reductions also reads the row once instead of twice, and reading takes most of t
     count=[(3, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x.amax(1), "this is only the largest element: the smallest is "
-                   "not subtracted, or is 0."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "a finite "
-                   "number takes part as if it were an element: a maximum begins with −∞, a minimum with ∞."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the largest begins at a "
-                   "finite number, as if that were an element: a maximum begins with −∞."),
+        looks_like(lambda x, y: x.amax(1), "this is only the largest element: the kernel does "
+                   "not subtract the smallest, or takes it to be 0."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "a "
+                   "finite number takes part as if it were an element; begin the maximum with −∞ "
+                   "and the minimum with ∞."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the maximum begins "
+                   "with a finite number, as if that were an element; begin it with −∞."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "this is the smallest minus the "
                    "largest."),
         looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "the kernel subtracts equal numbers."),

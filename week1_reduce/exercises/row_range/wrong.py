@@ -6,10 +6,10 @@ FIRST = "    high, low = -Float32.inf, Float32.inf\n    for"
 
 WRONG = (
     Wrong("both begin at 0", {FIRST: "    high, low = Float32(0.0), Float32(0.0)\n    for"},
-          "a maximum begins with −∞, a minimum with ∞"),
+          "begin the maximum with −∞ and the minimum with ∞"),
     Wrong("the largest begins at 0", {FIRST: "    high, low = Float32(0.0), Float32.inf\n    for"},
-          "the largest begins at a finite number"),
-    Wrong("nothing subtracted", {"(high - low)": "high"}, "the smallest is not subtracted"),
+          "the maximum begins with a finite number"),
+    Wrong("nothing subtracted", {"(high - low)": "high"}, "does not subtract the smallest"),
     Wrong("exchanged", {"(high - low)": "(low - high)"}, "the smallest minus the largest"),
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "subtracts equal numbers"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),

@@ -14,23 +14,24 @@ def _inputs(draw, m, n):
 
 
 EXERCISE = puzzle(
-    title="compute the root mean square of rows",
+    title="compute the root mean square of each row",
     task="""
-`y[m]` is the square root of the mean of the squares of row m, for any M and N, in float32, float16
-and bfloat16. Compute in float32. (RMSNorm divides by this number.)
+Compute `y[m] = √((x[m, 0]² + … + x[m, N-1]²) / N)` for any M and N, in float32, float16 and
+bfloat16. Do the arithmetic in float32. (RMSNorm divides by this number.)
 
 Signature: `row_rms(x, y)`.
 """,
     hints=(
-        "A sum of squares is a sum. Which line of a block's row sum changes, and what happens at the end?",
-        "`Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` takes the root.",
-        "300 fits in float16, but its square does not: convert before the line that squares. "
+        "A sum of squares is still a sum. Which line of a block's row sum changes, and what do "
+        "you add at the end?",
+        "`Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` computes the square root.",
+        "300 fits in float16, but its square does not, so convert before the line that squares. "
         "Compute the mean and the root on the line where one thread stores.",
     ),
     analysis="""
-The tree does not know what it adds, so a reduction can change each element as it arrives and the
-result before it is stored, nearly for free. Libraries call the first a *prologue* and the second an
-*epilogue*.
+The tree works the same whatever the numbers mean. So a reduction can transform each element
+after loading it, and the result before storing it, nearly for free. Libraries call the first
+transformation a *prologue* and the second an *epilogue*.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 7},
     entry="row_rms",
@@ -41,13 +42,13 @@ result before it is stored, nearly for free. Libraries call the first a *prologu
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x.double().square().sum(1), "this is the sum of the squares."),
-        looks_like(lambda x, y: x.double().square().sum(1).sqrt(), "this is the root of the sum: "
-                   "divide by the number of elements first."),
-        looks_like(lambda x, y: x.double().square().mean(1), "this is the mean of the squares: the "
-                   "root is missing."),
+        looks_like(lambda x, y: x.double().square().sum(1).sqrt(), "this is the square root of "
+                   "the sum: divide by the number of elements first."),
+        looks_like(lambda x, y: x.double().square().mean(1), "this is the mean of the squares: "
+                   "the square root is missing."),
         looks_like(lambda x, y: x.double().mean(1), "this is the mean: nothing is squared."),
-        looks_like(lambda x, y: (x.double().square().sum(1) + 128).div(x.shape[1]).sqrt(), "the result "
-                   "looks as if the sum of each of the 128 threads began at 1."),
+        looks_like(lambda x, y: (x.double().square().sum(1) + 128).div(x.shape[1]).sqrt(), "each "
+                   "of the 128 threads seems to start its sum at 1."),
         looks_like(lambda x, y: x[:, :256].double().square().sum(1).div(x.shape[1]).sqrt(), "the sum "
                    "contains only the first 256 elements of a row."),
         looks_like(lambda x, y: torch.full_like(y, torch.inf) if x.dtype == torch.float16 else None,

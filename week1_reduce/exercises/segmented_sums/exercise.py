@@ -23,21 +23,22 @@ def _sums(x, starts):
 EXERCISE = puzzle(
     title="add up segments",
     task="""
-`x` holds segments of different lengths, one after the other. Segment s is `x[starts[s]] …
-x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is float32;
-`starts` is int32 and has one more entry than there are segments.
+`x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
+x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is
+float32; `starts` is int32 and has one more entry than there are segments.
 
 Signature: `segmented_sums(x, starts, y)`.
 """,
     hints=(
-        "This is one warp per row, with a start and an end that come from memory.",
+        "This is one warp per row, but the start and the end of a row come from memory.",
         "Each lane starts at `starts[s] + lane` and advances by 32 up to the end of the segment.",
         "The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read "
         "`starts`: exclude it in the line with the first `if`.",
     ),
     analysis="""
-The row sums of a sparse matrix (CSR) are computed like this. A block runs as long as its longest
-segment: with one long segment and three short ones, three of four warps finish early.
+You can compute the row sums of a sparse matrix (CSR) in this way. A block runs until its
+longest segment is done: with one long segment and three short ones, three of its four warps
+finish early.
 """,
     asked={"work": "one warp per segment"},
     entry="segmented_sums",
@@ -46,7 +47,7 @@ segment: with one long segment and three short ones, three of four warps finish 
     sizes=[(2, 4), (1, 1), (5, 31), (7, 33), (4, 500), (9, 65), (6, 100)],
     count=[(6, 50), (192, 200)],
     given=picture(
-        "four segments, the third is empty",
+        "four segments, of which the third is empty",
         {"x": [coloured([3, 1, 4, 1, 5, 9], {0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 3})],
          "starts": [["0", "2", "5", "5", "6"]], "y": [[("4", 0), ("10", 1), ("0", 2), ("9", 3)]]},
     ),

@@ -7,28 +7,29 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up columns with a tile of threads",
     task="""
-Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices, any M and N, in float32, float16 and
-bfloat16, accumulated in float32. A warp reads 32 neighbouring elements of one row, and the eight
-warps of a block share the rows. At the end the eight sums of each column meet in shared memory.
-Write the whole kernel.
+Compute `y[n] = x[0, n] + … + x[M-1, n]` for tall matrices with any M and N, in float32, float16
+and bfloat16. Accumulate in float32. A warp reads 32 neighbouring elements of one row, and the
+eight warps of a block share the rows. At the end, the block combines the eight sums of each
+column in shared memory. Write the whole kernel.
 
 Signature: `tile_columns(x, y)`.
 """,
     hints=(
         "Give each thread two numbers: its column among 32 and its warp among 8. Which of them is "
         "`tidx % 32`?",
-        "Each warp starts at a different row and continues in steps of 8. Then the block stores "
-        "256 sums in shared memory, and one warp reads them.",
-        "A shared tensor of shape (8, 32) with rows of 32 words has no bank conflicts: neighbours "
-        "in a warp are neighbours in the tensor. The barrier goes between the line that stores "
-        "there and the `if` that reads. Threads without a column have to reach it as well.",
+        "Each warp starts at a different row and continues in steps of 8 rows. Then the block "
+        "stores 256 sums in shared memory, and one warp reads them.",
+        "A shared tensor of shape (8, 32) with rows of 32 words has no bank conflicts, because "
+        "neighbouring lanes access neighbouring words. The barrier goes between the line that "
+        "stores there and the `if` around the reads. Threads without a column have to reach it "
+        "as well.",
     ),
     analysis="""
-This kernel has eight times as many threads as one thread per column, and loads the same sectors.
-The price is one barrier, and eight reads of shared memory by each thread of one warp. There are
-no bank conflicts, since a warp stores one row of the tile and reads rows of it. If there are
-still fewer blocks than multiprocessors, split the rows over blocks as well, as in
-`04_few_long_rows`.
+This kernel has eight times as many threads as the kernel with one thread per column, but loads
+the same sectors. The price is one barrier, and seven reads of shared memory by each thread of
+one warp. There are no bank conflicts, because a warp stores one row of the tile and reads one
+row at a time. If there are still fewer blocks than multiprocessors, split the rows over blocks
+as well, as in `04_few_long_rows`.
 """,
     asked={"work": "one block per 32 columns", "block": 256},
     entry="tile_columns",
@@ -52,12 +53,12 @@ still fewer blocks than multiprocessors, split the rows over blocks as well, as 
         ),
         looks_like(
             lambda x, y: x.double().sum(0) - x.double()[0::8].sum(0) + x.double()[7::8].sum(0),
-            "y holds the last warp's result: every warp adds the sums of warps 1 to 7 to its own, "
-            "and each of them stores.",
+            "y holds the last warp's result: every warp adds the sums of warps 1 to 7 to its "
+            "own, and every warp stores.",
         ),
     ],
     given=picture(
-        "2 warps of 4 lanes (yours: 8 warps of 32): a colour is a warp, a number its lane",
+        "2 warps of 4 lanes (yours: 8 warps of 32); colours are warps, numbers are lanes",
         {"x": [[(str(lane), 20 * (row % 2)) for lane in range(4)] for row in range(4)],
          "shared memory": [[(str(lane), 20 * warp) for lane in range(4)] for warp in range(2)]},
     ),

@@ -20,7 +20,7 @@ WRONG = (
                            "total += sSum[k, lane]": "total += sSum[k, lane].to(mX.element_type)"},
           "float16 the result is wrong"),
     Wrong("every warp stores", {"if warp == 0 and col": "if col"},
-          "each of them stores"),
+          "and every warp stores"),
     Wrong("a thread per column", {
         "warp, lane = tidx // 32, tidx % 32": "warp, lane = 0, tidx", "bidx * 32 + lane": "bidx * 256 + lane",
         "range(warp, mX.shape[0], 8)": "range(mX.shape[0])", STORE: "",

@@ -4,7 +4,7 @@ from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="find the largest of each row",
+    title="find the largest element of each row",
     task="""
 `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
 shared memory. All elements of a row may be negative.
@@ -14,14 +14,14 @@ Signature: `tree_max(x, y)`.
     hints=(
         "Start from `tree_sequential` and change the operator. What replaces `+`, and what "
         "replaces 0?",
-        "`cutlass.max(a, b)` replaces `+`. The value that changes nothing under max is −∞: "
+        "`cutlass.max(a, b)` replaces `+`. The value that leaves every maximum unchanged is −∞: "
         "`-Float32.inf`.",
         "Begin each round with its barrier, outside of any `if`. Then each thread of the lower "
         "half stores the larger of its own word and the word `half` places further on.",
     ),
     analysis="""
-A tree works for every operator whose result does not depend on how you pair the elements
-(*associative*) and which has a value that changes nothing, its *identity*: 0 for a sum, 1 for a
+A tree works for every operator that is *associative* (the result does not depend on how you
+group the elements) and has an *identity*, a value that changes nothing: 0 for a sum, 1 for a
 product, −∞ for a maximum. A thread without elements holds the identity.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 7, "bank_conflicts": 0},
@@ -35,8 +35,8 @@ product, −∞ for a maximum. A thread without elements holds the identity.
         FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
         looks_like(lambda x, y: x.double().sum(1), "this is the sum."),
-        looks_like(lambda x, y: x[:, ::128].amax(1), "this is the largest of elements 0, 128, 256, …: "
-                   "those of threads 1 to 127 are missing."),
+        looks_like(lambda x, y: x[:, ::128].amax(1), "this is the largest of elements 0, 128, "
+                   "256, …: the elements of threads 1 to 127 are missing."),
         looks_like(lambda x, y: x[:, :128].amax(1), "the kernel reads only the first 128 elements of "
                    "a row, one per thread."),
     ],

@@ -23,7 +23,7 @@ WRONG = (
     Wrong("tail ignored", {LOOP: "range(tidx, mX.shape[1] // 128 * 128, 128)"}, "every element of actual is -inf"),
     Wrong("128 elements", {LOOP: "range(tidx, cutlass.min(mX.shape[1], 128), 128)"},
           "reads only the first 128 elements"),
-    Wrong("no tree", {TREE: ""}, "those of threads 1 to 127 are missing"),
+    Wrong("no tree", {TREE: ""}, "the elements of threads 1 to 127 are missing"),
     Wrong("two barriers per round",
           {TREE: TREE + "        cute.arch.sync_threads()\n"}, "asks for at most 7 barriers"),
     Wrong("no barrier in float16", {ROUND: ROUND.replace("        cute", "        if cutlass.const_expr("

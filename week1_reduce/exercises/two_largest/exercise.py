@@ -13,23 +13,24 @@ def _inputs(draw, m, n):
 
 
 EXERCISE = puzzle(
-    title="find the two largest",
+    title="find the two largest elements",
     task="""
-Find the largest and the second largest element of each row, and write them to `y[m, 0]` and `y[m,
-1]`. If the largest element occurs twice, both results are that number. Rows have at least two
-elements; float32.
+Find the largest and the second largest element of each row, and write them to `y[m, 0]` and
+`y[m, 1]`. If the largest element occurs twice, both results are that number. Rows are float32
+and have at least two elements.
 
 Signature: `two_largest(x, y)`.
 """,
     hints=(
         "What does a lane have to remember about the elements that it has seen?",
-        "To merge two pairs, the larger of the two firsts becomes the first. Which two numbers "
-        "can be the second?",
-        "The second is the larger of the smaller first and the larger second. Compute it on "
-        "the line after the shuffles, while both firsts still have their old values.",
+        "When you merge two pairs, the larger of the two first numbers becomes the new first. "
+        "Which two numbers can be the new second?",
+        "The new second is the larger of two numbers: the smaller of the two firsts, and the "
+        "larger of the two seconds. Compute it on the line after the shuffles, before you change "
+        "the first.",
     ),
     analysis="""
-This merge of pairs is associative and commutative, and its identity is (−∞, −∞): a tree needs
+This merge of pairs is associative and commutative, and its identity is (−∞, −∞). A tree needs
 nothing more. Top-k for small k works the same way, with more numbers per lane.
 """,
     asked={"work": "one warp per row"},
@@ -42,8 +43,8 @@ nothing more. Top-k for small k works the same way, with more numbers per lane.
     exact=True,
     misconceptions=[
         FINITE_START,
-        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest is in both "
-                   "places: it is merged with itself."),
+        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest "
+                   "element is in both places, because it is merged with itself."),
     ],
     given=picture(
         "largest and second largest",

@@ -13,12 +13,12 @@ def _maxima(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 EXERCISE = puzzle(
-    title="find the largest of a long row in two launches",
+    title="find the largest element of a long row in two launches",
     task="""
-Find the largest element of each row, for a few rows of any length, float32. In the first launch,
-each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
-column per piece. In the second launch, one block per row computes `y[row]` from the parts. One
-host function starts both launches. All elements may be negative.
+Find the largest element of each row, for a few float32 rows of any length. In the first launch,
+each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has
+one column per piece. In the second launch, one block per row computes `y[row]` from the parts.
+One host function starts both launches. All elements may be negative.
 
 Signature: `two_launch_max(x, part, y)`.
 """,
@@ -28,13 +28,13 @@ Signature: `two_launch_max(x, part, y)`.
         "Both kernels end with the maximum over the threads of a block. Write that function once, "
         "with `@cute.jit`, and call it in both.",
         "The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`. A thread "
-        "without columns keeps the identity, which is set in the line before its loop.",
+        "without columns keeps the identity, which you set in the line before its loop.",
     ),
     analysis="""
-The end of a launch is the strongest ordering there is: the second kernel may read everything that
-the first has written, without a counter or a fence. The cost is one more launch, and `part`,
-memory that the caller has to provide. A maximum is the same in any order. A sum computed this way
-is deterministic as well, since the parts and their order are fixed.
+The end of a launch is the strongest ordering there is: the second kernel may read everything
+that the first has written, without a counter or a fence. The cost is one more launch, and a
+workspace, `part`, that the caller has to provide. A maximum is the same in any order. A sum
+computed this way is deterministic as well, because the parts and their order are fixed.
 """,
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),
@@ -51,6 +51,6 @@ is deterministic as well, since the parts and their order are fixed.
         FINITE_START,
         looks_like(lambda x, part, y: torch.stack([p[:, :256].amax(1) for p in
                                                    x.split(1024, dim=1)], 1),
-                   "only the first 256 columns of a piece are in its maximum."),
+                   "the maximum of a piece covers only its first 256 columns."),
     ],
 )  # fmt: skip

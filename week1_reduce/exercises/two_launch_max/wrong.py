@@ -11,7 +11,7 @@ WRONG = (
     Wrong("the parts begin at 0", {PART: PART.replace("-Float32.inf", "Float32(0.0)")},
           "got 0, expected"),
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
-          "only the first 256 columns"),
+          "covers only its first 256 columns"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("at most twelve pieces", {
         "range(tidx, mPart.shape[1], 256)": "range(tidx, cutlass.min(mPart.shape[1], 12), 256)"},

@@ -6,22 +6,23 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up two rows per block",
     task="""
-Add up rows again, this time two per block: the first 128 threads add one row, and the other 128
-add the next. M and N may be any numbers, including odd ones; types are float32 and float16.
+Add up rows again, this time two rows per block: the first 128 threads add one row, and the
+other 128 threads add the next. M and N may be any numbers, including odd ones. The types are
+float32 and float16.
 
 Signature: `two_rows(x, y)`.
 """,
     hints=(
         "Which row does a thread work on, and what is its index among that row's threads?",
-        "`tidx // 128` and `tidx % 128`. The trees need 256 words of shared memory: 128 per row.",
+        "Use `tidx // 128` and `tidx % 128`. The trees need 256 words of shared memory, 128 per row.",
         "If M is odd, the last block has a row for only half of its threads. The other half must still "
         "reach every barrier: put the predicate around the loads and around the store, not around the "
         "tree.",
     ),
     analysis="""
-A barrier waits for all threads of a block, including those without a row. These add zeros, which
-costs nothing, since their warps would otherwise wait. If rows are short or many, let one block
-add several of them.
+A barrier waits for all threads of a block, including those without a row. These threads add
+zeros, which costs nothing, because their warps would otherwise wait. If rows are short or
+numerous, let one block add several of them.
 """,
     asked={"work": "one block per two rows", "block": 256, "barriers": 7},
     entry="two_rows",
@@ -31,8 +32,8 @@ add several of them.
     count=[(25, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x.double().sum(1) + x.double().sum(1).roll(-1), "one sum contains both "
-                   "rows of a block."),
+        looks_like(lambda x, y: x.double().sum(1) + x.double().sum(1).roll(-1), "each sum "
+                   "contains both rows of a block."),
         looks_like(lambda x, y: x[:, :128].double().sum(1), "the sum contains only the first 128 "
                    "elements of a row."),
         looks_like(lambda x, y: x[:, ::128].double().sum(1), "the result contains only the sum of the "

@@ -23,18 +23,18 @@ def _inputs(draw, m, n):
 
 
 def _of_no_element(e):
-    """Each wrong column is past the end of its row, of several elements below 0."""
+    """True if each wrong column is past the end of a row of several elements, none above 0."""
     x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
     past = (e.got[1] >= x.shape[1]) & (x.amax(1) <= 0)
     return x.shape[1] > 1 and bool(past[wrong].all())
 
 
 EXERCISE = puzzle(
-    title="find the column of the largest",
+    title="find the column of the largest element",
     task="""
 `y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
-largest, it is the column of the first of them. Any M and N ≥ 1; `x` is float32 or float16 and has
-no NaN.
+largest, `y[m]` is the column of the first of them. M and N ≥ 1 may be any numbers. `x` is
+float32 or float16 and has no NaN.
 
 Signature: `warp_argmax(x, y)`.
 """,
@@ -42,15 +42,15 @@ Signature: `warp_argmax(x, y)`.
         "Two values travel together: the largest so far and its column. Shuffle both.",
         "The other pair wins if its value is larger, or if the values are equal and its column is "
         "smaller. A lane without an element holds −∞.",
-        "A lane without an element must not win against a row of −∞ either. Start with a column "
-        "number larger than any in the row, and let the loop over the row follow the same rule "
-        "as the merge. Both variables must keep their types in the loop: `Float32` and "
-        "`cutlass.Int32`.",
+        "A lane without an element must not win even if all elements of the row are −∞. Start "
+        "with a column number larger than any in the row, and let the loop over the row follow "
+        "the same rule as the merge. Both variables must keep their types in the loop: `Float32` "
+        "and `cutlass.Int32`.",
     ),
     analysis="""
-This operator on pairs is associative and has an identity, so everything in this notebook works.
-Without a rule for ties the result would depend on which lanes meet; with the rule every order gives
-the same result, which you can test.
+This operator on pairs is associative and has an identity, so everything in this notebook
+applies to it. Without a rule for ties, the result would depend on the order in which lanes are
+combined. With the rule, every order gives the same result, which you can test.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_argmax",
@@ -60,17 +60,18 @@ the same result, which you can test.
     count=[(3, 100), (96, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: _last(x), "if several elements are the largest, this is the column of the last."),
+        looks_like(lambda x, y: _last(x), "if several elements tie for the largest, this is the "
+        "column of the last one."),
         looks_like(lambda x, y: _first(-x), "this is the column of the smallest element."),
         looks_like(lambda x, y: x.double().amax(1).clamp(-(2**31), 2**31 - 1).int(), "this is the largest element, not its "
                    "column."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "this is the column of the largest of "
-                   "elements 0, 32, 64, …: those of lanes 1 to 31 are missing."),
-        Misconception("a wrong column is that of no element: none of its row is larger than the number that "
-                      "the maximum begins with. Begin with −∞, and let the smaller column win among equal "
-                      "values.", _of_no_element),
-        Misconception("each column holds a largest element, but not the first: among equal values the "
-                      "smaller column has to win.", lambda e: torch.equal(
+                   "elements 0, 32, 64, …: the elements of lanes 1 to 31 are missing."),
+        Misconception("a wrong column belongs to no element, because no element of its row is "
+                      "larger than the number that the maximum begins with. Begin with −∞, and "
+                      "let the smaller column win among equal values.", _of_no_element),
+        Misconception("each column contains a largest element, but not the first one: among "
+                      "equal values the smaller column has to win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
     ],
     praise="Ties are settled.",

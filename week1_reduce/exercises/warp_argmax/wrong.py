@@ -23,19 +23,19 @@ WRONG = (
         "this is the column of the last"),
     Wrong("ties go to the other lane", {OUTER: OUTER.replace(
         "value > largest or (value == largest and n < column)", "value >= largest")},
-        "each column holds a largest element"),
+        "each column contains a largest element"),
     Wrong("the smallest", {"-Float32.inf": "Float32.inf", INNER: INNER.replace("value >", "value <"),
                            OUTER: OUTER.replace("value >", "value <")}, "the column of the smallest element"),
     Wrong("the value", {"mY[row] = column": "mY[row] = largest.to(mY.element_type)"},
           "the largest element, not its column"),
-    Wrong("no shuffles", {SHUFFLES: ""}, "those of lanes 1 to 31 are missing"),
+    Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
             f"    {line}\n" for line in SHUFFLES.splitlines())}, "which does not execute"),
     Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
     Wrong("begins with -1e9", {
-        "largest, column = -Float32.inf": "largest, column = Float32(-1e9)"}, "is that of no element"),
-    Wrong("no rule for ties", {INNER: INNER.replace(" or (value == largest and n < column)", ""), OUTER: OUTER.replace(" or (value == largest and n < column)", "")}, "but not the first: among equal values"),
+        "largest, column = -Float32.inf": "largest, column = Float32(-1e9)"}, "belongs to no element"),
+    Wrong("no rule for ties", {INNER: INNER.replace(" or (value == largest and n < column)", ""), OUTER: OUTER.replace(" or (value == largest and n < column)", "")}, "but not the first one: among equal values"),
 )  # fmt: skip
 
 SAME = "a column is compared with itself only where nothing changes by taking it"

@@ -4,7 +4,7 @@ from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
-    title="find the largest of each row, by warps",
+    title="find the largest element of each row with one warp",
     task="""
 `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements of a
 row may be negative.
@@ -19,7 +19,8 @@ Signature: `warp_max(x, y)`.
         "not inside one on the column.",
     ),
     analysis="""
-A maximum does not round, so it has the same bits in any order of the lanes. A sum does not.
+Taking a maximum does not round, so the result has the same bits for any order of the lanes. The
+bits of a sum depend on the order.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0, "barriers": 0, "shuffles": 5},
     entry="warp_max",
@@ -31,8 +32,8 @@ A maximum does not round, so it has the same bits in any order of the lanes. A s
     misconceptions=[
         FINITE_START,
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
-        looks_like(lambda x, y: x[:, ::32].amax(1), "this is the largest of elements 0, 32, 64, …: "
-                   "those of lanes 1 to 31 are missing."),
+        looks_like(lambda x, y: x[:, ::32].amax(1), "this is the largest of elements 0, 32, 64, "
+                   "…: the elements of lanes 1 to 31 are missing."),
         looks_like(lambda x, y: x[:, :32].amax(1), "the kernel reads only the first 32 elements of a "
                    "row, one per lane."),
     ],

@@ -25,7 +25,7 @@ WRONG = (
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),
     Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "which does not execute"),
-    Wrong("no shuffles", {SHUFFLES: ""}, "those of lanes 1 to 31 are missing"),
+    Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
           "reads only the first 32 elements"),
     Wrong("part of a mask", {"offset=16 >> k)": "offset=16 >> k, mask=0xFFFF)"}, "is not in the member mask"),

@@ -16,24 +16,25 @@ def _after_down(x):
 
 
 EXERCISE = puzzle(
-    title="divide rows by their sums",
+    title="divide each row by its sum",
     task="""
-`y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row is 1, in float32,
-float16 and bfloat16. Compute in float32. Every lane needs the sum; no row sums to 0.
+Compute `y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that the sum of every row of `y` is
+1, in float32, float16 and bfloat16. Do the arithmetic in float32. Every lane needs the sum. No
+row of `x` sums to 0.
 
 Signature: `warp_normalise(x, y)`.
 """,
     hints=(
-        "Loop over the row twice, with the sum of a warp between the loops. Which kind of shuffle "
-        "leaves the sum in every lane?",
-        "After a butterfly each lane holds the sum; you need no broadcast.",
+        "Loop over the row twice, and compute the warp's sum between the loops. Which kind of "
+        "shuffle leaves the sum in every lane?",
+        "After a butterfly, each lane holds the sum, so you need no broadcast.",
         "The second loop divides by the sum, or multiplies by its reciprocal; the grader accepts both. "
         "Convert in the line that stores.",
     ),
     analysis="""
-A reduction that gives every lane the result is an *all-reduce*. With a butterfly it costs as much
-as a reduction to one lane. Softmax and the normalisations have this form: reduce a row, then go
-through it again with the result. Week 2 is about that second read.
+A reduction that gives every lane the result is an *all-reduce*. With a butterfly, it costs no
+more than a reduction to one lane. Softmax and the normalisation layers have this form: they
+reduce a row, then go through it again with the result. Week 2 is about that second read.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_normalise",

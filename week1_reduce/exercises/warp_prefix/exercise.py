@@ -23,26 +23,26 @@ def _wrapped(x):
 
 
 EXERCISE = puzzle(
-    title="compute prefix sums of 32",
+    title="compute prefix sums of 32 elements",
     task="""
-Cut an array of any length into pieces of 32. `y[i]` is the sum of `x` from the start of its piece
-through `x[i]`. Types are float32 and float16; add in float32. Use `shuffle_sync_up`, in which the
-first lanes keep their own value.
+Cut an array of any length into pieces of 32 elements. `y[i]` is the sum of the elements from
+the start of the piece through `x[i]`. The types are float32 and float16; add in float32. Use
+`shuffle_sync_up`, in which the first lanes receive their own values.
 
 Signature: `warp_prefix(x, y)`.
 """,
     hints=(
-        "After a step with offset 1 a lane holds the sum of two elements, its own and its left "
-        "neighbour's. Which offset makes it four?",
-        "`shuffle_sync_up` by 1, 2, 4, 8, 16. What would the first lanes hold if they added the value "
-        "that they get?",
+        "After a step with offset 1, a lane holds the sum of two elements, its own and its left "
+        "neighbour's. Which offset makes it the sum of four?",
+        "Use `shuffle_sync_up` with offsets 1, 2, 4, 8 and 16. What would the first lanes hold "
+        "if they added the value that they receive?",
         "All lanes shuffle, but a lane adds only if its number is at least the offset: put the "
         "predicate around the addition, after the shuffle.",
     ),
     analysis="""
-This is the scan of Hillis and Steele (1986). It takes log₂ n steps, and n · log₂ n additions where
-a loop needs n. All lanes of a warp execute an addition together, so the additional ones cost
-nothing. Whole blocks and arrays follow in `06_practice`.
+This is the scan of Hillis and Steele (1986). It takes log₂ n steps and n · log₂ n additions,
+whereas a loop needs n additions. All lanes of a warp execute an addition together, so the
+additional ones cost nothing. `06_practice` extends the scan to whole blocks and rows.
 """,
     asked={"work": "one thread per element", "shuffles": 5, "shared_bytes": 0},
     entry="warp_prefix",
@@ -57,7 +57,7 @@ nothing. Whole blocks and arrays follow in `06_practice`.
                    "kernel adds it."),
         looks_like(lambda x, y: _prefix(x) - x, "the element itself is missing from its sum."),
         looks_like(lambda x, y: _pieces(x).sum(1, keepdim=True).expand(-1, 32).reshape(-1)[: len(x)],
-                   "each lane holds the sum of its whole piece: that is a butterfly."),
+                   "each lane holds the sum of its whole piece, which is the result of a butterfly."),
         looks_like(lambda x, y: _pieces(x).flip(1).cumsum(1).flip(1).reshape(-1)[: len(x)], "these "
                    "are sums from the element to the end of its piece: use up, not down."),
     ],

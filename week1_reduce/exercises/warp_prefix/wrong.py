@@ -14,7 +14,7 @@ WRONG = (
     Wrong("every lane adds", {"        if lane >= 1 << k:\n            total": "        total"},
           "gets its own value, and this kernel adds it"),
     Wrong("down", {STEP: DOWN}, "use up, not down"),
-    Wrong("butterfly", {STEP: BFLY}, "that is a butterfly"),
+    Wrong("butterfly", {STEP: BFLY}, "the result of a butterfly"),
     Wrong("no steps", {STEP: "        total += 0"}, "no lane adds anything"),
     Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 33"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":

@@ -26,21 +26,21 @@ _WORDS = tuple(BOUNDS.values())
 _AGAINST = {
     "A": {
         "latency": "with 262,144 blocks, many loads wait at the same time.",
-        "device memory": "its bytes take 53 µs at 5.1 TB/s, but the call takes 169.",
-        "the launch itself": "a launch takes about 4 µs, but this call takes 169.",
+        "device memory": "its bytes take 53 µs at 5.1 TB/s, but the call takes 169 µs.",
+        "the launch itself": "a launch takes about 4 µs, but this call takes 169 µs.",
     },
     "B": {
         "start of blocks": "it has 16 blocks, and a GPU starts 1,700 per microsecond.",
-        "device memory": "its bytes take 13 µs at 5.1 TB/s, but the call takes 843.",
-        "the launch itself": "a launch takes about 4 µs, but this call takes 843.",
+        "device memory": "its bytes take 13 µs at 5.1 TB/s, but the call takes 843 µs.",
+        "the launch itself": "a launch takes about 4 µs, but this call takes 843 µs.",
     },
     "C": {
         "start of blocks": "8,192 blocks at 1,700 per microsecond take 5 µs.",
         "latency": "if latency bounded it, its bytes would not arrive at 4.3 TB/s.",
-        "the launch itself": "a launch takes about 4 µs, but this call takes 124.",
+        "the launch itself": "a launch takes about 4 µs, but this call takes 124 µs.",
     },
     "D": {
-        "start of blocks": "16 blocks take a hundredth of a microsecond.",
+        "start of blocks": "16 blocks start within a hundredth of a microsecond.",
         "latency": "a warp waits once or twice, and each wait takes less than half a microsecond.",
         "device memory": "16 kB take far less than a microsecond.",
     },
@@ -60,11 +60,12 @@ _NO_HELP = {
 }
 
 EXERCISE = Exercise(
-    title="say what bounds a call, and what would help",
+    title="name the bound of a call and the change that helps",
     task="""
-Here are four sums of rows in float32, each with its predicted time on an H200. The prediction
-assumes that a GPU starts 1,700 blocks and moves at most 5.1 MB per microsecond: both rates are
-fitted to recorded times. (The data sheet promises 4.8 MB.) A load takes 400 ns.
+The table lists four float32 row sums, each with its predicted time on an H200. The prediction
+assumes that the GPU starts 1,700 blocks per microsecond and moves at most 5.1 MB per
+microsecond. Both rates are fitted to recorded times. (The data sheet promises 4.8 MB per
+microsecond.) A load takes 400 ns.
 
 | | kernel | rows × columns | blocks | predicted |
 |---|---|---|---|---|
@@ -73,28 +74,31 @@ fitted to recorded times. (The data sheet promises 4.8 MB.) A load takes 400 ns.
 | C | `unrolled` | 32,768 × 4,096 | 8,192 | 124 µs |
 | D | `unrolled` | 64 × 64 | 16 | 4.3 µs |
 
-What bounds each of them: `"start of blocks"`, `"latency"`, `"device memory"` or `"the launch
+What bounds each call: `"start of blocks"`, `"latency"`, `"device memory"` or `"the launch
 itself"`? Which change would help most: `"more rows per block"`, `"more bytes in flight"`,
-`"fewer bytes"` (a narrower type) or `"fewer launches"`? Each answer is right once.
+`"fewer bytes"` (a narrower type) or `"fewer launches"`? Use each answer once.
 """,
     hints=(
         "How long would the bytes of each call take at 5.1 MB per microsecond? One of the four calls is "
         "close to that time.",
-        "For the others: how long do the blocks take to start? Which call has too little work to "
-        "take long?",
-        "The remaining call has few warps and many turns. Section 4 computes how long these take.",
+        "For the other calls, how long do the blocks take to start? Which call has too little "
+        "work to take long?",
+        "The remaining call has few warps and many loop iterations. Section 4 computes how long "
+        "an iteration takes.",
     ),
     analysis="""
-**A** moves 268 MB in 53 µs and starts 262,144 blocks in 154 µs: give each block more rows, as
-`eight_lanes` does. **B** has 64 warps on the whole GPU, and each waits 400 ns 2,048 times: put
-more bytes in flight, by `unrolled` or by more warps per row. **C** moves 537 MB in 106 µs: only
-fewer bytes help. **D** does almost no work and takes as long as a launch: move its work into
-another launch. The same two kernels have a different bound for each shape: a kernel has no bound,
-a call has one.
+**A** needs 53 µs to move 268 MB, but 154 µs to start 262,144 blocks. Give each block more rows,
+as `eight_lanes` does. **B** has only 64 warps on the whole GPU, and each of them waits 2,048
+times for 400 ns. Put more bytes in flight, with `unrolled` or with more warps per row. **C**
+needs 106 µs to move 537 MB, so only fewer bytes help. **D** does almost no work and takes as
+long as a launch. Move its work into another launch. The two kernels have a different bound for
+each shape, so a bound belongs to a call, not to a kernel.
 """,
     entry="diagnosis",
     groups=(
-        choices(BOUNDS, _WORDS, _SLIPS, name="What bounds it", look_at="Divide work by rate."),
+        choices(
+            BOUNDS, _WORDS, _SLIPS, name="What bounds it", look_at="Divide the work by the rate."
+        ),
         choices(
             _HELPS,
             tuple(_SHORTENS),
@@ -103,5 +107,5 @@ a call has one.
             look_at="A change helps where it shortens the longest bound.",
         ),
     ),
-    praise="A kernel has no bound; a call has one.",
+    praise="A bound belongs to a call, not to a kernel.",
 )

@@ -32,21 +32,21 @@ MISCONCEPTIONS = {
     (
         "parts in memory, added by the last block",
         "may differ",
-    ): "a different block is last each time, but each would read the same slots in the same order.",
+    ): "a different block may be last each time, but it always reads the same slots in the same order.",
     ("the last block adds the parts in the order in which they were counted", "same bits"): "that "
-    "is the order in which the blocks ended.",
+    "is the order in which the blocks ended, which may change.",
     ("float32 sum of a million integers below 1,000, atomic", "same bits"): "nothing is "
     "rounded as long as float32 can represent every partial sum. Up to which integer can it, and "
     "how large may this sum become?",
     (
         "cluster, parts in an array by rank",
         "may differ",
-    ): "blocks write when they are ready, each to "
-    "its own slot; the parts are added after the barrier of the cluster.",
+    ): "each block writes to its own slot, whenever it is ready, and block 0 adds the parts "
+    "after the cluster's barrier.",
 }
 
 EXERCISE = Exercise(
-    title="say which sums are deterministic",
+    title="identify the deterministic sums",
     task="""
 Which of these produce the same bits in every launch with the same input, whatever the order of
 the blocks? Answer `"same bits"` or `"may differ"`.
@@ -54,15 +54,15 @@ the blocks? Answer `"same bits"` or `"may differ"`.
     hints=(
         "Ask two questions about each: can the order of the operations change, and does the "
         "result depend on the order?",
-        "Integer sums and maxima do not round. Where each part has its own slot, the order no "
+        "Integer sums and maxima do not round. If each part has its own slot, the order no "
         "longer matters.",
-        "float32 represents all integers up to 2²⁴ = 16,777,216: that decides the line with a "
+        "float32 represents all integers up to 2²⁴ = 16,777,216, which decides the line with a "
         "million integers.",
     ),
     analysis="""
-A kernel is deterministic if the program fixes the operands of every operation that rounds. For an
-atomic addition of float32 the program does not: the left operand is the value that memory holds
-at that moment.
+A kernel is deterministic if the program fixes the operands of every operation that rounds. For
+an atomic float32 addition the program does not, because one operand is the value that memory
+holds at that moment.
 """,
     entry="bits",
     groups=(

@@ -7,9 +7,9 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="add up windows",
     task="""
-`y[i] = x[i] + x[i+1] + … + x[i+7]`, so `y` has 7 fewer elements than `x`. A block loads the 135
-elements that it needs into shared memory, each once, and adds up its windows from there. `x` is
-float32 and has at least 8 elements.
+Compute `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 fewer elements than `x`. A block loads
+each of the 135 elements that it needs into shared memory once, and adds up its windows from
+there. `x` is float32 and has at least 8 elements.
 
 Signature: `window_sum(x, y)`.
 """,
@@ -20,8 +20,9 @@ Signature: `window_sum(x, y)`.
         "barrier comes after both loads and before any `if` that depends on `y`.",
     ),
     analysis="""
-Each window reads shared memory eight times. With prefix sums `p`, two reads are enough, `p[i+8] −
-p[i]`, but a difference of large sums loses digits that a short sum keeps.
+Each window takes eight reads from shared memory. With prefix sums `p`, two reads are enough,
+because the sum is `p[i+8] − p[i]`. But a difference of large sums loses digits that a short sum
+keeps.
 """,
     asked={"block": 128, "barriers": 1, "shared_bytes": 540},
     entry="window_sum",
@@ -32,7 +33,7 @@ p[i]`, but a difference of large sums loses digits that a short sum keeps.
     legal=lambda n: (n + 7,),
     misconceptions=[
         looks_like(lambda x, y: x.double().unfold(0, 7, 1).sum(1)[: len(x) - 7], "the windows have 7 elements, not 8."),
-        looks_like(lambda x, y: x[: len(x) - 7], "y holds x: nothing is added."),
+        looks_like(lambda x, y: x[: len(x) - 7], "y is a copy of x: the kernel adds nothing."),
     ],
     given=picture(
         "windows of 3 (yours have 8)",
