@@ -594,22 +594,21 @@ counter.zero_()
 second.against("nan" if y.isnan().all() else "the sum")
 
 # %% [markdown]
-# > **Looks right but is wrong.** The next kernel leaves out the fences. The values are right, and
-# > the sanitizer finds nothing, even under adversarial schedules.
+# > **Looks right but is wrong.** The next kernel leaves out the fences. Its values are right under
+# > every schedule, but the sanitizer reports a race.
 
 # %%
 run_bare = fk.compile(last_block, *whole_vectors(x, part, counter, y), "no fences")
-run_bare(x, part, counter, y)
-fk.check(y, x.double().sum(1))
 fk.sanitize(run_bare, x, part, counter, y, schedule="adversarial")
 
 # %% [markdown]
-# This is the only mistake this week that no tool here finds. The virtual GPU executes memory
-# accesses one after another, and its sanitizer treats blocks that use the same atomic as ordered
-# (see *What it lets pass* in the book). On a real GPU, another block may see the ticket before it
-# sees the part, although this may happen only rarely. You can find the mistake only by reading the
-# code: **wherever a block reads what another block wrote in the same launch, look for the release
-# and the acquire.** You can see both in the PTX:
+# No schedule changes the values, because the virtual GPU executes memory accesses one after
+# another. On a real GPU, another block may see the ticket before it sees the part, although this
+# may happen only rarely. The sanitizer notices that the kernel has no fence at all. It cannot tell
+# where a fence belongs, so a kernel with one fence instead of two passes (see *What it lets pass*
+# in the book). You can find that mistake only by reading the code: **wherever a block reads what
+# another block wrote in the same launch, look for the release and the acquire.** You can see both
+# in the PTX:
 
 # %%
 for name, run in (("with fences", run_last), ("without", run_bare)):
@@ -618,9 +617,9 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
     print(f"{name:>11}: {', '.join(w.strip(';') for w in kept)}")
 
 # %% [markdown]
-# The sanitizer does find a counter that is not atomic, parts that a block reads before it has
-# incremented the counter, and a ticket that other threads read before it is written. The next
-# exercise contains a mistake that the sanitizer misses, so its grader reads the PTX. Each block of
+# The sanitizer also finds a counter that is not atomic, parts that a block reads before it has
+# incremented the counter, and a ticket that other threads read before it is written. Because it
+# does not know where a fence belongs, the grader of the next exercise reads the PTX. Each block of
 # the exercise is a single warp, so `shuffle_sync` can broadcast the ticket without shared memory.
 
 # %% [markdown] exercise="week1/fix_the_counter" part="task"
@@ -629,8 +628,8 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
 # This kernel finds the largest of `n` numbers. Each block is one warp, which writes the maximum
 # of its 256 numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0
 # before the first call, and the caller does not reset it between calls. Two things are missing
-# from the given lines, so the second call stores nothing, and on a GPU even the first call may
-# miss a part. Add both. The sanitizer finds neither mistake in a single call.
+# from the given lines: the sanitizer reports a race in the first call, and the second call would
+# store nothing. Add both.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1121,7 +1120,8 @@ fk.predictions()
 # |---|---|---|
 # | order of atomic additions | in the last bits | no: it is legal |
 # | counter not reset | in the second call | no |
-# | no fence | no | **no** |
+# | no fence | no | yes |
+# | one fence instead of two | no | **no** |
 # | plain counter instead of an atomic one | sometimes | yes |
 # | store to a block that may not have started | no | yes |
 #

@@ -21,8 +21,8 @@ _LOAD = re.compile(r"^\s*ld\.(global|acquire\.\w+\.global|relaxed\.\w+\.global)\
 
 def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
     """Return a group that requires a release between the store of a part and the counter, and an
-    acquire between the counter and the loads of the parts. The sanitizer treats any atomic as an
-    ordering, so the group reads the PTX, except for instructions that no warp executes."""
+    acquire between the counter and the loads of the parts. The sanitizer does not know where a
+    fence belongs, so the group reads the PTX, except for instructions that no warp executes."""
 
     def run(submission: Submission) -> str:
         import torch

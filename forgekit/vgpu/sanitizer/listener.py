@@ -20,7 +20,7 @@ from forgekit.vgpu.sanitizer.definedness import Definedness, Run
 from forgekit.vgpu.sanitizer.findings import Finding, Report
 from forgekit.vgpu.sanitizer.messages import COPIES_STILL
 from forgekit.vgpu.sanitizer.order import Order
-from forgekit.vgpu.sanitizer.reach import orders_others
+from forgekit.vgpu.sanitizer.reach import is_ordered, is_relaxed
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 from forgekit.vgpu.sanitizer.warpgroups import WarpgroupCheck
@@ -135,8 +135,8 @@ class Sanitizer(Listener):
     # -- accesses ---------------------------------------------------------------------------------
     def on_access(self, m: Batch, access: Access) -> None:
         self._order.time += 1
-        if orders_others(m.program, m.pc, access.kind):
-            self._order.add_sync(m, access.mask)
+        if access.kind == "atomic" or is_ordered(m.program.instructions[m.pc]):
+            self._order.add_sync(m, access.mask, relaxed=is_relaxed(m.program, m.pc))
         for target in access.targets:
             if target.space == "global":
                 self._global.access(m, access, target)

@@ -5,7 +5,7 @@ further order: atomic, volatile, acquire and release accesses, which build locks
 counters. If a warp makes such an access, everything it did or joined at a barrier happens before
 every warp that makes a later such access, and before warps that join one of these. Addresses are
 not compared, nor is the place of a fence, so a correct protocol is never reported. Relaxed accesses
-of a kernel without any fence order nothing.
+of a kernel without any fence order only accesses to memory that atomic operations update.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ class Order:
             m.n_blocks, m.n_threads // WARP, m.cluster_blocks, m.program.is_asynchronous
         )
 
-    def add_sync(self, m: Batch, mask: Array | None) -> None:
-        """Record that the threads of `mask` make an ordering access."""
+    def add_sync(self, m: Batch, mask: Array | None, *, relaxed: bool) -> None:
+        """Record that the threads of `mask` make an ordering access; relaxed: without a fence."""
         warps = np.flatnonzero(m.lanes(mask).any(axis=1)) + self.base // WARP
         first_team = m.blocks[0] // m.cluster_blocks
-        access = _SyncAccess(self.time, frozenset(warps.tolist()), first_team, self.clocks.now)
+        access = _SyncAccess(
+            self.time, frozenset(warps.tolist()), first_team, self.clocks.now, relaxed
+        )
         self._history.new.append(access)
 
     def in_grid(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
@@ -149,6 +151,7 @@ class _SyncAccess(NamedTuple):
     warps: frozenset[int]  # numbered over the grid
     first_team: int  # in the batch
     clock: Snapshot
+    relaxed: bool  # orders only memory that atomic operations update
 
 
 class _SyncHistory:
@@ -174,18 +177,21 @@ class _SyncHistory:
         self.new = []
         if not self._of_team or not len(first):
             return result
+        atomic = ATOMIC in (earlier.what, later.what)
         pairs, which = np.unique(np.stack([first, second, engine]), axis=1, return_inverse=True)
         for i, (a, b, is_engine) in enumerate(pairs.T.tolist()):
-            released = self._released(a, earlier, bool(is_engine))
-            if released is not None and released < self._acquired(b, later):
+            released = self._released(a, earlier, bool(is_engine), atomic)
+            if released is not None and released < self._acquired(b, later, atomic):
                 result |= which.reshape(-1) == i
         return result
 
-    def _released(self, warp: int, touch: Touch, engine: bool) -> tuple[int, int] | None:
+    def _released(
+        self, warp: int, touch: Touch, engine: bool, atomic: bool
+    ) -> tuple[int, int] | None:
         """Return when the touch of a warp was first released: (time, place in the order served)."""
         team, mine = divmod(warp, self._warps_a_team)
         place = mine + self._warps_a_team * engine
-        for access, w, local, other in self._served(team, 1):
+        for access, w, local, other in self._served(team, 1, atomic):
             # An atomic access itself releases.
             if access.time >= touch.time + (touch.what != ATOMIC):
                 vectors, began = access.clock.vectors, touch.clock.epoch[local, place]
@@ -194,11 +200,11 @@ class _SyncHistory:
                     return access.time, w
         return None
 
-    def _acquired(self, warp: int, touch: Touch) -> tuple[int, int]:
+    def _acquired(self, warp: int, touch: Touch, atomic: bool) -> tuple[int, int]:
         """Return when the touching warp last acquired: (time, place in the order served)."""
         team, mine = divmod(warp, self._warps_a_team)
         vectors = touch.clock.vectors
-        for access, w, local, other in self._served(team, -1):
+        for access, w, local, other in self._served(team, -1, atomic):
             if access.time < touch.time:
                 epoch = access.clock.epoch[local, other]
                 joined = vectors is not None and vectors[local, mine, other] > epoch
@@ -206,10 +212,14 @@ class _SyncHistory:
                     return access.time, w
         return _NEVER, _NEVER
 
-    def _served(self, team: int, step: int) -> Iterator[tuple[_SyncAccess, int, int, int]]:
-        """Return a team's accesses, forwards or backwards: the access, its warp, the numbers of the
-        team in its batch and of the warp in its team."""
+    def _served(
+        self, team: int, step: int, atomic: bool
+    ) -> Iterator[tuple[_SyncAccess, int, int, int]]:
+        """Yield a team's accesses, forwards or backwards: the access, its warp, the numbers of the
+        team in its batch and of the warp in its team; relaxed ones only if `atomic`."""
         for access in self._of_team.get(team, [])[::step]:
+            if access.relaxed and not atomic:
+                continue
             for w in sorted(access.warps)[::step]:
                 if w // self._warps_a_team == team:
                     yield access, w, team - access.first_team, w % self._warps_a_team

@@ -78,10 +78,6 @@ def is_ordered(instruction: Instruction) -> bool:
     return instruction.opcode[0] in ("ld", "st") and not _ORDERED.isdisjoint(instruction.opcode)
 
 
-def orders_others(program: Code, pc: int, kind: str) -> bool:
-    """True if an access of this kind orders other accesses of its thread: by its own semantics, or,
-    if it is relaxed, possibly by a fence of the kernel."""
-    instruction = program.instructions[pc]
-    if kind != "atomic" and not is_ordered(instruction):
-        return False
-    return program.has_fence or not _ORDERING.isdisjoint(instruction.opcode)
+def is_relaxed(program: Code, pc: int) -> bool:
+    """True if an access, by its own semantics and for lack of any fence, orders no other access."""
+    return not program.has_fence and _ORDERING.isdisjoint(program.instructions[pc].opcode)

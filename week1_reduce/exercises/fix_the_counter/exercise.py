@@ -19,8 +19,8 @@ EXERCISE = puzzle(
 This kernel finds the largest of `n` numbers. Each block is one warp, which writes the maximum
 of its 256 numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0
 before the first call, and the caller does not reset it between calls. Two things are missing
-from the given lines, so the second call stores nothing, and on a GPU even the first call may
-miss a part. Add both. The sanitizer finds neither mistake in a single call.
+from the given lines: the sanitizer reports a race in the first call, and the second call would
+store nothing. Add both.
 """,
     hints=(
         "Which value does the counter have when the launch ends, and which value does the next "

@@ -9,7 +9,8 @@ ALL = FENCE + COUNT + FENCE
 
 WRONG = (
     Wrong("as given", {ALL: COUNT, RESET: ""}, "changed its input mCount"),
-    Wrong("set back alone", {ALL: COUNT}, "before it sees the part"),
+    Wrong("set back alone", {ALL: COUNT}, "with fences or acquire-release order"),
+    Wrong("no fence before", {ALL: COUNT + FENCE}, "before it sees the part"),
     Wrong("no fence after", {COUNT + FENCE: COUNT}, "needs an acquire"),
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":
                                      "    if lane == 0:\n        mCount[0] = 0\n"
