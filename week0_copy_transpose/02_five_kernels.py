@@ -299,7 +299,7 @@ fk.exercise("week0/add_row").grade(add_row)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 4. One owner per element
 

@@ -319,7 +319,7 @@ fk.exercise("week0/tiles_to_rows").grade(tiles_to_rows)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 5. A layout for threads
 #

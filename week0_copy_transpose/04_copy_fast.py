@@ -428,7 +428,7 @@ fk.exercise("week0/vector_copy").grade(vector_copy)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 5. A matrix has two edges: coordinates as predicates
 #

@@ -379,7 +379,7 @@ print(accesses(run_flat))
 # elements alike, in tensors without gaps. Other operators pad their rows, use the widest vector
 # that every row allows, or copy single elements up to the first multiple of 16 bytes.
 #
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 4. Copies without registers: cp.async
 #

@@ -505,7 +505,7 @@ fk.exercise("week0/promise").grade(promise)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 6. The middle path: one kernel per N
 #

@@ -301,7 +301,7 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 5. It looks right but is wrong
 #

@@ -425,7 +425,7 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 5. What fills a GPU
 #

@@ -234,7 +234,7 @@ count_here(hardware, ours, read_raw)  # the 40 numbers on your machine, if it ha
 # there. The fixed line of `padded` has lost four fifths of its samples. The line of its load has as
 # many as before.
 #
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 4. What only the hardware knows
 #

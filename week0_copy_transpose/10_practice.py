@@ -202,7 +202,8 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 # counts as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it
 # needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
 #
-# **Required**: at most 1 barrier, shared memory for at most 64 floats more than a block has threads.
+# **Required**: at most 1 barrier, shared memory for at most 64 floats more than a block has
+# threads.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -290,7 +291,7 @@ fk.exercise("week0/convolve").grade(convolve)
 # > In the last two kernels it would keep some threads of the last block from the barrier, which all
 # > threads of a block must reach.
 #
-# A good place for a break.
+# This is a good place for a break.
 
 # %% [markdown] exercise="week0/rotate_image" part="task"
 # ### Exercise 4: rotate an image by 90 degrees

@@ -30,22 +30,23 @@ MISCONCEPTIONS = {
 EXERCISE = Exercise(
     title="predict what four loads cost",
     task="""
-Threads `i = 0 … 255` load float32 elements of `x`, which begins at a multiple of 256 bytes. How
-many sectors does the first warp (threads 0 to 31) fetch with each load? After the grade, a cell
+Threads `i = 0 … 255` load float32 elements of `x`, whose address is a multiple of 256 bytes. How
+many sectors does the first warp (threads 0 to 31) fetch with each load? A cell after the grade
 draws them.
 """,
     hints=(
         "Which elements do threads 0 to 31 read? Write down the first and the last.",
-        "A sector holds eight elements: 0 to 7, 8 to 15, and so on. It counts once, however "
-        "many threads touch it.",
-        "Divide the index of the first and of the last element by 8 and round down: these are "
-        "the first and the last sector. The warp touches every sector between them, unless "
-        "its stride skips some.",
+        "Each sector holds eight elements: 0 to 7, 8 to 15, and so on. A sector counts once, "
+        "however many threads access it.",
+        "Divide the indices of the first and the last element by 8 and round down to get the "
+        "numbers of the first and the last sector. The warp accesses every sector between them, "
+        "unless its stride skips some.",
     ),
     analysis="""
-Count sectors, not lanes or words. A stride of 2 fetches all bytes and uses half of them. A start
-off a sector boundary costs one extra sector: five instead of four. The order of the lanes costs
-nothing. Lanes that share a word share its sector.
+The cost depends on the number of sectors, not on the number of lanes or words. A load with a stride
+of 2 fetches every byte in its range and uses half of them. A load that does not start on a sector
+boundary fetches five sectors instead of four. The order of the lanes makes no difference, and lanes
+that read the same word share its sector.
 """,
     entry="sectors",
     groups=(

@@ -27,17 +27,19 @@ def _from_the_end(e: Evidence) -> bool:
 EXERCISE = puzzle(
     title="reverse a vector",
     task="""
-Write a kernel that stores `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. After the grade, a
-cell draws your kernel for eight elements.
+Write a kernel that stores `y[0] = x[n-1]`, `y[1] = x[n-2]`, and so on, for any length. A cell after
+the grade draws what your kernel does with eight elements.
 """,
     hints=(
-        "Which element does thread `i` read, if it writes `y[i]`?",
+        "If thread `i` writes `y[i]`, which element does it read?",
         "For `n = 8`, thread 0 reads element 7 and thread 7 reads element 0.",
-        "The two indices of a thread always have the same sum. What is that sum for n elements?",
+        "The index that a thread reads and the index that it writes always have the same sum. "
+        "What is that sum for n elements?",
     ),
     analysis="""
-The predicate does not change: if `i` runs from 0 to n − 1, so does `n − 1 − i`. The index `n - i`
-is off by one: thread 0 reads `mX[n]`. Try it and read the virtual GPU's message.
+The predicate does not change, because `n − 1 − i` runs through the same numbers 0 to n − 1 as `i`.
+The index `n - i` is off by one: with it, thread 0 reads `mX[n]`. Try it and read the virtual GPU's
+message.
 """,
     entry="reverse",
     inputs=lambda draw, n: (draw.places(n),),
