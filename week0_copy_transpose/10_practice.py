@@ -478,7 +478,7 @@ fk.exercise("week0/every_kth").grade(every_kth)
 fk.progress("week0")
 
 # %% [markdown]
-# | puzzle | what it asks for | shown in |
+# | exercise | main idea | shown in |
 # |---|---|---|
 # | interleave | two values, one vector | `04_copy_fast` |
 # | the largest of four | a tile with a halo, a barrier, an identity | `01_why_slow_why_wrong` |
