@@ -38,7 +38,7 @@ def cost(name: str, run: fk.CompiledKernel, x: torch.Tensor) -> fk.Profile:
     p = fk.profile(run, x, y)
     print(f"{name:>11}: {p.global_load_requests:,} load requests of", end=" ")
     print(f"{p.global_load_sectors_per_request:.0f} sectors", end=", ")
-    print(f"{per_kb(p, x):.0f} instructions for 1 kB")
+    print(f"{per_kb(p, x):.0f} instructions per kB")
     return p
 
 
@@ -219,7 +219,7 @@ def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
     """Print what each copy in `steps` costs for x: name -> host function, or a pair of it and a
     function (x, y) -> specs.
     """
-    print(f"{'':>22}  requests  sectors each (ideal)  bank conflicts  instructions for 1 kB")
+    print(f"{'':>22}  requests  sectors each (ideal)  bank conflicts  instructions per kB")
     for name, step in steps.items():
         fn, specs = step if isinstance(step, tuple) else (step, lambda x, y: (x, y))
         y = torch.full_like(x, float("nan"))
@@ -230,7 +230,7 @@ def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
         requests = p.global_load_requests
         each = f"{p.global_load_sectors // requests} ({p.global_load_ideal_sectors // requests})"
         conflicts = p.shared_load_bank_conflicts + p.shared_async_bank_conflicts
-        print(f"{name:>22}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):21.0f}")
+        print(f"{name:>22}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):19.0f}")
 
 
 # -- transposes ------------------------------------------------------------------------------------

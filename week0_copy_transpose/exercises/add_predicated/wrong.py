@@ -26,7 +26,7 @@ WRONG = (
     Wrong("x never loaded", {f"    {_LOAD_X}\n": ""}, "no thread reads mX or mY"),
     Wrong("of another vector", {"tXcX[(0, v), 0, 0]": "tXcX[(0, 0), 0, 0]"},
           "must check the coordinate of vector"),
-    Wrong("exchanged", {"0, 0], shape)": "0, 0], (shape[1], shape[0]))"}, "the sizes are exchanged"),
+    Wrong("exchanged", {"0, 0], shape)": "0, 0], (shape[1], shape[0]))"}, "the sizes are swapped"),
     Wrong("the other way round", {_PREDICATE: "cute.elem_less(shape, tXcX[(0, v), 0, 0])"},
           "each thread's `if` or loop skips them"),
     Wrong("one row too many",
@@ -44,7 +44,7 @@ WRONG = (
         "rounded twice",
         {f"z = {_SUM}": "tXrX.store((a * tXrX.load().to(Float32)).to(gZ.element_type))\n"
          "    z = tXrX.load().to(Float32) + tXrY.load().to(Float32)"},
-        "rounded to float16",
+        "rounds the product to float16",
     ),
     Wrong(
         "element by element",

@@ -47,7 +47,9 @@ keeps `r[j]` in a register and processes eight rows, the warps issue an eighth a
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, r, z: x, "z is equal to x, so r is not added."),
-        looks_like(lambda x, r, z: x + r[0], "the kernel adds the first element of r to every column."),
+        looks_like(
+            lambda x, r, z: x + r[0], "the kernel adds the first element of r to every column."
+        ),
         looks_like(
             lambda x, r, z: x + r[: len(x), None],
             "the kernel adds r[i] to row i, but the *column* index must select the element of r.",

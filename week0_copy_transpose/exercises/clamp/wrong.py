@@ -12,7 +12,11 @@ WRONG = (
     Wrong(
         "exchanged, outside first", {VALUE: "min(max(mX[i], high), low)"}, "every element is low"
     ),
-    Wrong("through float16", {VALUE: VALUE + ".to(cutlass.Float16)"}, "first converts the value to float16"),
+    Wrong(
+        "through float16",
+        {VALUE: VALUE + ".to(cutlass.Float16)"},
+        "first converts the value to float16",
+    ),
     Wrong(
         "not converted",
         {VALUE + ".to(cutlass.BFloat16)": VALUE},

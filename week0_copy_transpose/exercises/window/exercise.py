@@ -118,7 +118,8 @@ each load request fetches a fifth sector.
             "the kernel compares the row and column in x with the size of y instead of that of x.",
         ),
         _leaves(
-            "above", "`top` may be negative, and then the predicate admits rows above the first row of x."
+            "above",
+            "`top` may be negative, and then the predicate admits rows above the first row of x.",
         ),
         _leaves(
             "before",
