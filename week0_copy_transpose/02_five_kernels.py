@@ -480,7 +480,7 @@ fk.progress("week0")
 # |---|---|---|
 # | add two arrays | a grid computed from the length, a predicate | `00_start_here` |
 # | clamp and convert | numbers as arguments, a type conversion | section 2 |
-# | add a row to every row | two indices, of which the column changes from lane to lane | `01_why_slow_why_wrong` |
+# | add a row to every row | two indices; the lanes differ in the column | `01_why_slow_why_wrong` |
 # | reverse in place | one owner per element | `01_why_slow_why_wrong` (races) |
 # | window | separate predicates for the load and the store | `01_why_slow_why_wrong` |
 #
