@@ -15,7 +15,7 @@ WRONG = (
         {"64 + elements_a_word": "64 + 2 * elements_a_word"},
         "a common factor",
     ),
-    Wrong("padded by one element", {"64 + elements_a_word": "65"}, "in a 16-bit type that is half"),
+    Wrong("padded by one element", {"64 + elements_a_word": "65"}, "In a 16-bit type that is half"),
     Wrong("rows of the tile read", {"= sX[tx, ty + k]": "= sX[ty + k, tx]"},
           "reads outside the tile"),
     Wrong(
