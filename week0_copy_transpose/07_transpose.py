@@ -723,9 +723,9 @@ table.plot()
 #
 # | the bad number | the step that fixes it | its price |
 # |---|---|---|
-# | 32 sectors per store or load | a shared tile, `tx` in both last indices | barrier, two predicates |
+# | 32 sectors per store or load | shared tile, `tx` in both last indices | barrier, predicates |
 # | 32 wavefronts per shared load | one word of padding per row | rows that are not aligned |
-# | rows that are not aligned | a swizzle | some arithmetic |
+# | rows that are not aligned | swizzle | some arithmetic |
 #
 # **In practice**, the best transpose is the one you avoid. A matrix product accepts its inputs in
 # either order, and the kernel that reads the result next can often read it untransposed.
