@@ -24,7 +24,7 @@
 #
 # | tool | what it shows |
 # |---|---|
-# | **Nsight Compute**, `ncu` | *one kernel* in detail: the data it moves and the causes of its waits |
+# | **Nsight Compute**, `ncu` | *one kernel* in detail: what it moves and what it waits for |
 # | **Nsight Systems**, `nsys` | a timeline of the *program*: host calls, kernels, copies and gaps |
 # | **compute-sanitizer** | invalid accesses and races in a running program |
 
@@ -138,7 +138,7 @@ print(terminal[: terminal.index("    Section: Warp State")])
 #
 # | section | question | look at |
 # |---|---|---|
-# | GPU Speed Of Light | What is the limit? | the highest percentage; if all are below 60 %, latency |
+# | GPU Speed Of Light | What is the limit? | the highest percentage; below 60 %, it is latency |
 # | Memory Workload, Tables | Does it move too much? | sectors per request, bank conflicts |
 # | Launch, Occupancy | How many warps are there? | both occupancies, the limits on blocks |
 # | Scheduler, Warp State | What do the warps wait for? | the largest **stall** |
@@ -743,15 +743,15 @@ fk.exercise("week0/which_tool").grade(tools)
 # | | question | how | then |
 # |---|---|---|---|
 # | 1 | Is it correct? | `fk.check(…, again=…)`, `fk.sanitize` | if not, fix it first |
-# | 2 | Is the kernel the cause? | nsys: gaps, copies, `.item()` | queue, use a graph or larger pieces |
+# | 2 | Is the kernel the cause? | nsys: gaps, copies, `.item()` | queue, graph, larger pieces |
 # | 3 | How far is it from the bound? | `fk.profile(…).bound_s("H200")` | if it is close, stop |
 # | 4 | Does it move too much? | sectors and ideal, by line | coalesce, vectorise |
 # | 5 | Are there bank conflicts? | wavefronts and ideal, by line | pad, swizzle |
 # | 6 | Are lanes idle? | lanes per instruction | distribute the work differently |
 # | 7 | Does it spill? | `run.spill_bytes` | keep fewer values |
-# | 8 | Are there too few warps? | ncu: Occupancy, limits | use fewer registers, less shared memory |
+# | 8 | Are there too few warps? | ncu: Occupancy, limits | save shared memory, registers |
 # | 9 | Is too little in flight? | ncu: nothing busy, long scoreboard | move more bytes per thread |
-# | 10 | Is one unit fully busy? | ncu: Speed Of Light over 80 % | use it less, unless DRAM is high too |
+# | 10 | Is one unit full? | ncu: Speed Of Light over 80 % | use it less, unless DRAM is high too |
 #
 # Steps 1 and 3 to 7 need no GPU. Then change *one* thing, measure again, and write down the result.
 #

@@ -101,7 +101,7 @@ def _about_gain(got: Any) -> None:
         )
     elif number in (round(_GAIN, 1), 3.7, round(_GAIN)):
         raise GateError(f"{where} is close, but give two decimals.")
-    raise GateError(f"{where} is not correct.", likely, "The row of times.")
+    raise GateError(f"{where} is not right.", likely, "The row of times.")
 
 
 def _worth(submission: Submission) -> str:
@@ -114,7 +114,7 @@ def _worth(submission: Submission) -> str:
         raise GateError(f"No answer yet: {', '.join(missing)}.", unanswered=True)
     first = one_of("begin with", given["begin with"], tuple(NUMBERS))
     if first != "B":
-        happened = f"'begin with': {first!r} is not correct."
+        happened = f"'begin with': {first!r} is not right."
         raise GateError(happened, _NOT_FIRST[first], "The row of times.")
     _about_gain(given["gain of B"])
     return "2 answers"
