@@ -11,17 +11,17 @@
 # %% [markdown]
 # # Start here: run your first GPU kernel
 #
-# **You will build** a kernel that copies an array, first 8 elements, then 1,000. **You will learn**
-# what a thread, a block and a grid are, how to see what each thread did, what goes wrong at the
-# edge of an array, and which instructions the compiler generates from your Python. **You need**
-# Python, but no GPU. Without one, kernels run on the **virtual GPU**, which executes the low-level
-# code that NVIDIA's compiler generates for them. About 30 minutes, and 25 more for the exercises:
-# three kernels, the last of which you write from scratch.
+# **You will build** a kernel that copies an array, first of 8 elements and then of 1,000. **You
+# will learn** what a thread, a block and a grid are, how to see what each thread did, what goes
+# wrong at the edge of an array, and which instructions the compiler generates from your code.
+# **You need** Python, but no GPU. Without one, kernels run on the **virtual GPU**, which executes
+# the low-level code that NVIDIA's compiler generates for them. About 30 minutes, and 25 more for
+# the exercises: three kernels, the last of which you write from scratch.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
 # **Predict**, decide on an answer before you run the next cell; its output stays hidden until then.
-# Where a line reads `fk.predict(…, None)`, replace `None` with your answer; the page shows it next
-# to the correct one. You learn more from a wrong guess than from none.
+# Where a line reads `fk.predict(…, None)`, replace `None` with your answer; the page then shows it
+# next to the correct one. You learn more from a wrong guess than from no guess.
 #
 # ## 1. Which machine is this?
 #
@@ -143,12 +143,12 @@ lines.against(2 * 4)  # blocks × threads per block
 # %% [markdown]
 # Every thread prints its own line. The launch has changed as well: it now starts two blocks of four
 # threads. Thread numbers start at 0 in each block, so a thread computes the index of *its* element
-# as `block index × block size + thread index`. Almost every kernel contains this line.
+# as `block index × block size + thread index`. Almost every kernel contains such a line.
 #
 # Python's own `print` behaves differently. It runs only once, while the compiler reads your
 # function, so it sees types but no values. forgekit warns you if you use it to print a value.
 #
-# In this picture each square shows `block,thread`:
+# In the next picture, each square shows `block,thread`:
 
 # %%
 fk.footprint(run_talking, x, fk.empty(8))
@@ -276,8 +276,9 @@ print(f"{sum(equal)} of {len(lengths)} lengths copied exactly")
 # Each exercise has a cell for you to complete and a cell that grades it. The grader first runs your
 # kernel on several sizes, some of which are drawn at random when Python starts. Then it runs the
 # threads in other orders that a GPU might choose. Finally, it counts instructions and memory
-# accesses. It stops at the first fault and reports it. Hints and the solution are folded away below
-# the task; `fk.exercise("week0/scale").hint()` shows the same hints, one per call.
+# accesses. It stops at the first fault that it finds and reports it. Hints and the solution are
+# folded away below the task; `fk.exercise("week0/scale").hint()` shows the same hints, one per
+# call.
 
 # %% [markdown] exercise="week0/scale" part="task"
 # ### Exercise 1: scale a vector
@@ -439,9 +440,9 @@ drawn
 #
 # ## 8. It looks right but is wrong
 #
-# This copy was written in a hurry and launches too few blocks. (Its check fails on purpose.)
+# The next copy was written in a hurry and launches too few blocks. (Its check fails on purpose.)
 #
-# **Predict:** which element is the first wrong one, and what does it contain?
+# **Predict:** which element is the first to be wrong, and what does it contain?
 
 # %%
 first_wrong = fk.predict("first wrong element", None)
@@ -487,12 +488,12 @@ for line in run_guarded.ptx.splitlines():
 print(f"\n{run_guarded.registers} registers per thread, {run_guarded.spill_bytes} bytes spilled")
 
 # %% [markdown]
-# | PTX | in your Python |
+# | PTX | in your Python code |
 # |---|---|
 # | `mov.u32 …, %tid.x` | `tidx`, from `cute.arch.thread_idx()` |
 # | `mov.u32 …, %ctaid.x` | `bidx`, from `cute.arch.block_idx()` (CTA is PTX's word for block) |
 # | `shl.b32 …, 7` | `bidx * 128`, because a shift by 7 multiplies by 2⁷ |
-# | `or.b32` | `+ tidx`; since the lower seven bits are 0, *or* adds |
+# | `or.b32` | `+ tidx`; *or* adds, because the lower seven bits are 0 |
 # | `setp…` | the predicate: is `i` within the array? |
 # | `@%p1 bra …` | threads without an element jump to the end |
 # | `mul.wide.s32 …, 4` | element number × 4 bytes (float32) |
@@ -501,8 +502,8 @@ print(f"\n{run_guarded.registers} registers per thread, {run_guarded.spill_bytes
 # | `st.global.b32` | write `mY[i]` |
 # | `ret` | the thread ends |
 #
-# Each thread executes about a dozen instructions for your few lines of Python. Only one of them
-# reads the array, and only one writes it. Week 0 is about the cost of these two.
+# Each thread executes about a dozen instructions for your few lines of Python. Only one of these
+# reads `mX`, and only one writes `mY`. Week 0 is about the cost of these two instructions.
 #
 # ## 10. A kernel from scratch
 
@@ -592,7 +593,7 @@ fk.progress()
 # | `hasty_copy` | 1,000 | 7 blocks × 128 | 104 *missing* | 104 elements never written |
 #
 # You can now write a kernel, launch it for an array of any length, see what each thread did, and
-# use a check to find mistakes that you would not notice.
+# use a check to find mistakes that you would otherwise miss.
 #
 # **In practice**, production code rarely copies one element per thread. Each thread moves 16 bytes
 # at a time, and one predicate covers a whole vector.

@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Find out why a kernel is slow or wrong
 #
-# **You will build** a matrix copy and a kernel whose threads exchange data to mirror rows. Then you
-# will fix both.
+# **You will build** a matrix copy and a kernel whose threads exchange data to mirror rows. You will
+# then fix both.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that a comparison of values misses.
 # **You need** `00_start_here`, but no GPU: this notebook looks inside the virtual GPU, even if you
@@ -93,9 +93,9 @@ profile
 
 # %% [markdown]
 # A row is 384 bytes long, so the elements of neighbouring lanes are 384 bytes apart. Each of the 32
-# lanes fetches its own sector of 32 bytes and uses 4 of them. The next picture shows the first
-# warp's load and store. Each of its rows represents four sectors, 128 bytes of memory; the number
-# on the right is the distance from the row above. Wasted bytes are orange.
+# lanes needs a different sector of 32 bytes and uses only 4 of its bytes. The next picture shows
+# the first warp's load and store. Each of its rows represents four sectors, 128 bytes of memory;
+# the number on the right is the distance from the row above. Wasted bytes are orange.
 
 # %%
 profile.show()
@@ -218,8 +218,7 @@ fk.exercise("week0/four_loads").grade(sectors)
 # </details>
 
 # %% [markdown]
-# Draw the loads that surprised you. To do so, change the index in the kernel and run the cell
-# again.
+# To draw a load that surprised you, change the index in the kernel and run the cell again.
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -346,8 +345,8 @@ run_mirror = fk.compile(mirror, x, y, device="virtual")
 # them raises an error on purpose.)
 
 # %%
-values_right = fk.predict("the values are right", None)  # True or False
-kernel_right = fk.predict("the kernel is right", None)  # True or False
+values_right = fk.predict("the values are correct", None)  # True or False
+kernel_right = fk.predict("the kernel is correct", None)  # True or False
 
 # %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
 run_mirror(x, y)
@@ -508,10 +507,10 @@ fk.exercise("week0/three_sums").grade(three_sums)
 # %% [markdown] exercise="week0/rotate" part="task"
 # ### Exercise 4: fix a race
 #
-# Each block uses one row of shared memory to rotate 64 elements by one place, twice. In the usual
-# order the values are correct, but the kernel has a race. Run `fk.sanitize(fk.compile(rotate, x, y,
-# device="virtual"), x, y)`, read its finding, and then fix the race. (The compiler unrolls a
-# `range_constexpr` loop.)
+# Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
+# the usual order the values are correct, but the kernel has a race. Run
+# `fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y)`, read its finding, and then fix
+# the race. (The compiler unrolls a `range_constexpr` loop.)
 #
 # <details><summary>Hint 1</summary>
 #
@@ -591,7 +590,7 @@ fk.exercise("week0/rotate").grade(rotate)
 # </details>
 
 # %% [markdown]
-# ## 5. Banks: the shape of shared memory
+# ## 5. The banks of shared memory
 #
 # Shared memory is divided into 32 **banks**. Consecutive 4-byte words are in consecutive banks:
 # bytes 0 to 3 are in bank 0, bytes 4 to 7 in bank 1, and so on until bytes 128 to 131, which are in

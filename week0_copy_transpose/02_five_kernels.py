@@ -11,10 +11,10 @@
 # %% [markdown]
 # # Write five kernels from scratch
 #
-# **You will build** five kernels, each with its host function and launch, by filling in two empty
-# function bodies. **You will learn** how a kernel is graded, how to pass numbers and convert types,
-# and how to choose one owner per element and one predicate per access. **You need** `00_start_here`
-# and `01_why_slow_why_wrong`; no GPU. About 10 minutes, and 65 more for the exercises.
+# **You will build** five kernels, each with its host function and launch, by filling in their empty
+# bodies. **You will learn** how a kernel is graded, how to pass numbers and convert types, and how
+# to choose one owner per element and one predicate per access. **You need** `00_start_here` and
+# `01_why_slow_why_wrong`; no GPU. About 10 minutes, and 65 more for the exercises.
 
 # %%
 import cutlass
@@ -109,14 +109,14 @@ fk.exercise("week0/add_arrays").grade(add_arrays)
 #     add_arrays_kernel(mA, mB, mZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel moves twelve bytes per element for a single addition, so on any GPU it waits for
-# memory. No version can be faster than the time it takes to read `a` and `b` once and write `z`
+# The kernel moves twelve bytes per element in float32 but does only one addition, so on any GPU it
+# waits for memory. No version can take less time than reading `a` and `b` once and writing `z`
 # once.
 #
 # </details>
 
 # %% [markdown]
-# ## 2. Numbers as arguments, and another type
+# ## 2. Number arguments and type conversion
 #
 # A kernel accepts numbers as well as tensors; the annotation gives their type. A store does not
 # convert its value. To convert it, call `.to(…)`, which rounds to the nearest number of the new
@@ -309,8 +309,8 @@ fk.exercise("week0/add_row").grade(add_row)
 # %% [markdown] exercise="week0/reverse_in_place" part="task"
 # ### Exercise 4: reverse an array in place
 #
-# Reverse `x`, of any length, without a second array. Each store overwrites a part of the input, so
-# let *one* thread exchange both elements of a pair. Signature: `reverse_in_place(x)`.
+# Reverse `x`, which has any length, without a second array. Since each store overwrites a part of
+# the input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -320,7 +320,7 @@ fk.exercise("week0/add_row").grade(add_row)
 #
 # <details><summary>Hint 2</summary>
 #
-# A thread that exchanges two elements must hold both in registers before it stores either of them.
+# A thread that swaps two elements must hold both in registers before it stores either of them.
 #
 # </details>
 #
@@ -375,13 +375,13 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 #
 # When input and output are the same array, two threads that access the same element race as soon as
 # one of them writes it. So decide first which thread owns each element; here, one thread owns each
-# pair. The accesses that count *down* from the end are coalesced as well, because the order of the
-# lanes does not change which four sectors a request fetches.
+# pair. The accesses that run *down* from the end are coalesced as well, because a request fetches
+# the same four sectors in any order of the lanes.
 #
 # </details>
 
 # %% [markdown]
-# > **Looks right but is wrong.** Suppose each of n threads exchanges its element with the opposite
+# > **Looks right but is wrong.** Suppose that each of n threads swaps its element with the opposite
 # > one. On the virtual GPU, all threads usually load before any of them stores, so every value is
 # > correct at every graded size. In another order the values are wrong, because each element has
 # > two owners, which race.
@@ -395,7 +395,7 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 # ### Exercise 5: cut a window out of a matrix
 #
 # Compute `y[i, j] = x[top + i, left + j]`. The window is as large as `y` and may extend past any
-# edge of `x`: store 0 where `x` has no such element. `top` and `left` are integers and may be
+# edge of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be
 # negative. Signature: `window(x, top, left, y)`.
 #
 # <details><summary>Hint 1</summary>
@@ -414,8 +414,8 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 #
 # <details><summary>Hint 3</summary>
 #
-# Start with a 0 of y's type and overwrite it where x has the element. That check takes four
-# comparisons, because an index can also be too small. Then every thread that has an element of y
+# Start with a 0 of y's type and overwrite it where x has the element. You need four comparisons to
+# find out, because an index can also be too small. Then every thread that has an element of y
 # stores its value.
 #
 # </details>
@@ -463,8 +463,8 @@ fk.exercise("week0/window").grade(window)
 #     window_kernel(mX, top, left, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Convolutions pad their input in this way. The load has its own predicate, and elements outside
-# become zeros without any read from memory. If the window does not begin at a multiple of 8
+# Convolutions pad their input in this way. The load has its own predicate, and elements outside the
+# input become zeros without any read from memory. If the window does not begin at a multiple of 8
 # elements, each load request fetches a fifth sector.
 #
 # </details>
@@ -480,7 +480,7 @@ fk.progress("week0")
 # |---|---|---|
 # | add two arrays | a grid computed from the length, a predicate | `00_start_here` |
 # | clamp and convert | numbers as arguments, a type conversion | section 2 |
-# | add a row to every row | two indices; the lanes differ in the column | `01_why_slow_why_wrong` |
+# | add a row to every row | two indices, coalesced accesses | `01_why_slow_why_wrong` |
 # | reverse in place | one owner per element | `01_why_slow_why_wrong` (races) |
 # | window | separate predicates for the load and the store | `01_why_slow_why_wrong` |
 #

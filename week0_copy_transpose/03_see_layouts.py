@@ -32,8 +32,8 @@ from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_div
 # ## 1. A matrix is a line of places and two numbers
 #
 # So far you have computed each index by hand. In `01_why_slow_why_wrong`, a single number in such
-# an index, the pitch of a tile, made the difference between **32 wavefronts** and 1. A layout keeps
-# such numbers in one place.
+# an index, the pitch of a tile, made the difference between **32 wavefronts** and one. A layout
+# keeps such numbers in one place.
 #
 # Memory is a line of numbered places. A matrix with 4 rows and 6 columns needs a rule that gives
 # the place, or **offset**, of the element in row `i` and column `j`. The usual rule has two
@@ -42,8 +42,8 @@ from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_div
 #
 # The first lines of the next cell apply this rule in plain Python. CuTe combines the **shape** and
 # the strides of a matrix into a **layout**, which it writes as `shape:stride`, here `(4,6):(6,1)`.
-# Each entry of the shape is a **mode**: mode 0 has size 4 and stride 6, and mode 1 has size 6 and
-# stride 1. A layout holds no data. It is a *function* from coordinates to offsets.
+# Each entry of the shape is a **mode**. Mode 0 has size 4 and stride 6, and mode 1 has size 6 and
+# stride 1. A layout holds no data; it is a *function* from coordinates to offsets.
 #
 # `fk.Layout` represents such a layout as a plain Python object for use outside kernels. In the
 # picture, mode 0 goes down, mode 1 goes across, and each cell contains its offset. The **cosize**
@@ -68,10 +68,10 @@ of_2_3 = fk.predict("X((2, 3))", None)
 of_2_3.against(X((2, 3)))
 
 # %% [markdown]
-# ## 2. Another stride, another order
+# ## 2. Strides determine the order
 #
 # The strides `(6,1)` store one *row* after another. This order is called **row-major** and is the
-# default in PyTorch. The strides `(1,4)` store one *column* after another, which is called
+# default in PyTorch. The strides `(1,4)` store one *column* after another, an order called
 # **column-major**. Shape and coordinates are the same; only the order in memory differs. If you do
 # not specify strides, CuTe makes the layout column-major, following its rule that *the leftmost
 # mode is the fastest*.
@@ -203,7 +203,7 @@ fk.exercise("week0/offsets_by_hand").grade(answers)
 # | coordinate | split | offset |
 # |---|---|---|
 # | `(1, 0)` | `(1,(0,0))` | 1·2 = 2 |
-# | `(1, (0, 2))` | is already split | 1·2 + 0·1 + 2·6 = 14 |
+# | `(1, (0, 2))` | already split | 1·2 + 0·1 + 2·6 = 14 |
 # | `(2, 3)` | `(2,(1,1))` | 2·2 + 1·1 + 1·6 = 11 |
 # | `(0, 6)` | `(0,(0,3))` | 0·2 + 0·1 + 3·6 = 18 |
 # | `7` | `(1, 2)`, so `(1,(0,1))` | 1·2 + 0·1 + 1·6 = 8 |
@@ -218,9 +218,9 @@ fk.exercise("week0/offsets_by_hand").grade(answers)
 # A block of threads works on a **tile** of the matrix. The size of a tile is called the **tiler**.
 # A **zipped divide**, `zipped_divide(layout, tiler)`, cuts a layout into tiles and sorts its modes
 # into `((tile),(rest))`: first the modes that move *within* a tile, then the modes that move *from
-# tile to tile*. It does not move any element; it splits each mode in two, like the modes of the
-# squares. The next cell cuts a 6 × 8 matrix into 2 × 4 tiles, and `fk.explain` describes the result
-# mode by mode. The picture leaves the tiles in their places in the matrix
+# tile to tile*. It does not move any elements; it only splits each mode in two, like the modes of
+# the squares. The next cell cuts a 6 × 8 matrix into 2 × 4 tiles, and `fk.explain` describes the
+# result mode by mode. The picture leaves the tiles in their places in the matrix
 # (`flatten_hierarchical=False`), so its rows and columns are those of the matrix, not modes 0 and
 # 1.
 
@@ -232,9 +232,9 @@ fk.explain(tiles)
 
 # %% [markdown]
 # Modes 0.0 and 0.1 move within a tile, one row down and one column to the right, so they have the
-# strides of the matrix. Mode 1.0 moves one *tile* down, and its stride is 16 because a tile has 2
-# rows and each row of the matrix has 8 elements. Mode 1.1 moves one *tile*, 4 columns, to the
-# right.
+# strides of the matrix. Mode 1.0 moves down by one *tile*; its stride is 16, because a tile has 2
+# rows and each row of the matrix has 8 elements. Mode 1.1 moves right by one *tile*, so its stride
+# is 4.
 #
 # To select one tile, fix mode 1 and leave mode 0 open. `None` means "leave open", like `:` in
 # Python. The result is the tile's own layout, and the tile starts at the offset of its element
@@ -323,8 +323,8 @@ fk.exercise("week0/tiles_to_rows").grade(tiles_to_rows)
 #
 # The kernel computes no index into `x`, because the layout that `zipped_divide` returns does this
 # arithmetic. Neighbouring threads write neighbouring elements of `y`. From `x` they read pieces of
-# 16 bytes in float32, half a sector each. The threads of the tile to the right read the other half,
-# much later.
+# 16 bytes in float32, half of a sector each. The threads of the tile to the right read the other
+# half of the sector much later.
 #
 # </details>
 
@@ -333,7 +333,7 @@ fk.exercise("week0/tiles_to_rows").grade(tiles_to_rows)
 #
 # ## 5. A layout for threads
 #
-# Suppose eight threads copy a 2 × 8 tile, arranged in two rows of four threads. Each thread copies
+# Suppose that eight threads, arranged in two rows of four, copy a 2 × 8 tile. Each thread copies
 # two neighbouring elements, its **values**. The first lines of the next cell print this assignment
 # in plain Python.
 #
@@ -347,10 +347,10 @@ fk.exercise("week0/tiles_to_rows").grade(tiles_to_rows)
 # The layout itself returns one number per element, its **linear index** in the tile. This index
 # counts leftmost mode fastest, that is, down the columns. In a tile of 2 rows it is row + 2 ×
 # column. In `((4,2),2):((4,1),2)`, the mode of the threads is `(4,2):(4,1)` and the mode of the
-# values is `2:2`. Thread 1 starts at an index 4 higher than thread 0, two columns to the right.
-# Thread 4 starts at an index 1 higher than thread 0, one row down. Value 1 has an index 2 higher
-# than value 0, one column to the right. So value 1 of thread 1 has index 4 + 2 = 6, which is row 0,
-# column 3.
+# values is `2:2`. A step from thread 0 to thread 1 adds 4 to the index, which is two columns to the
+# right. A step from thread 0 to thread 4 adds 1, which is one row down. A step from value 0 to
+# value 1 adds 2, which is one column to the right. So value 1 of thread 1 has index 4 + 2 = 6,
+# which is row 0, column 3.
 
 # %%
 for thread in range(8):
@@ -376,7 +376,7 @@ value_1.against((index, (index % 2, index // 2)))
 # %% [markdown]
 # ## 6. A kernel that follows the layout
 #
-# For any layouts, a thread finds its elements in three steps:
+# With any TV layout, a thread finds its elements in three steps:
 #
 # 1. Slice the block's tile out of the divided tensor.
 # 2. Apply the TV layout with `cute.composition`. After this **composition**, the coordinate of an
@@ -476,7 +476,7 @@ print("with promise:", loads(with_promise))
 # element exactly once.
 #
 # **Predict:** how many times as many sectors does *down* load as *across*? The cell after the
-# answer draws both versions on the first two tiles, coloured by warp.
+# answer draws both versions for the first two tiles, coloured by warp.
 
 # %%
 times_as_many = fk.predict("times as many sectors", None)
@@ -511,10 +511,10 @@ for run in runs.values():
 # load cannot move four values that are below one another, so *down* executes four times as many
 # loads.
 #
-# ## 9. A first look at swizzle
+# ## 9. A first look at swizzles
 #
-# The explorer below shows the tile that `01_why_slow_why_wrong` transposed in shared memory. A read
-# took 32 wavefronts with a pitch of 32 and one wavefront with a pitch of 33. Each cell shows its
+# The explorer below shows the tile that `01_why_slow_why_wrong` transposed in shared memory. With a
+# pitch of 32, a read took 32 wavefronts; with a pitch of 33, it took only one. Each cell shows its
 # offset and its bank, `offset % 32`, and is coloured by bank.
 #
 # A pitch of 33 is an example of **padding**, which leaves one place after each row unused. A
@@ -576,9 +576,9 @@ fk.banks(transposes[0], x, y, kind="load")
 
 # %% [markdown]
 # The picture shows the first warp's read in the row-major tile, where all lanes need the same bank.
-# A different number in the layout, or one XOR, reduces the reads to 1/32 of the wavefronts without
-# any change to the kernel. A later notebook explains the three numbers of a swizzle and why a
-# swizzle is often better than padding.
+# A different number in the layout, or one XOR, reduces the number of wavefronts to 1/32 without any
+# change to the kernel. A later notebook explains the three numbers of a swizzle and why a swizzle
+# is often better than padding.
 #
 # ## 10. From the picture to the layout
 #
@@ -590,7 +590,7 @@ for name, offsets in fk.exercise("week0/which_layout").given.items():
 
 
 # %% [markdown] exercise="week0/which_layout" part="task"
-# ### Exercise 3: which layout is it?
+# ### Exercise 3: find the layouts of two pictures
 #
 # Write the layout of each picture as `(shape, stride)`. The grader accepts any layout that is the
 # same *function*.
@@ -663,13 +663,13 @@ fk.exercise("week0/which_layout").grade(layouts)
 # |---|---|---|---|
 # | four values per thread, with or without a promise | load instructions | 1 | 4 |
 # | threads across or down a row-major 32 × 64 matrix | sectors loaded | 256 | 512 |
-# | shared tile, padded or swizzled, or neither | wavefronts to read it | 32 | 1,024 |
+# | shared tile with or without padding or a swizzle | wavefronts to read it | 32 | 1,024 |
 #
 # **In practice**, kernels rarely compose TV layouts by hand. A *tiled copy* combines the TV layout
 # and the width of a load in one object, and kernels use the swizzle that tensor cores and bulk
 # copies expect.
 #
-# **Try your own:** the explorers above accept any layout, tiler or swizzle.
+# **Try it yourself:** the explorers above accept any layout, tiler or swizzle.
 #
 # **Further reading:** NVIDIA's documentation of
 # [layouts](https://docs.nvidia.com/cutlass/media/docs/cpp/cute/01_layout.html) and [layout

@@ -13,8 +13,8 @@
 #
 # **You will build** five copies with the same result. The first reaches less than half the speed of
 # memory, and the fourth reaches nearly all of it.
-# **You will learn** the least time that a copy can take, why it matters *which* four elements a
-# thread copies, and how to load 16 bytes with one instruction without leaving the tensor.
+# **You will learn** the minimum time of a copy, why it matters *which* four elements a thread
+# copies, and how to load 16 bytes with one instruction without leaving the tensor.
 # **You need** `01_why_slow_why_wrong` (sectors, requests) and `03_see_layouts` (tiles, TV layouts);
 # no GPU. About 35 minutes, and 35 more for the exercises.
 #
@@ -52,14 +52,14 @@ print(f"{moved / 1e6:.0f} MB")
 # A kernel can be slower than this bound for two reasons. It may move more bytes than necessary,
 # which earlier notebooks measured, or it may request them too slowly.
 #
-# Start with the copy that you already know, which copies one element per thread. `threads` is the
-# number of threads per block. `cost`, from this week's `week0_helpers.py`, checks a copy and prints
-# the cost of one call.
+# Start with the copy that you already know, in which each thread copies one element. `threads` is
+# the number of threads per block. `cost`, from this week's `week0_helpers.py`, checks a copy and
+# prints the cost of one call.
 #
 # <details><summary>How `cost` works</summary>
 #
-# It fills `y` with NaN, calls `run(x, y)`, compares `y` with `x`, and profiles one call. Its last
-# figure is the number of warp instructions divided by the kilobytes of `x`.
+# It fills `y` with NaN, calls `run(x, y)`, compares `y` with `x`, and profiles one call. The last
+# number that it prints is the number of warp instructions per kilobyte of `x`.
 #
 # </details>
 
@@ -90,15 +90,15 @@ profile = cost("elements", run_elements, x)
 # the number of instructions per kB. Only 16 of them, 8 loads and 8 stores, move data. The others
 # compute addresses and predicates.
 #
-# ## 2. Four elements per thread, but which?
+# ## 2. Two ways to copy four elements per thread
 #
-# A thread that copies four elements computes its index once instead of four times. There are two
-# ways to assign the elements. In the **consecutive** way, thread 0 copies elements 0 to 3, thread 1
-# copies elements 4 to 7, and so on. In the **strided** way, thread `t` of a block of `T` threads
-# copies elements `t`, `t + T`, `t + 2T` and `t + 3T`.
+# A thread that copies four elements computes its index only once. There are two ways to assign
+# elements to threads. In the **consecutive** way, thread 0 copies elements 0 to 3, thread 1 copies
+# elements 4 to 7, and so on. In the **strided** way, thread `t` of a block of `T` threads copies
+# elements `t`, `t + T`, `t + 2T` and `t + 3T`.
 #
-# The loops below show both ways for four threads. What matters for sectors is each *load*, that is,
-# the elements that all threads of a warp read at the same time.
+# The loops below show both ways for four threads. The number of sectors depends on each *load*,
+# that is, on the elements that all threads of a warp read at the same time.
 
 # %%
 T = 4  # threads in a block
@@ -170,8 +170,8 @@ both_ways.against([round(p.global_load_sectors_per_request) for p in profiles])
 fk.coalescing(run_consecutive, x, y, kind="load")
 
 # %% [markdown]
-# To fetch few sectors per request, neighbouring *threads* must read neighbouring elements at the
-# same time; it does not matter which elements belong to the same thread. In the consecutive copy,
+# A request fetches few sectors if neighbouring *threads* read neighbouring elements at the same
+# time; it does not matter which elements belong to the same thread. In the consecutive copy,
 # neighbouring lanes read addresses 16 bytes apart. Each request fetches 16 sectors and uses a
 # quarter of each, and the next three requests fetch the same sectors again. A cache may still hold
 # them, but each request does four times the work.
@@ -236,9 +236,9 @@ for name, run in (("consecutive", run_consecutive), ("vectors", run_vectors)):
 print("a thread of the consecutive copy, in order:", *order(run_consecutive))
 
 # %% [markdown]
-# The compiler does not merge four accesses in Python into one instruction. To load a vector, write
-# one `load()` of a piece whose size the compiler knows. A vector moves as a whole or not at all, so
-# it needs *one* predicate where the consecutive copy has four.
+# The compiler does not merge four separate accesses in Python into one instruction. To load a
+# vector, call `load()` on a piece whose size the compiler knows. A vector moves as a whole or not
+# at all, so it needs *one* predicate where the consecutive copy has four.
 #
 # ## 4. It looks right but is wrong
 #
@@ -272,9 +272,9 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # %% [markdown] exercise="week0/fold_halves" part="task"
 # ### Exercise 1: fold a vector in the middle
 #
-# Compute `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, half the length of `x` and a
-# multiple of 8. Support float32 and float16. The grader promises these multiples to the compiler.
-# Write the whole kernel and its launch. Signature: `fold_halves(x, y)`.
+# Compute `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`. It is half the length of `x` and
+# a multiple of 8, which the grader promises to the compiler. Support float32 and float16. Write the
+# whole kernel and its launch. Signature: `fold_halves(x, y)`.
 #
 # **Required**: 16 bytes per load, 16 bytes per store.
 #
@@ -293,8 +293,8 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 #
 # <details><summary>Hint 3</summary>
 #
-# The predicate compares i with the number of vectors of `y`. The line after it loads vector i and
-# its partner from `gX`, adds them, and stores the sum to vector i of `gY`.
+# The predicate compares i with the number of vectors of `y`. The line after it loads both vectors
+# from `gX`, adds them, and stores the sum in vector i of `gY`.
 #
 # </details>
 
@@ -346,8 +346,8 @@ fk.exercise("week0/fold_halves").grade(fold_halves)
 # %% [markdown] exercise="week0/vector_copy" part="task"
 # ### Exercise 2: copy vectors and the remaining elements
 #
-# Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes: 4 elements of
-# `float32`, or 8 of `float16`. One thread copies each whole vector with one load and one store.
+# Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, which is 4 elements of
+# `float32` or 8 of `float16`. Let one thread copy each whole vector with one load and one store.
 # Copy the elements after the last whole vector, at most 7, one at a time. Signature:
 # `vector_copy(x, y)`.
 #
@@ -438,13 +438,13 @@ fk.exercise("week0/vector_copy").grade(vector_copy)
 #
 # ## 5. Coordinates as predicates for the two edges of a matrix
 #
-# In an array with one dimension, a single index is enough to find an element and to check that it
+# In a one-dimensional array, a single index is enough to find an element and to check that it
 # exists. A tiled matrix has two edges, and tiles may extend past both. A thread that owns a part of
 # a tile knows neither the row nor the column of its elements.
 #
 # A tensor of *coordinates* provides both. `cute.make_identity_tensor(shape)` stores no data; its
-# element at `(i, j)` is the pair `(i, j)`. If you cut, slice and compose it exactly like `mX`, the
-# thread's part of it contains the coordinate of each of the thread's values.
+# element at `(i, j)` is the pair `(i, j)`. If you cut, slice and compose it exactly like `mX`, each
+# thread's part contains the coordinates of that thread's values.
 #
 # The loops below cut a 3 × 12 matrix into tiles of 2 × 8. Four threads share a tile, two per row,
 # with four values each. The loops print the coordinate of each thread's first value.
@@ -461,9 +461,9 @@ for tile_row, tile_column in ((0, 0), (1, 0), (0, 1), (1, 1)):
     print(line)
 
 # %% [markdown]
-# The next kernel is that of `03_see_layouts` with a third tensor, `cX`, which is cut like the other
-# two. `tXcX` is the thread's part of `cX`. `cute.elem_less(a, b)` is true if *every* entry of `a`,
-# here a row and a column, is less than the matching entry of `b`.
+# The next kernel is the one from `03_see_layouts` with a third tensor, `cX`, which is cut like the
+# other two. `tXcX` is the thread's part of `cX`. `cute.elem_less(a, b)` is true if *every* entry of
+# `a`, here a row and a column, is less than the matching entry of `b`.
 #
 # One predicate per vector is enough if no vector crosses an edge. So the number of columns must be
 # a multiple of the vector length. The helper `promised` makes this promise to the compiler with
@@ -528,7 +528,7 @@ profile = cost("TV layout", run_tv, x)
 # The copy uses vectors and is correct at every edge. But it executes three times as many
 # instructions as `copy_vectors`, because each thread divides and multiplies to locate its tile.
 #
-# ## 6. Counts and times, side by side
+# ## 6. Compare counts and times
 #
 # All five copies move the same matrix and give the same result. The helper `flat` lets the
 # one-dimensional copies treat a matrix as one long array; `05_tiled_copies` explains it. Here are
@@ -567,7 +567,8 @@ times
 #   as many bytes. So its limit is not the number of bytes. It starts 524,288 blocks, each of which
 #   computes its addresses, waits for one answer and ends.
 # - **Four, strided** starts a quarter as many blocks and takes 52 % of that time for `float32` and
-#   42 % for `float16`. In `float32`, the extra sectors cost **four, consecutive** all of this gain.
+#   42 % for `float16`. In `float32`, **four, consecutive** loses all of this gain to its extra
+#   sectors.
 # - **Vectors** are as fast as PyTorch's own copy.
 # - **TV layout** makes the same requests as the vector copy but takes 7 % longer.
 #
@@ -585,17 +586,17 @@ times
 # The counters are for `float32`. The times are for 8192 × 8192 and were recorded on an H200 on 21
 # November 2026.
 #
-# | the edge | remedy |
+# | edge | remedy |
 # |---|---|
-# | of an array | whole vectors under one predicate, the remaining elements one at a time |
-# | of a tiled matrix | coordinates from an identity tensor, one predicate per vector |
+# | end of an array | whole vectors under one predicate, the remaining elements one at a time |
+# | edges of a tiled matrix | coordinates from an identity tensor, one predicate per vector |
 #
 # **In practice**, an operator that treats each element separately, such as `z = a * x + y`, is a
 # copy with arithmetic in the middle, so most of this page applies to it. Libraries have several
 # kernels per operator, for 16, 8 and 4 bytes per thread, and choose one of them according to the
 # addresses and strides of a call.
 #
-# **Further reading:** [NVIDIA on vectorised
+# **Further reading:** [an article by NVIDIA on vectorised
 # access](https://developer.nvidia.com/blog/cuda-pro-tip-increase-performance-with-vectorized-memory-access/)
 # · [NVIDIA's notebooks on CuTe
 # DSL](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), among them

@@ -55,8 +55,8 @@ from forgekit.layouts import make_layout_tv
 # the atom over threads and values and returns an object that describes the whole operation, the
 # **tiled copy**.
 #
-# In this section, each thread copies several vectors, one below the other. The next picture shows a
-# small tile with 2 × 4 threads and two vectors of four elements per thread:
+# In this section, each thread copies several vectors that are below one another. The next picture
+# shows a small tile with 2 × 4 threads and two vectors of four elements per thread:
 
 # %%
 thr_layout = fk.Layout((2, 4), (4, 1))
@@ -83,7 +83,7 @@ viz.display_tv_layout(layout_tv, tiler_mn)
 # vectors per thread take?
 
 # %%
-of_tiles = fk.predict("instructions for 1 kB", None)
+of_tiles = fk.predict("instructions per kB", None)
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -151,9 +151,9 @@ loads_in_flight(
 # tiled copy, four loads are **in flight** before the first store waits.
 #
 # Memory takes time to answer, so many requests must be outstanding to keep it busy. *Little's law*
-# gives their size: bytes in flight = rate × answer time. Threads wait only for loads, which are
-# half of a copy's traffic, so the rate to use is half of 4.8 TB/s. An H200 has 132 multiprocessors,
-# the units that run blocks, and each has room for 2,048 threads.
+# gives the number of bytes: bytes in flight = rate × answer time. Threads wait only for loads,
+# which are half of a copy's traffic, so the rate is half of 4.8 TB/s. An H200 has 132
+# multiprocessors, the units that run blocks, and each has room for 2,048 threads.
 #
 # To find the answer time, we apply the law to the recorded time of *four, strided* in `float16`,
 # whose threads have 2 bytes in flight. It follows that an answer takes at most 547 ns. (Starting
@@ -171,8 +171,8 @@ needed.against(round(2.4e12 * answer_ns * 1e-9 / (132 * 2048), 1))
 littles_law(answer_ns)
 
 # %% [markdown]
-# With 4 bytes in flight per thread, even perfect code stays below the ceiling; one vector of 16
-# bytes is enough to reach it. If a point is below the line, something else limits the kernel. For
+# With 4 bytes in flight per thread, even perfect code stays below the ceiling, but one vector of 16
+# bytes is enough to reach it. If a point is below both lines, something else limits the kernel. For
 # example, *one element per thread* starts too many blocks.
 
 # %% [markdown] exercise="week0/add_predicated" part="task"
@@ -181,10 +181,10 @@ littles_law(answer_ns)
 # Compute `z = a * x + y` in three types, for matrices of any size whose rows consist of whole
 # vectors. The skeleton contains the partitions, the registers and the tensor `tXpX`, with one
 # predicate for each of a thread's 4 vectors. Fill in the predicates, load both matrices, compute in
-# `Float32`, and store. The given kernel only copies `x`, and works only if tiles fit the matrix
+# `Float32`, and store. The given kernel only copies `x`, and only works if the tiles fit the matrix
 # exactly.
 #
-# There may be gaps between rows, because `x` can be a part of a wider matrix. So you cannot treat
+# There may be gaps between rows, because `x` can be a part of a wider matrix, so you cannot treat
 # it as one long array. In the tests, for example, rows of 256 elements start 272 elements apart,
 # and the reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
 #
@@ -205,10 +205,10 @@ littles_law(answer_ns)
 #
 # <details><summary>Hint 3</summary>
 #
-# You need seven lines. Two of them are a loop over the 4 vectors that sets `tXpX[v, 0, 0]` to true
-# if each entry of the vector's coordinate is less than the matching entry of `shape`. Then come two
-# loads, one line of arithmetic, and two lines to store the result. Pass the predicates to all three
-# copies.
+# You need seven lines. The first two are a loop over the 4 vectors that sets `tXpX[v, 0, 0]` to
+# true if each entry of the vector's coordinate is less than the matching entry of `shape`. Then
+# write two loads, one line of arithmetic, and two lines that store the result.Pass the predicates
+# to all three copies.
 #
 # </details>
 
@@ -316,13 +316,13 @@ fk.exercise("week0/add_predicated").grade(add_predicated)
 # loaded contain arbitrary values. Arithmetic on them does no harm, because the store has the same
 # predicate.
 #
-# The kernel computes the sum in `Float32` and rounds once, at the end. In `float16`, a product such
-# as 3 × 30,000 would be infinite even if the final sum is not.
+# The kernel computes the sum in `Float32` and rounds only once, at the end. In `float16`, a product
+# such as 3 × 30,000 would be infinite even if the final sum were not.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. When vectors fail
+# ## 3. When vectors are impossible
 #
 # A vector must begin at a multiple of 16 bytes. `fk.compile` reads the address of each example
 # tensor and compiles for tensors with that alignment. But a view such as `x[1:]` does not begin at
@@ -348,8 +348,8 @@ of_views.against(found[1:3])
 # The result is correct each time, but `x[1:]` silently costs four times as many loads. (The stores
 # go to a separate tensor, which is aligned.)
 #
-# Rows are a second case in which vectors fail. A matrix may begin at a multiple of 16 bytes
-# although most of its rows do not:
+# The rows of a matrix are a second such case. A matrix may begin at a multiple of 16 bytes although
+# most of its rows do not:
 
 # %%
 for columns in (1001, 1002, 1004, 1008):
@@ -370,7 +370,7 @@ fk.compile(copy_tiled, x, y)
 # that alignment. An error is a better way to fail than a slow copy.
 #
 # For a copy, there is a remedy that costs nothing. In memory, a row-major matrix without gaps *is*
-# one long array. `flat` lets the kernel treat it as one:
+# one long array, and `flat` lets the kernel treat it as one:
 
 # %%
 show_source(flat)
@@ -394,7 +394,8 @@ print(accesses(run_flat))
 #
 # In all kernels so far, the data pass through registers, and a thread needs one register for every
 # 4 bytes in flight. `cp.async`, an **asynchronous copy**, moves data from global to *shared* memory
-# without using registers. The thread starts the copy and continues. It uses three calls:
+# without using registers. The thread starts the copy and then continues. An asynchronous copy takes
+# three calls:
 #
 # - `cute.copy` with a `CopyG2SOp` atom (global to shared) starts copies;
 # - `cp_async_commit_group()` combines all copies that the thread has started so far into a
@@ -485,8 +486,9 @@ report
 
 # %% [markdown]
 # > **Looks right but is wrong.** Without the wait, a thread on a real GPU reads whatever shared
-# > memory contains at that moment. If the data come from a cache, they may arrive in time, and the
-# > result is correct until one day they do not. The virtual GPU tracks which copies are in flight.
+# > memory contains at that moment. If the data come from a cache, they may arrive in time, so the
+# > result is correct until one day they arrive too late. The virtual GPU tracks which copies are in
+# > flight.
 #
 # For a copy, shared memory is only a detour. `cp.async` pays off where data must be in shared
 # memory anyway, because threads exchange them, as in the next exercise. It also pays off where a
@@ -520,9 +522,9 @@ report
 #
 # <details><summary>Hint 3</summary>
 #
-# The copy is one `cute.copy` with `atom`, and is the only line inside the `if`. All threads execute
-# the three lines after it. Section 4 shows two of them, and `01_why_slow_why_wrong` shows the
-# third.
+# The copy is one `cute.copy` with `atom`, which is the only line inside the `if`. All threads
+# execute the three lines after it. Section 4 shows two of them, and `01_why_slow_why_wrong` shows
+# the third.
 #
 # </details>
 
@@ -597,7 +599,7 @@ fk.exercise("week0/async_reverse").grade(async_reverse)
 # </details>
 
 # %% [markdown]
-# ## 5. All steps side by side
+# ## 5. Compare all versions
 #
 # Here are the counters for 32 × 1024 `float32`, compared with those of the vector copy:
 
@@ -618,8 +620,8 @@ side_by_side(steps, fk.randn(32, 1024))
 
 # %% [markdown]
 # The next cell shows the times, which were recorded in the same run as those of `04_copy_fast`.
-# There, the TV-layout copy, whose consecutive blocks copy tiles one below the other, took 138 µs
-# for 8192 × 8192 `float32`.
+# There, the TV-layout copy took 138 µs for 8192 × 8192 `float32`. Its consecutive blocks also copy
+# tiles one below the other, as in *down*.
 #
 # **Predict:** the tiled copy executes a third as many instructions. How many microseconds does its
 # *down* version take?
@@ -657,8 +659,8 @@ times
 #
 # | rows that are not whole vectors | remedy |
 # |---|---|
-# | without gaps, all elements treated alike | treat the matrix as one long array |
-# | otherwise | padding, narrower vectors, or single elements at the edge |
+# | no gaps between rows, all elements treated alike | treat the matrix as one long array |
+# | otherwise | use padding, narrower vectors, or single elements at the edge |
 #
 # **In practice**, kernels have two or three buffers for tiles in shared memory, and `cp.async`
 # fills one while the block computes with another. On recent GPUs, a single instruction in one

@@ -11,7 +11,7 @@
 # %% [markdown]
 # # Compile once, call often
 #
-# **You will build** a cache of compiled kernels that at first fails in two ways, and fix both.
+# **You will build** a cache of compiled kernels, find two ways in which it fails, and fix both.
 # **You will learn** how long the first call of a kernel takes, which facts about the example
 # tensors are compiled into a kernel, and how to choose these facts. **You need** `03_see_layouts`
 # (strides, tiles), `04_copy_fast` and `05_tiled_copies` (vectors, promises); no GPU. About 40
@@ -22,8 +22,8 @@
 # the ones in this notebook (2026-11-21).
 #
 # So far, `fk.compile` has hidden this cost. Here you compile by hand, in plain CuTe DSL, as
-# production code does. Plain CuTe DSL does not know the virtual GPU, so `vgpu.install()` in the
-# next cell redirects it there if you have no GPU.
+# production code does. Plain CuTe DSL does not know about the virtual GPU, so `vgpu.install()` in
+# the next cell redirects it there if you have no GPU.
 
 # %%
 import contextlib
@@ -106,18 +106,18 @@ fk.check(y, FACTOR * x)
 # 2. The compiler turns the trace into PTX, then into machine code.
 # 3. At the first call on a GPU, the driver loads the machine code, so that call is slow as well.
 #
-# In contrast, a call of a compiled kernel takes 9 to 10 µs of host time on the same machine
-# (measured with forgekit's own operators, 2026-11-21). That is over 10,000 times less. So compile
-# once, keep the compiled kernel, and call it.
+# In contrast, a call of a compiled kernel takes only 9 to 10 µs of host time on the same machine,
+# less than a ten-thousandth of that time (measured with forgekit's own operators, 2026-11-21). So
+# compile once, keep the compiled kernel, and call it.
 #
 # (On the virtual GPU, a call *runs* the kernel in Python, and the first call also reads the PTX.
 # Its times tell you nothing about a real GPU.)
 #
 # ## 2. A dict is a cache
 #
-# A dict can hold the kernels: look up the kernel, compile it if it is missing, and call it. The
-# **key** decides which tensors share a kernel. In a first attempt, the key consists of the element
-# type and the number of dimensions.
+# A dict can hold the compiled kernels. Each call looks up its kernel and compiles it if it is
+# missing. The **key** decides which tensors share a kernel. In our first attempt, the key consists
+# of the element type and the number of dimensions.
 
 # %%
 cache = {}
@@ -141,7 +141,7 @@ print(f"3 calls, {len(cache)} kernel")
 # intentional. `with vgpu.installed():` applies only to the lines inside it, whereas `install()`
 # applies to all lines that follow.)
 #
-# **Predict:** which fact about the tensor is missing from the key, in one word?
+# **Predict:** which fact about the tensor is missing from the key? Answer in one word.
 
 # %%
 fk.predict("missing from the key", None)  # such as "device"; the error names it
@@ -158,16 +158,17 @@ with forgekit.vgpu.installed():
 # its sizes become constants in the code. CuTe DSL itself does not compare them with the tensors of
 # a call. The virtual GPU does, and rejects the call.
 #
-# On a GPU, the kernel would access 32 places in memory, numbers 0 to 31. The second matrix has only
-# places 0 to 11, and the places after them belong to other data. The next cell demonstrates this in
-# a buffer where it does no harm: 40 numbers, of which the first 12 are our matrix. `frozen` behaves
-# like the compiled `scale`, but it takes bare addresses (pointers) and has its layout built in. A
-# pointer has no shape, so the virtual GPU cannot detect the mismatch.
+# On a GPU, the kernel would access places 0 to 31 of memory, counted from the start of the matrix.
+# The second matrix occupies only places 0 to 11, and the places after them belong to other data.
+# The next cell demonstrates this in a buffer where it does no harm: 40 numbers, of which the first
+# 12 are our matrix. `frozen` behaves like the compiled `scale`, but it takes bare addresses
+# (pointers) and has its layout built in. A pointer has no shape, so the virtual GPU cannot detect
+# the mismatch.
 #
 # **Predict:** will `y`, our 4 × 3 matrix, be correct? How many of the other 28 numbers will change?
 
 # %%
-y_right = fk.predict("our matrix is right", None)  # True or False
+y_right = fk.predict("our matrix is correct", None)  # True or False
 changed = fk.predict("other numbers that change", None)
 
 
@@ -200,7 +201,7 @@ draw_strip(strip_y, 12, untouched=-1)
 # > driver ends your program with an "illegal memory access". Conversely, a kernel that was compiled
 # > for the small matrix and is called with the large one never writes most of `y`.
 #
-# ## 3. A key that forgets
+# ## 3. A key that is incomplete
 #
 # The key must contain everything that is compiled into the kernel. So add shape and stride:
 
@@ -220,7 +221,7 @@ def scaled(x):
 check_shapes(lambda x, y: y.copy_(scaled(x)), [(4, 8), (4, 3), (33, 130)], lambda x: FACTOR * x)
 
 # %% [markdown]
-# The results are correct, and each shape costs one compilation. Now multiply by 3 instead.
+# The results are correct, and each shape costs one compilation. Now multiply by 3 instead of 2.
 #
 # **Predict:** what is the first element of the result divided by the first element of `x`?
 
@@ -241,9 +242,10 @@ fk.check(y, FACTOR * x)
 # the dict still returns the old kernel.
 #
 # So a key needs two halves: the compiled-in facts about the **tensors** and those about the
-# **program**, which are the source of every function that it reaches and every value that it
-# captures. The name of the function is not enough, because a new function may have the same name.
-# Its `id` is not enough either, because Python may later give the same `id` to another object.
+# **program**. The latter are the source of every function that the program reaches and every value
+# that it captures. The name of the function is not enough, because a new function may have the same
+# name. Its `id` is not enough either, because Python may later give the same `id` to another
+# object.
 #
 # ## 4. Leave the sizes open
 #
@@ -378,10 +380,10 @@ for action in (
 # %% [markdown] exercise="week0/scale_columns" part="task"
 # ### Exercise 1: one factor per column
 #
-# Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16 from the same source; to make this
-# possible, the number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its
-# number of columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]`
-# is one row of `mX`, which has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
+# Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because
+# the number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of
+# columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is one row
+# of `mX` and has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
 #
 # **Required**: 16 bytes per load, 16 bytes per store.
 #
@@ -461,9 +463,9 @@ fk.exercise("week0/scale_columns").grade(scale_columns)
 # %% [markdown] exercise="week0/promise" part="task"
 # ### Exercise 2: make the promises for 128-bit loads
 #
-# Write `promise(x)`, which returns a spec for `scale_by_vectors`. Compiled with this spec, the
-# kernel must load each vector with one 128-bit load, for `float32` *and* for `float16`. It must
-# accept any number of rows, and every number of columns that allows such loads. Promise no more
+# Write `promise(x)`, which returns a spec for `scale_by_vectors`. If you compile with this spec,
+# the kernel must load each vector with one 128-bit load, for `float32` *and* for `float16`. It must
+# accept any number of rows and every number of columns that allows such loads, so promise no more
 # than these loads need.
 #
 # <details><summary>Hint 1</summary>
@@ -514,9 +516,9 @@ fk.exercise("week0/promise").grade(promise)
 # %% [markdown]
 # This is a good place for a break.
 #
-# ## 6. The middle path: one kernel per N
+# ## 6. A compromise: one kernel per N
 #
-# Production kernels often compile in N and leave M open, which means *one kernel per N*. In a
+# Production kernels often compile in N and leave M open, so there is *one kernel per N*. In a
 # neural network, M is the batch size and may change with every call, while N belongs to the model
 # and has few values.
 #
@@ -542,7 +544,7 @@ check_shapes(run_n512, [(1, N), (5, N), (33, N)], lambda x: FACTOR * x)
 #
 # A **stream** is a queue of work for a GPU. Work in one stream runs in order; work in different
 # streams may overlap. torch puts its own work into its *current stream*. A kernel in another stream
-# may run before torch has filled `x`, and its result may still be correct most of the time. So
+# may run before torch has filled `x`, although its result may still be correct most of the time. So
 # launch kernels in torch's stream. To do so, declare a parameter `stream: CUstream` (from
 # `cuda.bindings.driver`), and pass it on with `.launch(…, stream=stream)`. For TVM-FFI, compile
 # with `make_fake_stream(use_tvm_ffi_env_stream=True)` as the argument. You can then call the
@@ -684,12 +686,11 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 # %% [markdown] exercise="week0/cache_key" part="task"
 # ### Exercise 4: write the key
 #
-# Write `cache_key(x)`, which returns a dict key for kernels that are compiled in the way of
-# `fk.compile`. Each call passes the sizes and every stride that is not 1. Five facts are compiled
-# in: the element type, the number of dimensions, the set of modes with stride 1 (if any), the kind
-# of device, and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides
-# the address of the first element. Two tensors must have the same key if and only if these facts
-# agree.
+# Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each
+# call passes the sizes and every stride that is not 1. Five facts are compiled in: the element
+# type, the number of dimensions, the set of modes with stride 1 (if any), the kind of device, and
+# the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of
+# the first element. Two tensors must have the same key if and only if these facts agree.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -739,7 +740,7 @@ fk.exercise("week0/cache_key").grade(cache_key)
 # after a multiple of 16 have the same alignment, 4. A matrix with one column has stride 1 twice, so
 # this key gives it a separate kernel; `fk.compile` treats it as row-major and saves that kernel. A
 # tensor cannot supply the second half of a key, the *function* and the values that it captures.
-# Section 3, *A key that forgets*, shows what happens without this half.
+# Section 3 shows what happens without this half.
 #
 # </details>
 
@@ -750,10 +751,10 @@ fk.exercise("week0/cache_key").grade(cache_key)
 # |---|---|---|---|---|
 # | all static | one shape | one per shape | 8 bytes | 1 × 128 bits |
 # | all dynamic | every shape | one | 24 bytes | 4 × 32 bits |
-# | N divisible by 4, aligned | every M, every multiple of 4 as N | one | 24 bytes | 1 × 128 bits |
+# | N divisible by 4, aligned | every M, every N divisible by 4 | one | 24 bytes | 1 × 128 bits |
 # | N static, M dynamic | every M | one per N | 16 bytes | 1 × 128 bits |
 #
-# | what looks right but is wrong | the key lacks |
+# | mistake that looks right | missing from the key |
 # |---|---|
 # | a call overwrites other data | shape and stride |
 # | a call returns the results of an earlier program | source and captured values |

@@ -12,9 +12,9 @@
 # # Transpose a matrix without wasting a byte
 #
 # **You will build** one operation, `y = x.T`, in six steps. The first version moves eight times as
-# many bytes as needed in its loads or its stores; in the last one, every access is ideal. **You
-# will learn** to check the claim that a kernel is *coalesced*, how a tile in shared memory makes
-# both loads and stores coalesced, and how padding and swizzling remove bank conflicts.
+# many bytes as needed in its stores; in the last one, every access is ideal. **You will learn** to
+# check the claim that a kernel is *coalesced*, how a tile in shared memory makes both loads and
+# stores coalesced, and how padding and swizzling remove bank conflicts.
 # **You need** the notebooks up to `05_tiled_copies`; no GPU. About 40 minutes, and 45 more for the
 # exercises.
 #
@@ -40,8 +40,8 @@ import forgekit as fk
 #
 # Look at the assignment. Both matrices are row-major, so elements with consecutive *last* indices
 # are neighbours in memory. `tx` is part of the last index on the right side, but of the first index
-# on the left side. If you swap `row` and `col`, the roles are reversed: `tx` is part of the first
-# index on the right side and of the last index on the left.
+# on the left side. If you swap `row` and `col`, `tx` becomes part of the first index on the right
+# side and of the last index on the left side.
 
 # %%
 M, N = 5, 40
@@ -124,7 +124,7 @@ x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.coalescing(run_scatter, x, y, kind="store")
 
 # %% [markdown]
-# A store of `scatter` accesses 32 sectors for 32 elements, so 28 of every 32 bytes are wasted.
+# Each store of `scatter` accesses 32 sectors for 32 elements, so 28 of every 32 bytes are wasted.
 # **The bad number is 32.** In `gather`, the loads have this problem instead of the stores.
 #
 # ## 3. A tile between load and store
@@ -340,8 +340,8 @@ def hasty(mX: cute.Tensor, mY: cute.Tensor):
     hasty_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 
 
-values_right = fk.predict("the values are right", None)  # True or False
-kernel_right = fk.predict("the kernel is right", None)  # True or False
+values_right = fk.predict("the values are correct", None)  # True or False
+kernel_right = fk.predict("the kernel is correct", None)  # True or False
 small_x, small_y = fk.randn(40, 33, device="virtual"), fk.empty(33, 40, device="virtual")
 run_hasty = fk.compile(hasty, small_x, small_y, device="virtual")
 
@@ -358,7 +358,7 @@ fk.sanitize(run_hasty, small_x, small_y, schedule="adversarial", seeds=1)
 # > **Looks right but is wrong.** The values are correct, but the kernel has a race: a thread reads
 # > elements that other warps store and does not wait for them. The kernel of section 4 had a
 # > useless barrier; this one lacks a necessary barrier. In another order, which a GPU is free to
-# > choose, some elements are NaN, the value that shared memory contained before.
+# > choose, some elements are NaN, because a thread reads them before they have been stored.
 #
 # ## 6. One tile with three layouts
 #
@@ -538,10 +538,9 @@ fk.exercise("week0/transpose_padded").grade(transpose_padded)
 #     padded_tile_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32 and a half words,
-# so the words of a column in two consecutive rows can share a bank. The 32 rows use only 16 banks,
-# and two lanes share each bank. A pitch of 66 elements is 33 words, which puts each row in a
-# different bank.
+# Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32.5 words, so two
+# consecutive rows of a column can be in the same bank. The 32 rows use only 16 banks, and two lanes
+# share each bank. A pitch of 66 elements is 33 words, which puts each row in a different bank.
 #
 # The padding costs 31 words per block. It also costs alignment, because with a pitch of 65 or 33
 # words most rows do not begin at a multiple of 16 bytes. The next exercise needs no padding.
@@ -562,8 +561,8 @@ fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="l
 # %% [markdown]
 # The price is arithmetic. The table of section 6 shows more instructions for `swizzled` than for
 # `padded`. The offset of `(row, col)` is `32 · row + col`, so bits 0 to 4 contain the column and
-# bits 5 to 9 the row, and `S<5,0,5>` XORs the row into the column. A tile of another width uses
-# other bits.
+# bits 5 to 9 the row, and `S<5,0,5>` XORs the row into the column. In a tile of a different width,
+# other bits contain the row.
 
 # %% [markdown] exercise="week0/transpose_swizzled" part="task"
 # ### Exercise 3: swizzle the same tile
@@ -667,7 +666,7 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 # </details>
 
 # %% [markdown]
-# ## 8. Counts and times, side by side
+# ## 8. Compare counts and times
 #
 # `fk.bench` takes variants of one computation and their arguments. It checks each variant against a
 # reference and compares their cost: measured times on a GPU, or counts on the virtual GPU. Beside
@@ -712,8 +711,8 @@ table.plot()
 # - `gather` has the same counts as `scatter`, with loads and stores exchanged, but is three times
 #   as fast. Our counters do not model caches. The L1 cache keeps loaded sectors, so later loads
 #   find their elements there, whereas stores pass through to L2. `09_profile_on_a_gpu` shows ncu's
-#   reports on two such kernels. In one of them, L1 serves 78 % of the sectors that it loads down
-#   columns; the other, `scatter`, keeps L2 88 % busy.
+#   reports on two such kernels. In one of them, L1 serves 78 % of the sectors that the kernel loads
+#   down columns; the other, `scatter`, keeps L2 88 % busy.
 # - `padded` differs from `shared tile` only in one number, the pitch, but is twice as fast.
 # - `padded` and `swizzled` are about equally fast. The swizzle pays off where it allows wide
 #   accesses.

@@ -28,8 +28,8 @@ Signature: `add_arrays(a, b, z)`.
         "of the three arrays.",
     ),
     analysis="""
-The kernel moves twelve bytes per element for a single addition, so on any GPU it waits for memory.
-No version can be faster than the time it takes to read `a` and `b` once and write `z` once.
+The kernel moves twelve bytes per element in float32 but does only one addition, so on any GPU it
+waits for memory. No version can take less time than reading `a` and `b` once and writing `z` once.
 """,
     entry="add_arrays",
     given=PICTURE,

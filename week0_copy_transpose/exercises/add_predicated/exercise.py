@@ -173,10 +173,10 @@ EXERCISE = Exercise(
 Compute `z = a * x + y` in three types, for matrices of any size whose rows consist of whole
 vectors. The skeleton contains the partitions, the registers and the tensor `tXpX`, with one
 predicate for each of a thread's 4 vectors. Fill in the predicates, load both matrices, compute in
-`Float32`, and store. The given kernel only copies `x`, and works only if tiles fit the matrix
+`Float32`, and store. The given kernel only copies `x`, and only works if the tiles fit the matrix
 exactly.
 
-There may be gaps between rows, because `x` can be a part of a wider matrix. So you cannot treat it
+There may be gaps between rows, because `x` can be a part of a wider matrix, so you cannot treat it
 as one long array. In the tests, for example, rows of 256 elements start 272 elements apart, and the
 reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
 """,
@@ -186,9 +186,10 @@ reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
         "`tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. You "
         "can compute with the result as with a single number. Convert the sum with "
         "`.to(gZ.element_type)`, and write it back to registers with `tXrX.store(…)`.",
-        "You need seven lines. Two of them are a loop over the 4 vectors that sets `tXpX[v, 0, "
+        "You need seven lines. The first two are a loop over the 4 vectors that sets `tXpX[v, 0, "
         "0]` to true if each entry of the vector's coordinate is less than the matching entry of "
-        "`shape`. Then come two loads, one line of arithmetic, and two lines to store the result. "
+        "`shape`. Then write two loads, one line of arithmetic, and two lines that store the "
+        "result."
         "Pass the predicates to all three copies.",
     ),
     analysis="""
@@ -196,8 +197,8 @@ One predicate per vector is enough, because rows consist of whole vectors. A vec
 or outside the matrix, and never crosses the edge. The registers of vectors that were not loaded
 contain arbitrary values. Arithmetic on them does no harm, because the store has the same predicate.
 
-The kernel computes the sum in `Float32` and rounds once, at the end. In `float16`, a product such
-as 3 × 30,000 would be infinite even if the final sum is not.
+The kernel computes the sum in `Float32` and rounds only once, at the end. In `float16`, a product
+such as 3 × 30,000 would be infinite even if the final sum were not.
 """,
     entry="add_predicated",
     groups=(

@@ -147,7 +147,7 @@ Decide first which of your lines belong inside an `if` and which must be outside
         "reads elements that other threads have copied.",
         "Only threads with a vector may copy, so the predicate is `tidx < n // vec`. A thread's "
         "vector is `gX[(None, tidx)]`, and its place in shared memory is `sX[(None, tidx)]`.",
-        "The copy is one `cute.copy` with `atom`, and is the only line inside the `if`. All "
+        "The copy is one `cute.copy` with `atom`, which is the only line inside the `if`. All "
         "threads execute the three lines after it. Section 4 shows two of them, and "
         "`01_why_slow_why_wrong` shows the third.",
     ),

@@ -56,7 +56,7 @@ def _different() -> Iterator[Pair]:
         x,
         columns,
         "strides (8, 1) and strides (1, 4)",
-        "the key lacks the memory order. The position of the stride of 1 is compiled in.",
+        "the key lacks the memory order, but the code depends on which mode has stride 1.",
     )
     yield Pair(
         x,
@@ -200,11 +200,11 @@ _DIFFERENT = keys("cache_key(x)", _different, same=False, name="Different code, 
 EXERCISE = Exercise(
     title="write the key",
     task="""
-Write `cache_key(x)`, which returns a dict key for kernels that are compiled in the way of
-`fk.compile`. Each call passes the sizes and every stride that is not 1. Five facts are compiled in:
-the element type, the number of dimensions, the set of modes with stride 1 (if any), the kind of
-device, and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the
-address of the first element. Two tensors must have the same key if and only if these facts agree.
+Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each call
+passes the sizes and every stride that is not 1. Five facts are compiled in: the element type, the
+number of dimensions, the set of modes with stride 1 (if any), the kind of device, and the
+alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of the
+first element. Two tensors must have the same key if and only if these facts agree.
 """,
     hints=(
         "Every fact is a property of `x`: `dtype`, `device`, `stride()`, and the address "
@@ -223,8 +223,8 @@ cache misses: with `x.shape` in the key, each new size costs a compilation. With
 in the key, float32 needs four kernels instead of three, although addresses 4 and 12 bytes after a
 multiple of 16 have the same alignment, 4. A matrix with one column has stride 1 twice, so this key
 gives it a separate kernel; `fk.compile` treats it as row-major and saves that kernel. A tensor
-cannot supply the second half of a key, the *function* and the values that it captures. Section 3,
-*A key that forgets*, shows what happens without this half.
+cannot supply the second half of a key, the *function* and the values that it captures. Section 3
+shows what happens without this half.
 """,
     entry="cache_key",
     groups=(

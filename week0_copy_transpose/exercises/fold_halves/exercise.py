@@ -6,16 +6,16 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="fold a vector in the middle",
     task="""
-Compute `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, half the length of `x` and a
-multiple of 8. Support float32 and float16. The grader promises these multiples to the compiler.
-Write the whole kernel and its launch. Signature: `fold_halves(x, y)`.
+Compute `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`. It is half the length of `x` and a
+multiple of 8, which the grader promises to the compiler. Support float32 and float16. Write the
+whole kernel and its launch. Signature: `fold_halves(x, y)`.
 """,
     hints=(
         "Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` must be added "
         "to vector i?",
         "`h` elements form `h // vec` vectors. You can add the values that `load()` returns.",
-        "The predicate compares i with the number of vectors of `y`. The line after it loads "
-        "vector i and its partner from `gX`, adds them, and stores the sum to vector i of `gY`.",
+        "The predicate compares i with the number of vectors of `y`. The line after it loads both "
+        "vectors from `gX`, adds them, and stores the sum in vector i of `gY`.",
     ),
     analysis="""
 Both loads come before the store, so a thread waits for 32 bytes at the same time, twice as many as

@@ -52,7 +52,7 @@ last coordinate is a single number that counts through the *whole* layout, leftm
 | coordinate | split | offset |
 |---|---|---|
 | `(1, 0)` | `(1,(0,0))` | 1·2 = 2 |
-| `(1, (0, 2))` | is already split | 1·2 + 0·1 + 2·6 = 14 |
+| `(1, (0, 2))` | already split | 1·2 + 0·1 + 2·6 = 14 |
 | `(2, 3)` | `(2,(1,1))` | 2·2 + 1·1 + 1·6 = 11 |
 | `(0, 6)` | `(0,(0,3))` | 0·2 + 0·1 + 3·6 = 18 |
 | `7` | `(1, 2)`, so `(1,(0,1))` | 1·2 + 0·1 + 1·6 = 8 |

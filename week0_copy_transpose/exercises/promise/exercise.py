@@ -150,10 +150,10 @@ def _refuses(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="make the promises for 128-bit loads",
     task="""
-Write `promise(x)`, which returns a spec for `scale_by_vectors`. Compiled with this spec, the kernel
-must load each vector with one 128-bit load, for `float32` *and* for `float16`. It must accept any
-number of rows, and every number of columns that allows such loads. Promise no more than these loads
-need.
+Write `promise(x)`, which returns a spec for `scale_by_vectors`. If you compile with this spec, the
+kernel must load each vector with one 128-bit load, for `float32` *and* for `float16`. It must
+accept any number of rows and every number of columns that allows such loads, so promise no more
+than these loads need.
 """,
     hints=(
         "The promise is `divisible={mode: number}`. Along which mode does a vector lie?",

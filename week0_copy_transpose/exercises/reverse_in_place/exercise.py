@@ -27,22 +27,22 @@ def _last_is_n(e: Evidence) -> bool:
 EXERCISE = puzzle(
     title="reverse an array in place",
     task="""
-Reverse `x`, of any length, without a second array. Each store overwrites a part of the input, so
-let *one* thread exchange both elements of a pair. Signature: `reverse_in_place(x)`.
+Reverse `x`, which has any length, without a second array. Since each store overwrites a part of the
+input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
 """,
     hints=(
         "How many pairs do 7 elements form? How many do 8 elements form, and how many does 1 "
         "element form?",
-        "A thread that exchanges two elements must hold both in registers before it stores either "
-        "of them.",
+        "A thread that swaps two elements must hold both in registers before it stores either of "
+        "them.",
         "Thread i owns elements i and n - 1 - i. The predicate counts *pairs*, and the grid "
         "covers pairs as well. Even a single element needs one block.",
     ),
     analysis="""
 When input and output are the same array, two threads that access the same element race as soon as
 one of them writes it. So decide first which thread owns each element; here, one thread owns each
-pair. The accesses that count *down* from the end are coalesced as well, because the order of the
-lanes does not change which four sectors a request fetches.
+pair. The accesses that run *down* from the end are coalesced as well, because a request fetches the
+same four sectors in any order of the lanes.
 """,
     entry="reverse_in_place",
     given=PICTURE,

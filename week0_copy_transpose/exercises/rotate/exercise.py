@@ -109,10 +109,10 @@ def _through_shared_memory(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="fix a race",
     task="""
-Each block uses one row of shared memory to rotate 64 elements by one place, twice. In the usual
-order the values are correct, but the kernel has a race. Run `fk.sanitize(fk.compile(rotate, x, y,
-device="virtual"), x, y)`, read its finding, and then fix the race. (The compiler unrolls a
-`range_constexpr` loop.)
+Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
+the usual order the values are correct, but the kernel has a race. Run
+`fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y)`, read its finding, and then fix the
+race. (The compiler unrolls a `range_constexpr` loop.)
 """,
     hints=(
         "Read the sanitizer's finding from the top. Which line reads, and which line writes?",

@@ -13,7 +13,7 @@ WRONG = (
         "a transpose", {STORE: "mY[col0 + ty + k, row0 + tx]"}, "the columns do not run backwards"
     ),
     Wrong(
-        "rotates counterclockwise",
+        "the other way",
         {STORE: "mY[N - 1 - (col0 + ty + k), row0 + tx]"},
         "the kernel rotates counterclockwise",
     ),

@@ -15,10 +15,10 @@ def _beyond(e: Evidence) -> bool:
 EXERCISE = puzzle(
     title="one factor per column",
     task="""
-Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16 from the same source; to make this
-possible, the number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its
-number of columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is
-one row of `mX`, which has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
+Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because the
+number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of
+columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is one row of
+`mX` and has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
 """,
     hints=(
         "The kernel resembles `scale_by_vectors`, with one block per 128 vectors of a row. Each "

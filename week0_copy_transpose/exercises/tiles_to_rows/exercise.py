@@ -28,8 +28,8 @@ the kernel. The sizes of `x` are multiples of the tile's sizes. Signature: `tile
     analysis="""
 The kernel computes no index into `x`, because the layout that `zipped_divide` returns does this
 arithmetic. Neighbouring threads write neighbouring elements of `y`. From `x` they read pieces of 16
-bytes in float32, half a sector each. The threads of the tile to the right read the other half, much
-later.
+bytes in float32, half of a sector each. The threads of the tile to the right read the other half of
+the sector much later.
 """,
     asked={"work": "one thread per element"},
     entry="tiles_to_rows",

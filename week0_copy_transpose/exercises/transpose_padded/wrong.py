@@ -63,5 +63,5 @@ WRONG = (
         "the lanes of a warp take turns",
     ),
     Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
-    Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "needs only one store of shared memory"),
+    Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "makes more than one store of shared memory"),
 )  # fmt: skip

@@ -136,8 +136,8 @@ def _once(kind: str) -> Counter:
 EXERCISE = Exercise(
     title="copy vectors and the remaining elements",
     task="""
-Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes: 4 elements of
-`float32`, or 8 of `float16`. One thread copies each whole vector with one load and one store. Copy
+Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, which is 4 elements of
+`float32` or 8 of `float16`. Let one thread copy each whole vector with one load and one store. Copy
 the elements after the last whole vector, at most 7, one at a time. Signature: `vector_copy(x, y)`.
 """,
     hints=(

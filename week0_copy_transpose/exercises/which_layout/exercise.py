@@ -51,7 +51,7 @@ def _puzzle(name: str) -> Group:
 
 EXERCISE = Exercise(
     given=PUZZLES,
-    title="which layout is it?",
+    title="find the layouts of two pictures",
     task="""
 Write the layout of each picture as `(shape, stride)`. The grader accepts any layout that is the
 same *function*.

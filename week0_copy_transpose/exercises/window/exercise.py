@@ -62,7 +62,7 @@ EXERCISE = puzzle(
     title="cut a window out of a matrix",
     task="""
 Compute `y[i, j] = x[top + i, left + j]`. The window is as large as `y` and may extend past any edge
-of `x`: store 0 where `x` has no such element. `top` and `left` are integers and may be negative.
+of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be negative.
 Signature: `window(x, top, left, y)`.
 """,
     hints=(
@@ -70,14 +70,14 @@ Signature: `window(x, top, left, y)`.
         "corresponding element of x exist?",
         "A thread without an element of x must still store something. Which of the two "
         "predicates covers the store?",
-        "Start with a 0 of y's type and overwrite it where x has the element. That check takes "
-        "four comparisons, because an index can also be too small. Then every thread that has an "
-        "element of y stores its value.",
+        "Start with a 0 of y's type and overwrite it where x has the element. You need four "
+        "comparisons to find out, because an index can also be too small. Then every thread that "
+        "has an element of y stores its value.",
     ),
     analysis="""
-Convolutions pad their input in this way. The load has its own predicate, and elements outside
-become zeros without any read from memory. If the window does not begin at a multiple of 8 elements,
-each load request fetches a fifth sector.
+Convolutions pad their input in this way. The load has its own predicate, and elements outside the
+input become zeros without any read from memory. If the window does not begin at a multiple of 8
+elements, each load request fetches a fifth sector.
 """,
     entry="window",
     given=PICTURE,
