@@ -42,10 +42,10 @@ from forgekit.ops import copy_transpose
 from forgekit.ops.transposes import choose, compile_choice
 
 # %% [markdown]
-# ## 1. Elements of 16 bits
+# ## 1. Sixteen bits per element
 #
-# Start with the swizzled tile in `float16`, for a 128 × 192 matrix. It has as many bytes as a 96 ×
-# 128 matrix in float32, which took 384 loads of 4 sectors.
+# Start with the swizzled tile in `float16`, for a 128 × 192 matrix. It has as many bytes as the 96
+# × 128 matrix in float32 of the previous notebook, which took 384 loads of 4 sectors.
 #
 # **Predict:** how many sectors does a load access now, and how many loads are there?
 
@@ -60,7 +60,7 @@ fk.coalescing(run_swizzled16, x16, y16, kind="load")
 
 # %% [markdown]
 # **The bad number is 2**, although the report calls it ideal. A warp asks for 32 × 2 = 64 bytes, or
-# two sectors. But one request could fetch 512 bytes, with 16 bytes per lane, in 16 sectors. So the
+# two sectors. But with 16 bytes per lane, one request could fetch 512 bytes in 16 sectors. So the
 # kernel makes eight times as many loads as necessary.
 #
 # ## 2. Sixteen bytes per access
@@ -82,9 +82,9 @@ draw_piece()
 # the widest access that its layout allows.
 #
 # The swizzle must keep eight elements together so that step 1 can store them with one access. So it
-# exchanges *groups* of 8 elements. The offset of an element in the tile is `64 · row + col`. Bits 0
-# to 2 are its place in the group, bits 3 to 5 are the group, and bits 6 to 11 are the row. In step
-# 2, lanes that read down a column are eight rows apart, so their offsets differ in bit 9 and above.
+# permutes *groups* of 8 elements. The offset of an element in the tile is `64 · row + col`. Bits 0
+# to 2 give its place in the group, bits 3 to 5 the group, and bits 6 to 11 the row. In step 2,
+# lanes that read down a column are eight rows apart, so their offsets differ in bit 9 and above.
 # `S<3,3,6>` selects three bits, starting at bit 3, and XORs them with the three bits that are 6
 # places higher, bits 9 to 11.
 
@@ -158,8 +158,8 @@ profile
 fk.coalescing(run_vectorised, x16, y16, kind="store")
 
 # %% [markdown]
-# The kernel makes an eighth as many loads, of 16 sectors each, has no conflicts, and executes a
-# fifth as many instructions. The price is the promise. The call rejects a matrix with 65 columns,
+# The kernel makes an eighth as many loads, each of 16 sectors, has no bank conflicts, and executes
+# a fifth as many instructions. The price is the promise: a call rejects a matrix with 65 columns,
 # because its second row does not begin at a multiple of 16 bytes.
 #
 # > **Looks right but is wrong.** "2 sectors, 2 ideal" is true of each request, but `swizzled` makes
@@ -188,8 +188,8 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # <details><summary>Hint 2</summary>
 #
 # Create two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a
-# row-major layout. Registers have no addresses, so the compiler must know each index into them.
-# Therefore use `cutlass.range_constexpr(8)` for the loops.
+# row-major layout. Registers have no addresses, so the compiler must know each index into them. So
+# write the loops with `cutlass.range_constexpr(8)`.
 #
 # </details>
 #
@@ -255,13 +255,13 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 # price is registers: the 64 elements of rX and the 64 elements of rY take 32 registers each.
 #
 # The method works because 16 bytes are *eight* elements, so both the rows and the columns of a
-# square fill whole pieces. The square would be 4 × 4 for 32-bit elements and 2 × 2 for 64-bit
-# elements. Sizes that are not multiples of eight still need the shared tile.
+# square are whole 16-byte pieces. The square would be 4 × 4 for 32-bit elements and 2 × 2 for
+# 64-bit elements. Sizes that are not multiples of eight still need the shared tile.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. Counts and times, side by side
+# ## 3. Compare counts and times
 #
 # The next table compares your kernel with the others. `yours` is the kernel that you wrote above;
 # until it is correct, the table shows why it is not counted. The speeds were recorded on an H200
@@ -298,8 +298,8 @@ in16
 
 # %% [markdown]
 # These times were recorded on an H200. forgekit can also **predict** a time from the counts and
-# from rates that were measured on that GPU. It prints an interval beside each prediction, which
-# contains the measured time in nine of ten cases.
+# from rates that were measured on that GPU. Beside each prediction, it prints an interval that
+# contains the measured time in nine out of ten cases.
 #
 # **Predict:** how many microseconds does the model predict for `swizzled`?
 
@@ -315,9 +315,9 @@ fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
 # `swizzled` wastes no bytes and has no conflicts, yet it reaches only 60 % of a copy's speed,
 # whereas in float32 the same kernel reaches 82 %. `padded` *has* conflicts, because 33 elements of
 # 16 bits are not a whole number of words, but it is still faster, with 63 %. `vectorised` reaches
-# 85 %. Why is `swizzled` so slow? In one column of the table, instructions per byte, it is the
-# worst kernel. No column shows the second reason. The next two sections explain the two reasons in
-# turn.
+# 85 %. Why is `swizzled` so slow? One column of the table shows the first reason: it executes the
+# most instructions per byte. No column shows the second. The next two sections explain these
+# reasons in turn.
 #
 # ## 4. Seven instructions per byte
 #
@@ -335,9 +335,9 @@ counted16.roofline()
 
 # %% [markdown]
 # The picture is called a **roofline**. Kernels further to the right need more instructions per
-# byte, and kernels further up execute more instructions per second. The slope is the limit set by
-# memory, and the flat part is the limit set by instruction issue. An open mark shows the highest
-# rate that an H200 would allow; the filled mark below it was recorded.
+# byte, and kernels further up execute more instructions per second. Memory sets the sloping part of
+# the limit, and instruction issue sets the flat part. An open mark shows the highest rate that an
+# H200 would allow; the filled mark below it was recorded.
 #
 # `padded` and `swizzled` are under the flat part. According to these counts, `swizzled` could move
 # 33,500 / 10.8 = 3,100 · 10⁹ bytes per second if no instruction ever had to wait; a copy moves
@@ -370,7 +370,7 @@ counted16.roofline()
 # | 1.7 blocks | 1,003 warp instructions | 251 wavefronts | 206 sectors | 159 sectors |
 #
 # The sectors in the first table pass through the L2 cache. Device memory moves each sector of X and
-# Y once, 2,097 thousand in all. Which of the five rates bounds each kernel?
+# Y once, 2,097 thousand in all. Which of the five rates limits each kernel?
 #
 # <details><summary>Hint 1</summary>
 #
@@ -423,8 +423,8 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # device memory takes 13 µs, and no other time is longer. Issue slots bound none of the four
 # kernels, although B and C execute over three times as many instructions as D.
 #
-# A predicted time combines all these times and adds the cost of a launch. For a profile `p`,
-# `p.time("H200")` shows them as bars.
+# The model combines all five times and adds the cost of a launch to predict the time of a kernel.
+# For a profile `p`, `p.time("H200")` shows them as bars.
 #
 # </details>
 
@@ -439,13 +439,13 @@ fk.exercise("week0/what_bounds").grade(bounds)
 #
 # A multiprocessor runs several blocks at the same time, as many as its threads, registers and
 # shared memory allow. While some blocks wait for memory, others request more. **Occupancy** is the
-# share of the multiprocessor's threads that are in use. But in the end, only the number of bytes in
-# flight matters, as in Little's law in `05_tiled_copies`. If an answer takes 550 ns, reading 2.4
-# TB/s requires 1.3 MB in flight, or 10 kB per multiprocessor of an H200.
+# share of the multiprocessor's threads that are in use. But what matters in the end is only the
+# number of bytes in flight, as in Little's law in `05_tiled_copies`. If an answer takes 550 ns,
+# reading 2.4 TB/s requires 1.3 MB in flight, or 10 kB per multiprocessor of an H200.
 #
 # In the PTX, each load is followed directly by its store to the tile, which waits for the load.
-# Machine code may issue all the loads first. So the table shows both extremes: one load in flight
-# per thread, and all loads in flight.
+# Machine code may issue all the loads first. So the next table shows both extremes: one load in
+# flight per thread, and all of its loads in flight.
 #
 # **Predict:** a multiprocessor has room for 2,048 threads. How many kB does `swizzled` have in
 # flight in float16, with one load per thread?
@@ -494,11 +494,11 @@ against_torch(
 ).plot()
 
 # %% [markdown]
-# The version with a tile size of 64 reaches 86 % of a copy's speed, the one with 32 reaches 84 %,
-# and the one with 16 reaches only 48 %. With the smallest tile, the kernel writes half of a
-# 128-byte cache line at a time, its shared accesses take two wavefronts, and it executes more
-# instructions per byte. Three things changed, so this comparison does not show which one matters.
-# Change one thing at a time.
+# With 64 × 64 tiles, the kernel reaches 86 % of a copy's speed; with 32 × 32 tiles, 84 %; and with
+# 16 × 16 tiles, only 48 %. With the smallest tile, the kernel writes half of a 128-byte cache line
+# at a time, its shared accesses take two wavefronts, and it executes more instructions per byte.
+# Three things changed at once, so this comparison does not show which one matters. Change only one
+# thing at a time.
 #
 # Now use the predicted time as a tool. Make one change, look at the bounds, and only then make the
 # next change.
@@ -531,8 +531,8 @@ against_torch(
 #
 # <details><summary>Hint 3</summary>
 #
-# Replace the line with `mX[row, col]`: use `zipped_divide` to give each thread a vector of 8
-# elements. Mirror the position of the vector in its row, and mirror the elements inside the vector
+# Instead of the line with `mX[row, col]`, use `zipped_divide` to give each thread a vector of 8
+# elements. Mirror the position of the vector in its row, and mirror the elementsinside the vector
 # in registers, as in section 2.
 #
 # </details>
@@ -602,7 +602,7 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 # %% [markdown]
 # ## 7. What else production code does
 #
-# Two problems remain: to handle sizes that are not multiples of 8, and to make valid promises for
+# Production code must also handle sizes that are not multiples of 8, and make valid promises for
 # every tensor. `copy_transpose(x)` takes any 2-D tensor and returns its transpose in new memory. It
 # reads the size, the strides and the address, and **chooses** a kernel from a set that includes
 # these three:
@@ -613,8 +613,8 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 #   is not the `gather` of `07_transpose`);
 # - `flat` handles tensors whose transpose has the same order in memory, such as a single row.
 #
-# **Predict:** in float16, which kernel transposes a 128 × 192 matrix, which a 127 × 193 matrix, and
-# which a single row?
+# **Predict:** which kernel transposes a 128 × 192 matrix in float16? Which one transposes a 127 ×
+# 193 matrix, and which one a single row?
 
 # %%
 which = {
@@ -741,8 +741,8 @@ fk.exercise("week0/transpose_batch").grade(transpose_batch)
 # | the bad number | the step that fixes it | its price |
 # |---|---|---|
 # | 2 sectors per 16-bit load | 16 bytes per lane, transposed in registers | multiples of 8 |
-# | 10.8 instructions per byte | 16 bytes per lane | multiples of 8 |
-# | sizes that are not multiples of 8 | another kernel, chosen by size | code |
+# | 10.8 instructions per byte | 16 bytes per lane, as above | multiples of 8 |
+# | sizes that are not multiples of 8 | another kernel, chosen by size | more code |
 # | one launch per matrix | a batch dimension in the grid | one index |
 
 # %%

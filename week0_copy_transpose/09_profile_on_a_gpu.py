@@ -11,7 +11,7 @@
 # %% [markdown]
 # # Profile on a GPU with ncu, nsys and compute-sanitizer
 #
-# **You will build** a reader for NVIDIA's reports, and use a report to fix a kernel. **You will
+# **You will build** a reader for NVIDIA's reports and use a report to fix a kernel. **You will
 # learn** which of NVIDIA's three tools answers which question, how to run them and read their
 # reports, which mistakes each of them misses, and where to look first when a kernel is slow.
 # **You need** the notebooks before this one; no GPU. The output of the tools was recorded on a GPU
@@ -53,10 +53,11 @@ print(f"ncu {origin['ncu']}, CuTe DSL {origin['cute_dsl']}, PyTorch {origin['tor
 #
 # The three tools start a *program* and watch it. So this notebook's kernels are in a script, which
 # launches each of them once: `python recorded/kernels.py transposes --size 8192`. It contains four
-# transposes, named as in `07_transpose`. `scatter` stores down a column. `shared_tile` and `padded`
-# use a tile with a pitch of 32 and 33 words, respectively. These three have blocks of 32 × 32
-# threads, with one element per thread. `padded_4` is the `padded` of `07_transpose`, with blocks of
-# 32 × 8 threads and four elements per thread. This is the kernel of `shared_tile` and `padded`:
+# transposes, named as in `07_transpose`. `scatter` stores down a column. `shared_tile` uses a tile
+# with a pitch of 32 words, and `padded` one with a pitch of 33 words. These three have blocks of 32
+# × 32 threads, with one element per thread. `padded_4` is the `padded` of `07_transpose`, with
+# blocks of 32 × 8 threads and four elements per thread. This is the kernel of `shared_tile` and
+# `padded`:
 
 # %%
 print(inspect.getsource(kernels.tile_kernel))
@@ -82,16 +83,16 @@ guess = {n: fk.predict(f"{n} takes … times as long as padded_4", f) for n, f i
 # %% [markdown]
 # ## 2. Run ncu
 #
-# For a first look, `forgekit profile ncu` runs ncu with a few metrics and prints one table. For
-# each kernel, it lists the time, the use of DRAM (the memory chips), sectors, bank conflicts,
-# occupancy, registers, and the causes of its waits.
+# For a first look, `forgekit profile ncu` runs ncu with a few metrics and prints one table. It
+# lists the time of each kernel, its use of DRAM (the memory chips), its sectors, bank conflicts,
+# occupancy and registers, and the causes of its waits.
 #
 # ```
 # uv run forgekit profile ncu --kernel transpose_ -- \
 #     python recorded/kernels.py transposes --size 8192
 # ```
 #
-# The recorded reports were made by ncu itself:
+# We made the recorded reports with ncu itself:
 #
 # ```
 # ncu --set full --import-source yes --clock-control none -k regex:transpose_ -o transposes \
@@ -106,9 +107,9 @@ guess = {n: fk.predict(f"{n} takes … times as long as padded_4", f) for n, f i
 # | `--clock-control none` | does not change the clock; by default, ncu fixes it at a lower rate |
 # | `-o transposes` | writes `transposes.ncu-rep`, which `ncu-ui` and `ncu --import` can open |
 #
-# Hardware can count only a few events at a time. So ncu stops the program at each kernel, saves the
-# memory, and runs the kernel 40 times. Before each run it empties the caches, and in each run it
-# counts different events.
+# Hardware can count only a few kinds of events at a time. So ncu stops the program at each kernel,
+# saves the memory, and runs the kernel 40 times. Before each run, it empties the caches; in each
+# run, it counts different events.
 #
 # <details><summary>Further: permission, names and line numbers</summary>
 #
@@ -138,7 +139,7 @@ print(terminal[: terminal.index("    Section: Warp State")])
 #
 # | section | question | look at |
 # |---|---|---|
-# | GPU Speed Of Light | What is the limit? | the highest percentage; below 60 %, it is latency |
+# | GPU Speed Of Light | What is the limit? | the highest percentage (latency, if below 60 %) |
 # | Memory Workload, Tables | Does it move too much? | sectors per request, bank conflicts |
 # | Launch, Occupancy | How many warps are there? | both occupancies, the limits on blocks |
 # | Scheduler, Warp State | What do the warps wait for? | the largest **stall** |
@@ -148,9 +149,9 @@ print(terminal[: terminal.index("    Section: Warp State")])
 # the kernel's threads, registers and shared memory. **Achieved occupancy** is the average share
 # that was actually resident. It is lower because blocks begin and end.
 #
-# `scatter` is limited by the L2 cache, which is 88 % busy because each store has 32 sectors. Memory
-# itself, **DRAM**, is only 12 % busy. Remember the "Est. Speedup" of 47 % in the line with `OPT`;
-# section 4 compares it with the actual gain.
+# The L2 cache limits `scatter`. It is 88 % busy, because each store has 32 sectors. Memory itself,
+# **DRAM**, is only 12 % busy. Remember the "Est. Speedup" of 47 % in the line with `OPT`; section 4
+# compares it with the actual gain.
 #
 # ## 3. A report in ten lines of Python
 #
@@ -203,11 +204,10 @@ differing.against(len(unequal))
 # by a few hundred wavefronts in a million for `shared_tile` and by 5 % for `padded`. So `padded`
 # seems to have bank conflicts.
 #
-# In fact, it has none. This counter adds up all wavefronts beyond the first of a request, and some
-# of them seem to come from traffic that collides in the banks by chance. ncu's page *Source* has a
-# second count, which is exact because ncu obtains it from the instructions themselves. So **a few
-# percent of conflicts in the memory tables are noise; check the count of the line before you add
-# padding.**
+# In fact, it has none. This counter adds up all wavefronts beyond the first, and some of them seem
+# to come from traffic that collides in the banks by chance. ncu's page *Source* has a second count,
+# which is exact because ncu obtains it from the instructions themselves. So **a few percent of
+# conflicts in the memory tables are noise; check the count of the line before you add padding.**
 #
 # `--page source --print-source cuda,sass` prints that count for each line of Python. The recorded
 # report is for 8192 × 8192, 64 times as many elements as in our profiles. The next cell raises an
@@ -235,8 +235,8 @@ count_here(hardware, ours, read_raw)  # the 40 numbers on your machine, if it ha
 # %% [markdown]
 # The counts agree exactly, line by line. The virtual GPU cannot provide the last column. Every few
 # microseconds, ncu samples which lines the warps are at, so a line with many samples takes much
-# *time*. The line that was fixed in `padded` has four fifths fewer samples than in `shared_tile`,
-# whereas the line with the load has as many as before.
+# *time*. In `padded`, the line that was fixed has four fifths fewer samples than in `shared_tile`,
+# whereas the line with the load has as many.
 #
 # This is a good place for a break.
 #
@@ -255,8 +255,8 @@ for name in ours:
 
 # %% [markdown]
 # `padded` and `padded_4` have the same requests, sectors, wavefronts and conflicts, yet `padded`
-# takes twice as long. The left side of the next picture shows ncu's Speed Of Light, the use of each
-# unit in percent of its maximum. The right side shows how long a warp waits between two
+# takes twice as long. The left side of the next picture shows ncu's Speed Of Light, which is the
+# use of each unit in percent of its maximum. The right side shows how long a warp waits between two
 # instructions. A **scoreboard** tracks results that a warp has requested but not received: *long*
 # for global memory, *short* for shared memory. **MIO**, memory input and output, is the queue of
 # instructions for shared memory and other units.
@@ -272,16 +272,17 @@ pictures.limits_and_stalls(report, list(ours))
 # | barrier | the other warps of its block | use smaller blocks, more work between barriers |
 # | drain | its stores, before it may end | check the stores; the kernel may do little else |
 #
-# - In `scatter`, L2 is nearly fully busy, and warps drain. The problem is *the stores*.
+# - In `scatter`, L2 is nearly saturated, and the largest stall is drain. The problem is *the
+#   stores*.
 # - In `shared_tile`, L1 and shared memory are the busiest units at 60 %, exactly the threshold of
 #   section 2. The largest stall is the short scoreboard, so the problem is *the conflicts*.
 # - In `padded`, no unit is above 45 %, and warps wait for global memory and at the barrier. If no
 #   unit is busy, the limit is **latency**, the time of one answer, because too few bytes are in
 #   flight. A thread requests only 4 bytes, and its block of 1,024 threads waits for the slowest
 #   warp.
-# - `padded_4` requests 16 bytes per thread, in blocks of 256 threads. (Since the tile has 32 × 32
-#   elements in both kernels, the two changes come together, and we cannot separate their effects.)
-#   Now DRAM is at 72 %.
+# - `padded_4` requests 16 bytes per thread, in blocks of 256 threads. (The tile still has 32 × 32
+#   elements, so one change implies the other, and we cannot separate their effects.) Now DRAM is at
+#   72 %.
 #
 # In `padded_4`, L2 is at 82 % because it carries the same bytes on their way to DRAM. So look at
 # the highest bar, and if it is L2, look at DRAM as well. If both are high, the bytes have to be
@@ -302,8 +303,8 @@ for row in csv.DictReader(lines_of("ncu_details.csv")):
 # `UncoalescedGlobalAccess` and `UncoalescedSharedAccess` are exact, and each points to the
 # offending line.
 #
-# How large is the actual gain? In section 2, one rule estimated 47 % for the stores of `scatter`;
-# another estimates 78 %. With the stores fixed, `padded` is 3.1 times as fast as `scatter`, and
+# How large is the actual gain? For the stores of `scatter`, one rule estimated 47 % in section 2,
+# and another estimates 78 %. With the stores fixed, `padded` is 3.1 times as fast as `scatter`, and
 # `padded_4` is 6.5 times as fast. **A rule tells you where to look, but its percentage is not the
 # gain.**
 #
@@ -344,7 +345,7 @@ print(pictures.report_table(report, "ABCDE"))
 #
 # Four kinds of rows answer the question: sectors, wavefronts, lanes and theoretical occupancy. In
 # each of them, which kernel is farthest from the best value? The fifth kernel has no problem. To
-# decide which one to fix first, compare times rather than counters, since all five do the same
+# decide which kernel to fix first, compare times rather than counters, because all five do the same
 # work.
 #
 # </details>
@@ -502,7 +503,7 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 # The store was the slow line. `tidx` ran along `col`, the *row* of `mY`, so each lane wrote to a
 # different sector. The tile in shared memory had no effect, because every thread read back the
 # element that it had stored itself. If `tidx` and `tidy` are swapped after the barrier, the lanes
-# of a store fill whole sectors. Because of `M - 1 - row`, they fill them from right to left, which
+# of a store fill whole sectors. `M - 1 - row` means that they fill them from right to left. This
 # costs nothing, because the sectors of a request do not depend on the order of its lanes. Since the
 # lanes now read a column of `sT`, the tile needs padding.
 #
@@ -518,8 +519,8 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 #
 # ncu sees nothing outside a kernel. If a program is slow although its kernels are fast, use Nsight
 # Systems *first*. `uv run forgekit profile nsys -- python my_program.py` prints three tables, which
-# list the times of the kernels, the times of the host's calls, and the copies. To see the timeline
-# itself, run nsys directly:
+# list the times of kernels, the times of host calls, and the copies. To see the timeline itself,
+# run nsys directly:
 #
 # ```
 # nsys profile -t cuda,nvtx -o run python my_program.py     # then open run.nsys-rep in nsys-ui
@@ -530,7 +531,7 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 #
 # nsys was not installed on the recording machine, so we used `torch.profiler`, which answers the
 # same question. It recorded twelve transposes of 512 × 512 (1.7 µs each) launched in three ways,
-# and twelve of 8192 × 8192. (We omit the first of the twelve, which takes several times as long
+# and twelve of 8192 × 8192. (We omit the first of each twelve, which takes several times as long
 # under a profiler.)
 #
 # - *waiting*: after each launch, the host asks for one element, `y[0, 0].item()`;
@@ -557,10 +558,11 @@ print("µs per transpose, without a profiler:", end=" ")
 print(", ".join(f"{way} {whole / 12:.1f}" for way, whole in timeline["wall_us"].items()))
 
 # %% [markdown]
-# In *waiting*, the GPU is idle nearly all the time, but not because of the kernel. In *queued*, the
-# host is the limit, because it needs more time for a launch than the GPU needs for the kernel. In
-# *graph*, the host starts all twelve launches together, which leaves hardly any gaps. In *long*,
-# none of this matters, because the host is far ahead of the GPU and then waits for it.
+# In *waiting*, the GPU is idle nearly all the time, and a faster kernel would not help. In
+# *queued*, the host is the limit, because it needs more time for a launch than the GPU needs for
+# the kernel. In *graph*, the host starts all twelve launches together, which leaves hardly any
+# gaps. In *long*, none of this matters, because the host is far ahead of the GPU and then waits for
+# it.
 #
 # A profiler itself takes time, especially in programs with many calls. Use the picture only for the
 # order of events, and rely on times that were measured without a profiler.
@@ -571,7 +573,7 @@ print(", ".join(f"{way} {whole / 12:.1f}" for way, whole in timeline["wall_us"].
 # compute-sanitizer --tool memcheck  python my_program.py   # outside of an allocation
 # compute-sanitizer --tool racecheck python my_program.py   # races in shared memory
 # compute-sanitizer --tool initcheck python my_program.py   # reads of unwritten memory
-# compute-sanitizer --tool synccheck python my_program.py   # wrong barriers
+# compute-sanitizer --tool synccheck python my_program.py   # misused barriers
 # ```
 #
 # `uv run forgekit sanitize -- python my_program.py` runs all four tools and prints one table of
@@ -605,8 +607,8 @@ print(ask_ours("race_shared"))
 #
 # ### It looks right but is wrong
 #
-# `overhang` copies 1,000 elements with 8 blocks of 128 threads and no predicate, which is exactly
-# the kind of mistake that memcheck is meant to find.
+# `overhang` copies 1,000 elements with 8 blocks of 128 threads but without a predicate. This is
+# exactly the kind of mistake that memcheck is meant to find.
 #
 # **Predict:** how many errors does memcheck find?
 
@@ -620,9 +622,9 @@ errors_guess.against(int(found[1]))
 
 # %% [markdown]
 # > **Looks right but is wrong.** memcheck reports no error, although the kernel is wrong. PyTorch
-# > requests memory from CUDA in pieces of 2 MB and cuts tensors from them. The 24 threads without
-# > an element stay inside such a piece, in memory that belongs to another tensor or may do so
-# > later. memcheck knows only the pieces.
+# > requests memory from CUDA in pieces of 2 MB and cuts tensors from them. The accesses of the 24
+# > threads without an element stay inside such a piece, in memory that belongs to another tensor or
+# > may do so later. memcheck knows only the pieces.
 #
 # With `PYTORCH_NO_CUDA_MEMORY_CACHING=1` in the environment, every tensor is a separate allocation:
 
@@ -689,7 +691,7 @@ missed_guess.against(missed)
 #
 # <details><summary>Hint 2</summary>
 #
-# Two questions are about events *outside* kernels, which only one tool observes.
+# Two questions are about events *outside* kernels, and only one tool observes those.
 #
 # </details>
 #
@@ -780,8 +782,8 @@ print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 # | nsys | host calls, kernels, copies and gaps of a program | how a kernel spends its time |
 # | compute-sanitizer | invalid accesses in any program | races in global memory; see section 8 |
 #
-# **In practice**, engineers make a report for every change that is meant to improve speed, on one
-# GPU and with fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` prints an old
+# **In practice**, engineers make a report for every change that should improve speed, on one GPU
+# and with fixed sizes, and keep it with the change. `ncu --import old.ncu-rep` prints an old
 # report, and the *baselines* of `ncu-ui` compare two reports. Engineers measure times without ncu,
 # after a warm-up, as the median of many runs. Production code names its kernels and puts NVTX
 # ranges around its steps before anyone needs them.

@@ -106,7 +106,7 @@ by changing the two marked places: the layout of `sT`, and the lines after the b
 The store was the slow line. `tidx` ran along `col`, the *row* of `mY`, so each lane wrote to a
 different sector. The tile in shared memory had no effect, because every thread read back the
 element that it had stored itself. If `tidx` and `tidy` are swapped after the barrier, the lanes of
-a store fill whole sectors. Because of `M - 1 - row`, they fill them from right to left, which costs
+a store fill whole sectors. `M - 1 - row` means that they fill them from right to left. This costs
 nothing, because the sectors of a request do not depend on the order of its lanes. Since the lanes
 now read a column of `sT`, the tile needs padding.
 

@@ -48,8 +48,9 @@ bounds of your kernel:
         "the longest, the second remains.",
         "A single change can give you fewer blocks, fewer instructions and more bytes in flight: "
         "let each access of a thread move more bytes. How many bytes can one access move?",
-        "Replace the line with `mX[row, col]`: use `zipped_divide` to give each thread a vector "
-        "of 8 elements. Mirror the position of the vector in its row, and mirror the elements "
+        "Instead of the line with `mX[row, col]`, use `zipped_divide` to give each thread a "
+        "vector of 8 elements. Mirror the position of the vector in its row, and mirror the "
+        "elements"
         "inside the vector in registers, as in section 2.",
     ),
     analysis="""

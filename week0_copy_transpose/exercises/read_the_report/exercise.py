@@ -137,8 +137,8 @@ the five, how many times as fast as before will it be (two decimals)?
         "high, nothing is wrong.",
         "Four kinds of rows answer the question: sectors, wavefronts, lanes and theoretical "
         "occupancy. In each of them, which kernel is farthest from the best value? The fifth "
-        "kernel has no problem. To decide which one to fix first, compare times rather than "
-        "counters, since all five do the same work.",
+        "kernel has no problem. To decide which kernel to fix first, compare times rather than "
+        "counters, because all five do the same work.",
     ),
     analysis="""
 In **A**, the rows of the tile are 48 words apart, so 32 lanes share two banks and a load takes 16

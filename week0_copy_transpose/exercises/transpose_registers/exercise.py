@@ -110,7 +110,7 @@ squares of a warp cover the same sectors in any order, so choose the order that 
         "in mY?",
         "Create two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` "
         "and a row-major layout. Registers have no addresses, so the compiler must know each "
-        "index into them. Therefore use `cutlass.range_constexpr(8)` for the loops.",
+        "index into them. So write the loops with `cutlass.range_constexpr(8)`.",
         "Put three loops inside the predicate's `if`. The first loop copies each row of gX, `[r, "
         "None]`, to the same row of rX with `cute.autovec_copy`. The second copies each element "
         "from rX to rY, with row and column swapped. The third copies each row of rY to gY.",
@@ -122,8 +122,8 @@ minimum for 512 bytes. No element moves to another thread, so no thread waits fo
 is registers: the 64 elements of rX and the 64 elements of rY take 32 registers each.
 
 The method works because 16 bytes are *eight* elements, so both the rows and the columns of a square
-fill whole pieces. The square would be 4 × 4 for 32-bit elements and 2 × 2 for 64-bit elements.
-Sizes that are not multiples of eight still need the shared tile.
+are whole 16-byte pieces. The square would be 4 × 4 for 32-bit elements and 2 × 2 for 64-bit
+elements. Sizes that are not multiples of eight still need the shared tile.
 """,
     entry="transpose_registers",
     groups=(

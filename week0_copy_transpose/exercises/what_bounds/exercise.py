@@ -63,7 +63,7 @@ them:
 | 1.7 blocks | 1,003 warp instructions | 251 wavefronts | 206 sectors | 159 sectors |
 
 The sectors in the first table pass through the L2 cache. Device memory moves each sector of X and Y
-once, 2,097 thousand in all. Which of the five rates bounds each kernel?
+once, 2,097 thousand in all. Which of the five rates limits each kernel?
 """,
     hints=(
         "To get a bound, divide the amount of work by the rate. For each kernel, compute the time "
@@ -81,8 +81,8 @@ their real cost is higher, because the kernel writes only a part of most of them
 memory takes 13 µs, and no other time is longer. Issue slots bound none of the four kernels,
 although B and C execute over three times as many instructions as D.
 
-A predicted time combines all these times and adds the cost of a launch. For a profile `p`,
-`p.time("H200")` shows them as bars.
+The model combines all five times and adds the cost of a launch to predict the time of a kernel. For
+a profile `p`, `p.time("H200")` shows them as bars.
 """,
     entry="bounds",
     groups=(

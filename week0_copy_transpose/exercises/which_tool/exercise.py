@@ -66,7 +66,7 @@ For each question, write the tool that answers it: `"virtual GPU"` (`fk.profile`
     hints=(
         "Decide what each tool watches: a kernel's instructions (on the virtual GPU or on a real "
         "one), a kernel's time, a program's time, or a program's mistakes.",
-        "Two questions are about events *outside* kernels, which only one tool observes.",
+        "Two questions are about events *outside* kernels, and only one tool observes those.",
         "nsys, ncu and the virtual GPU each answer two questions. compute-sanitizer answers only "
         "the question about a mistake in a program that is not written in CuTe DSL.",
     ),
