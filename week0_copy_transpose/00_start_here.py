@@ -48,7 +48,7 @@ print("Tensors live on:", fk.device)
 # %%
 source = [10, 11, 12, 13, 14, 15, 16, 17]
 copied = [None] * 8
-for thread in range(8):  # on a GPU: all at once
+for thread in range(8):  # on a GPU, all at the same time
     copied[thread] = source[thread]
 print(copied)
 

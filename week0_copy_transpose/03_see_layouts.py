@@ -148,7 +148,7 @@ print("one element, two coordinates:", squares((2, 1)), squares(((0, 1), (1, 0))
 viz.display_layout(squares)
 
 # %% [markdown] exercise="week0/offsets_by_hand" part="task"
-# ### Exercise 1: offsets by hand
+# ### Exercise 1: compute offsets by hand
 #
 # For the layout `(3,(2,4)):(2,(1,6))`, replace each `None` with the offset of its coordinate. The
 # last coordinate is a single number that counts through the *whole* layout, leftmost mode fastest.
@@ -252,7 +252,7 @@ start.against(tiles(((0, 0), (2, 1))))
 print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 
 # %% [markdown] exercise="week0/tiles_to_rows" part="task"
-# ### Exercise 2: one row per tile
+# ### Exercise 2: store each tile in one row
 #
 # Cut `x` into tiles of 2 × 4. Store the 8 elements of tile `t` in row `t` of `y`, first the upper
 # row of the tile, then the lower row. Number the tiles as CuTe does, leftmost mode fastest, so that

@@ -41,7 +41,7 @@ from forgekit.benching.recorded import recorded
 # **Predict:** what is the minimum time, in microseconds, of a copy of 8192 × 8192 `float32`?
 
 # %%
-least = fk.predict("microseconds at least", None)
+least = fk.predict("minimum microseconds", None)
 
 # %% jupyter={"outputs_hidden": true}
 moved = 2 * 8192 * 8192 * 4  # read once and written once, 4 bytes each

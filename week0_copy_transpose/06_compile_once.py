@@ -378,7 +378,7 @@ for action in (
 
 
 # %% [markdown] exercise="week0/scale_columns" part="task"
-# ### Exercise 1: one factor per column
+# ### Exercise 1: multiply each column by a factor
 #
 # Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because
 # the number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of
@@ -554,7 +554,7 @@ check_shapes(run_n512, [(1, N), (5, N), (33, N)], lambda x: FACTOR * x)
 # </details>
 
 # %% [markdown] exercise="week0/one_kernel_per_n" part="task"
-# ### Exercise 3: one kernel per N
+# ### Exercise 3: compile one kernel per N
 #
 # Complete `one_kernel_per_n(compile, fn)`, which returns a function of `(x, y)` that runs `fn` on
 # them. Compile the number of columns N of both tensors into the kernel, but not the number of rows

@@ -150,7 +150,7 @@ for by in range(-(-M // T)):
             for tx in range(T):
                 if by * T + ty < M and bx * T + tx < N:
                     tile[ty][tx] = X[by * T + ty][bx * T + tx]
-        for ty in range(T):  # the second round begins when the first is over
+        for ty in range(T):  # the second round begins after the first has ended
             for tx in range(T):
                 if bx * T + ty < N and by * T + tx < M:
                     Y[bx * T + ty][by * T + tx] = tile[tx][ty]
@@ -451,7 +451,7 @@ for name in ("shared tile", "padded"):
 # Now try a tile that is not square, with elements that are smaller than a word.
 
 # %% [markdown] exercise="week0/transpose_padded" part="task"
-# ### Exercise 2: a padded tile that is not square
+# ### Exercise 2: pad a tile that is not square
 #
 # Write the second half of a transpose whose tile has 32 rows and 64 columns of X. A block has 32 ×
 # 8 threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a

@@ -633,7 +633,7 @@ for (m, n), guess in which.items():
         run = compile_choice(choice, torch.float16, fk.target.arch)
         p = fk.profile(run, x, fk.empty(n, m, dtype=torch.float16))
         moved = 32 * (p["global_load_sectors"] + p["global_store_sectors"])
-        print(f"    {moved / p.bytes_touched:.2f} times the least bytes")
+        print(f"    {moved / p.bytes_touched:.2f} times the minimum of bytes")
 
 # %% [markdown]
 # `vector` moves as many bytes as a copy. In the 127 × 193 matrix, a row may begin anywhere in a

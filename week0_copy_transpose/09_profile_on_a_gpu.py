@@ -570,7 +570,7 @@ print(", ".join(f"{way} {whole / 12:.1f}" for way, whole in timeline["wall_us"].
 # ## 8. compute-sanitizer and the virtual GPU's sanitizer
 #
 # ```
-# compute-sanitizer --tool memcheck  python my_program.py   # outside of an allocation
+# compute-sanitizer --tool memcheck  python my_program.py   # accesses outside an allocation
 # compute-sanitizer --tool racecheck python my_program.py   # races in shared memory
 # compute-sanitizer --tool initcheck python my_program.py   # reads of unwritten memory
 # compute-sanitizer --tool synccheck python my_program.py   # misused barriers
@@ -772,7 +772,7 @@ for name, p in ours.items():
     with_ncu, alone = duration_us[name], timeline["event_us"][name]
     print(f"{name:11} {store:11.0f} {waves:15.0f} {percent:6.0f} {with_ncu:8.0f} {alone:8.0f}")
 bound = 64 * ours["padded_4"].bound_s("H200") * 1e6
-print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
+print(f"\nat least {bound:.0f} µs, with memory at its peak bandwidth")
 
 # %% [markdown]
 # | tool | sees | does not see |

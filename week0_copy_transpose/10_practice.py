@@ -114,7 +114,7 @@ fk.exercise("week0/interleave").grade(interleave)
 # memory.
 
 # %% [markdown] exercise="week0/sliding_max" part="task"
-# ### Exercise 2: the largest of four neighbours
+# ### Exercise 2: find the largest of four neighbours
 #
 # Let `y[i]` be the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of those that
 # exist. Each block must load its elements from global memory *once* and share them. Both tensors

@@ -43,5 +43,5 @@ waits for memory. No version can take less time than reading `a` and `b` once an
         looks_like(lambda a, b, z: a - b, "b is subtracted."),
         looks_like(lambda a, b, z: a * b, "the elements are multiplied."),
     ],
-    praise="A whole kernel from scratch.",
+    praise="You have written a whole kernel from scratch.",
 )

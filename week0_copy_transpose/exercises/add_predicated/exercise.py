@@ -208,5 +208,5 @@ such as 3 × 30,000 would be infinite even if the final sum were not.
         counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="16 bytes at the edges"),
         economical(_case, [(16, 256), (64, 1024)], waste={"threads": 1}),
     ),
-    praise="Any matrix, at full width up to its edge.",
+    praise="The kernel uses full-width accesses up to the edges of any matrix.",
 )  # fmt: skip

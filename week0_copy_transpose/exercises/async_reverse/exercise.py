@@ -220,5 +220,5 @@ shared memory, where the order of elements costs nothing.
         as_asked(_FRUGAL.counts, _ASKED, ("m", "n")),
         _FRUGAL,
     ),
-    praise="Two kinds of waiting, and you need both.",
+    praise="The kernel needs both kinds of waiting.",
 )  # fmt: skip

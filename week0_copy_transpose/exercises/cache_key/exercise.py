@@ -232,5 +232,5 @@ shows what happens without this half.
         keys("cache_key(x)", _alike, same=True, name="The same code, one key"),
         Group("A hundred calls", _hits),
     ),
-    praise="Nothing less and nothing more.",
+    praise="The key contains exactly the compiled-in facts.",
 )

@@ -303,5 +303,5 @@ does not require it.
         ),
         economical(_case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="From a report to a fixed line.",
+    praise="The report led you to the slow line.",
 )

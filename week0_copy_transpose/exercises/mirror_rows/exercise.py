@@ -106,5 +106,5 @@ measured.)
             ],
         ),
     ),
-    praise="The whole interval lies below half of the given time.",
+    praise="The whole interval is below half of the given time.",
 )  # fmt: skip

@@ -35,7 +35,7 @@ def _offsets(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="offsets by hand",
+    title="compute offsets by hand",
     task="""
 For the layout `(3,(2,4)):(2,(1,6))`, replace each `None` with the offset of its coordinate. The
 last coordinate is a single number that counts through the *whole* layout, leftmost mode fastest.

@@ -228,7 +228,7 @@ def _knows_n(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="one kernel per N",
+    title="compile one kernel per N",
     task="""
 Complete `one_kernel_per_n(compile, fn)`, which returns a function of `(x, y)` that runs `fn` on
 them. Compile the number of columns N of both tensors into the kernel, but not the number of rows M.
@@ -259,5 +259,5 @@ at each call to detect changes. A program that keeps the kernel itself saves tha
         Group("The rest of the key", _rest_of_key),
         Group("N is in the code", _knows_n),
     ),
-    praise="Two kernels, six calls, and none of them stale.",
+    praise="Two kernels serve six calls.",
 )

@@ -45,5 +45,5 @@ index, but often that is all it needs.
                    "every block starts again at 5: the index of a thread within its block is not "
                    "the index of its element."),
     ],
-    praise="A whole kernel from scratch.",
+    praise="You have written a whole kernel from scratch.",
 )  # fmt: skip

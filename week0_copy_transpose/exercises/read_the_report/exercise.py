@@ -160,10 +160,10 @@ wavefronts of B are as good as those of E.
             SICK,
             _WORDS,
             _SLIPS,
-            name="What is wrong",
+            name="Problems",
             look_at="Where do its numbers differ from those of E?",
         ),
-        Group("What it is worth", _worth),
+        Group("Order and gain", _worth),
     ),
     praise="The counters name the problem of a kernel; the times decide which one to fix first.",
 )

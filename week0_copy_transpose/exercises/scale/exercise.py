@@ -31,5 +31,5 @@ multiply-add*), which rounds only once. Look for it in `fk.compile(scale, x, y).
         ),
         looks_like(lambda x, y: 3 * x, "the + 1 is missing."),
     ],
-    praise="Your first kernel.",
+    praise="You have written your first kernel.",
 )

@@ -13,7 +13,7 @@ def _beyond(e: Evidence) -> bool:
 
 
 EXERCISE = puzzle(
-    title="one factor per column",
+    title="multiply each column by a factor",
     task="""
 Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because the
 number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of

@@ -18,7 +18,7 @@ def _max_of(x: torch.Tensor, width: int, beyond: float = -torch.inf) -> torch.Te
 
 _Y = _max_of(torch.tensor(X, dtype=torch.float32), 4).int().tolist()
 PICTURE = picture(
-    "the largest of four, or of what is left",
+    "the largest of four, or of those that exist",
     {
         "x": [coloured(X, {0: 0, 1: 0, 2: 0, 3: 0, 5: 1, 6: 1, 7: 1})],
         "y": [coloured(_Y, {0: 0, 5: 1})],
@@ -34,7 +34,7 @@ def _values(draw, n):
 
 
 EXERCISE = puzzle(
-    title="the largest of four neighbours",
+    title="find the largest of four neighbours",
     task="""
 Let `y[i]` be the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of those that exist.
 Each block must load its elements from global memory *once* and share them. Both tensors are

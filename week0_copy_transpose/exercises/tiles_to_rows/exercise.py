@@ -10,7 +10,7 @@ def _rows(x, of=(2, 0, 1, 3)):  # type: ignore[no-untyped-def]
 
 
 EXERCISE = puzzle(
-    title="one row per tile",
+    title="store each tile in one row",
     task="""
 Cut `x` into tiles of 2 × 4. Store the 8 elements of tile `t` in row `t` of `y`, first the upper row
 of the tile, then the lower row. Number the tiles as CuTe does, leftmost mode fastest, so that tile

@@ -67,5 +67,5 @@ kernel.
             lambda e: "unwritten-output" in e.kinds and not e.never.all(),
         ),
     ],
-    praise="Many matrices, one launch.",
+    praise="One launch transposes many matrices.",
 )

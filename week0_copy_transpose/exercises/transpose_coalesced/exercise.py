@@ -85,9 +85,9 @@ by itself make a store coalesced; only the addresses of the 32 lanes do.
                     look_at="fk.coalescing(*{failed}, kind='load')",
                 )
             ],
-            name="Coalesced reads, still",
+            name="Coalesced reads",
         ),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="Whole sectors on both sides.",
+    praise="Both loads and stores access whole sectors.",
 )  # fmt: skip

@@ -27,7 +27,7 @@ def _a_request(profile: Any) -> float:
 
 
 EXERCISE = Exercise(
-    title="a padded tile that is not square",
+    title="pad a tile that is not square",
     task="""
 Write the second half of a transpose whose tile has 32 rows and 64 columns of X. A block has 32 × 8
 threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a

@@ -140,5 +140,5 @@ specific to one tile *and* one element size.
         still_coalesced(*_SIZE),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="Same tile, same bytes, no conflict.",
+    praise="The same tile has no bank conflicts now.",
 )  # fmt: skip
