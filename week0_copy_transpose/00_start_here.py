@@ -345,7 +345,7 @@ fk.exercise("week0/scale").grade(scale)
 # ```
 #
 # The compiler merges the multiplication and the addition into a single instruction, `fma` (*fused
-# multiply-add*), which rounds only once. Look for it in `fk.compile(scale, x, y).ptx`.
+# multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
 #
 # </details>
 

@@ -207,7 +207,7 @@ littles_law(answer_ns)
 #
 # You need seven lines. The first two are a loop over the 4 vectors that sets `tXpX[v, 0, 0]` to
 # true if each entry of the vector's coordinate is less than the matching entry of `shape`. Then
-# write two loads, one line of arithmetic, and two lines that store the result.Pass the predicates
+# write two loads, one line of arithmetic, and two lines that store the result. Pass the predicates
 # to all three copies.
 #
 # </details>

@@ -532,7 +532,7 @@ against_torch(
 # <details><summary>Hint 3</summary>
 #
 # Instead of the line with `mX[row, col]`, use `zipped_divide` to give each thread a vector of 8
-# elements. Mirror the position of the vector in its row, and mirror the elementsinside the vector
+# elements. Mirror the position of the vector in its row, and mirror the elements inside the vector
 # in registers, as in section 2.
 #
 # </details>

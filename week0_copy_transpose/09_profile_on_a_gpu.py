@@ -52,12 +52,12 @@ print(f"ncu {origin['ncu']}, CuTe DSL {origin['cute_dsl']}, PyTorch {origin['tor
 # ## 1. Profile a program, not a notebook
 #
 # The three tools start a *program* and watch it. So this notebook's kernels are in a script, which
-# launches each of them once: `python recorded/kernels.py transposes --size 8192`. It contains four
-# transposes, named as in `07_transpose`. `scatter` stores down a column. `shared_tile` uses a tile
-# with a pitch of 32 words, and `padded` one with a pitch of 33 words. These three have blocks of 32
-# × 32 threads, with one element per thread. `padded_4` is the `padded` of `07_transpose`, with
-# blocks of 32 × 8 threads and four elements per thread. This is the kernel of `shared_tile` and
-# `padded`:
+# launches each of them once: `python recorded/kernels.py transposes --size 8192`. Its four
+# transposes are named as in `07_transpose`. `scatter` stores down a column. `shared_tile` uses a
+# tile with a pitch of 32 words, and `padded` one with a pitch of 33 words. These three have blocks
+# of 32 × 32 threads, with one element per thread. `padded_4` is the `padded` of `07_transpose`,
+# with blocks of 32 × 8 threads and four elements per thread. This is the kernel of `shared_tile`
+# and `padded`:
 
 # %%
 print(inspect.getsource(kernels.tile_kernel))
@@ -83,9 +83,9 @@ guess = {n: fk.predict(f"{n} takes … times as long as padded_4", f) for n, f i
 # %% [markdown]
 # ## 2. Run ncu
 #
-# For a first look, `forgekit profile ncu` runs ncu with a few metrics and prints one table. It
-# lists the time of each kernel, its use of DRAM (the memory chips), its sectors, bank conflicts,
-# occupancy and registers, and the causes of its waits.
+# For a first look, `forgekit profile ncu` runs ncu with a few metrics and prints one table: the
+# time of each kernel, its use of DRAM (the memory chips), its sectors, bank conflicts, occupancy
+# and registers, and what its warps wait for.
 #
 # ```
 # uv run forgekit profile ncu --kernel transpose_ -- \
@@ -127,8 +127,8 @@ guess = {n: fk.predict(f"{n} takes … times as long as padded_4", f) for n, f i
 #
 # </details>
 #
-# Without `-o`, ncu prints its report. The next cell shows the beginning of the report on `scatter`.
-# (NVIDIA's name for a multiprocessor is **SM**, *streaming multiprocessor*.)
+# Without `-o`, ncu prints its report. This is its beginning for `scatter`. (NVIDIA calls a
+# multiprocessor an **SM**, *streaming multiprocessor*.)
 
 # %%
 terminal = (RECORDED / "ncu_terminal.txt").read_text()
@@ -206,8 +206,8 @@ differing.against(len(unequal))
 #
 # In fact, it has none. This counter adds up all wavefronts beyond the first, and some of them seem
 # to come from traffic that collides in the banks by chance. ncu's page *Source* has a second count,
-# which is exact because ncu obtains it from the instructions themselves. So **a few percent of
-# conflicts in the memory tables are noise; check the count of the line before you add padding.**
+# which is exact because it comes from the instructions themselves. So **a few percent of conflicts
+# in the memory tables are noise; check the line before you add padding.**
 #
 # `--page source --print-source cuda,sass` prints that count for each line of Python. The recorded
 # report is for 8192 × 8192, 64 times as many elements as in our profiles. The next cell raises an
@@ -235,8 +235,8 @@ count_here(hardware, ours, read_raw)  # the 40 numbers on your machine, if it ha
 # %% [markdown]
 # The counts agree exactly, line by line. The virtual GPU cannot provide the last column. Every few
 # microseconds, ncu samples which lines the warps are at, so a line with many samples takes much
-# *time*. In `padded`, the line that was fixed has four fifths fewer samples than in `shared_tile`,
-# whereas the line with the load has as many.
+# *time*. The line that was fixed in `padded` has four fifths fewer samples than in `shared_tile`;
+# the line with the load has as many.
 #
 # This is a good place for a break.
 #
@@ -255,11 +255,11 @@ for name in ours:
 
 # %% [markdown]
 # `padded` and `padded_4` have the same requests, sectors, wavefronts and conflicts, yet `padded`
-# takes twice as long. The left side of the next picture shows ncu's Speed Of Light, which is the
-# use of each unit in percent of its maximum. The right side shows how long a warp waits between two
-# instructions. A **scoreboard** tracks results that a warp has requested but not received: *long*
-# for global memory, *short* for shared memory. **MIO**, memory input and output, is the queue of
-# instructions for shared memory and other units.
+# takes twice as long. The left side of the picture shows ncu's Speed Of Light, the use of each unit
+# in percent of its maximum. The right side shows how long a warp waits between two instructions. A
+# **scoreboard** tracks results that a warp has requested but not received: *long* for global
+# memory, *short* for shared memory. **MIO**, memory input and output, is the queue of instructions
+# for shared memory and other units.
 
 # %%
 pictures.limits_and_stalls(report, list(ours))
@@ -284,9 +284,9 @@ pictures.limits_and_stalls(report, list(ours))
 #   elements, so one change implies the other, and we cannot separate their effects.) Now DRAM is at
 #   72 %.
 #
-# In `padded_4`, L2 is at 82 % because it carries the same bytes on their way to DRAM. So look at
-# the highest bar, and if it is L2, look at DRAM as well. If both are high, the bytes have to be
-# moved anyway. If only L2 is high, too many sectors arrive there.
+# In `padded_4`, L2 is at 82 % because it carries the same bytes on their way to DRAM. So if the
+# highest bar is L2, look at DRAM as well. If both are high, the bytes have to be moved anyway. If
+# only L2 is high, too many sectors arrive there.
 #
 # ncu's *rules* (`OPT`) also give advice, each with an estimated gain:
 
@@ -310,9 +310,9 @@ for row in csv.DictReader(lines_of("ncu_details.csv")):
 #
 # ## 5. Five reports to read
 #
-# The next table describes five more transposes of the same matrix, without their source. The names
-# on the left abbreviate ncu's metric names, which are in `recorded/pictures.py`. Each kernel has a
-# different problem or none.
+# The next table describes five more transposes of the same matrix, without their source. Its names
+# abbreviate ncu's, which are in `recorded/pictures.py`. Each kernel has a different problem or
+# none.
 
 # %%
 print(pictures.report_table(report, "ABCDE"))
@@ -526,8 +526,8 @@ fk.exercise("week0/fix_the_turn").grade(turn)
 # nsys profile -t cuda,nvtx -o run python my_program.py     # then open run.nsys-rep in nsys-ui
 # ```
 #
-# You can name the steps of your program with `torch.cuda.nvtx.range_push("step")` and
-# `range_pop()`. (**NVTX** is NVIDIA's library for such marks, which profilers display.)
+# Name the steps of your program with `torch.cuda.nvtx.range_push("step")` and `range_pop()`.
+# (**NVTX** is NVIDIA's library for such marks, which profilers display.)
 #
 # nsys was not installed on the recording machine, so we used `torch.profiler`, which answers the
 # same question. It recorded twelve transposes of 512 × 512 (1.7 µs each) launched in three ways,
@@ -607,8 +607,8 @@ print(ask_ours("race_shared"))
 #
 # ### It looks right but is wrong
 #
-# `overhang` copies 1,000 elements with 8 blocks of 128 threads but without a predicate. This is
-# exactly the kind of mistake that memcheck is meant to find.
+# `overhang` copies 1,000 elements with 8 blocks of 128 threads but without a predicate. memcheck is
+# meant to find exactly this.
 #
 # **Predict:** how many errors does memcheck find?
 
@@ -632,10 +632,10 @@ errors_guess.against(int(found[1]))
 print(theirs["overhang"]["text"])
 
 # %% [markdown]
-# The report shows two errors and omits 22 similar ones, so there is one for each of the 24 threads.
-# (The recording does not include the other four of the 28 errors.) **Set this variable whenever you
-# use memcheck or initcheck with PyTorch**; `forgekit sanitize` sets it for you. The next cell
-# checks all six kernels with the variable set.
+# The report shows two errors and omits 22 similar ones, one for each of the 24 threads. (The
+# recording does not include the other four of the 28 errors.) **Set this variable whenever you use
+# memcheck or initcheck with PyTorch**; `forgekit sanitize` sets it for you. The next cell checks
+# all six kernels with the variable set.
 #
 # **Predict:** how many of the six mistakes does compute-sanitizer miss, and which ones?
 
@@ -760,8 +760,8 @@ fk.exercise("week0/which_tool").grade(tools)
 # ## Summary
 #
 # The next table is for 8192 × 8192 float32, recorded on the H200. Times in the column "alone" were
-# measured without ncu, between two **CUDA events**, which are marks in the GPU's queue that record
-# the time when the GPU reaches them.
+# measured without ncu, between two **CUDA events**, marks in the GPU's queue that record when the
+# GPU reaches them.
 
 # %%
 print(f"{'':11} {'sectors per':>11} {'wavefronts per':>15} {'DRAM':>6} {'ncu':>8} {'alone':>8}")

@@ -29,8 +29,8 @@ def loads(run: fk.CompiledKernel) -> list[str]:
 
 # -- compile, check, count -------------------------------------------------------------------------
 def cost(name: str, run: fk.CompiledKernel, x: torch.Tensor) -> fk.Profile:
-    """Check that `run(x, y)` copies x to a y full of NaN, print the cost of one call, and return its
-    profile.
+    """Check that `run(x, y)` copies x to a y full of NaN, print the cost of one call, and return
+    its profile.
     """
     y = torch.full_like(x, float("nan"))
     run(x, y)
@@ -71,8 +71,8 @@ def check_shapes(
 def measure(
     fn: Callable[..., Any], x: torch.Tensor, y: torch.Tensor
 ) -> tuple[fk.CompiledKernel, fk.Profile]:
-    """Compile `fn(x, y)`, check that it transposes x into y in the usual and in adversarial schedules,
-    and return the compiled kernel and the profile of one call.
+    """Compile `fn(x, y)`, check that it transposes x into y in the usual and in adversarial
+    schedules, and return the compiled kernel and the profile of one call.
     """
     run = fk.compile(fn, x, y)
     run(x, y)

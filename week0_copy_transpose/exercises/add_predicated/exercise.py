@@ -141,8 +141,7 @@ def _values() -> Group:
             looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "the kernel also multiplies `y` by `a`."),
             looks_like(_sizes_exchanged, "the sizes are swapped: the predicate compares the row with the number of columns, and the column with the number of rows.", unstored=True),
             looks_like(_overflowed, "the kernel rounds the product to float16, which cannot represent it. Convert both matrices to Float32 first, and convert back only once, at the end."),
-            _unguarded("reads", "this load has no predicate, so it also loads vectors outside the "
-                       "matrix. Each copy needs `pred=tXpX`."),
+            _unguarded("reads", "this load has no predicate, so it also loads vectors outside the matrix. Every copy needs `pred=tXpX`."),
             _unguarded("writes", "the loads stay inside the matrix, but the store has no predicate. It also needs `pred=tXpX`."),
             *_mode(rows=True),
             *_mode(rows=False),
@@ -159,8 +158,7 @@ def _values() -> Group:
             if "the result is wrong" in failure.happened and "NaN" not in failure.happened:
                 failure.look_at = (
                     "{failed}.show() repeats this call. Compute `a * x + y` of one wrong element "
-                    "by"
-                    "hand, in Float32: which of your steps gives a different number?"
+                    "by hand, in Float32: which of your steps gives a different number?"
                 )
             raise
 
@@ -189,8 +187,7 @@ reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
         "You need seven lines. The first two are a loop over the 4 vectors that sets `tXpX[v, 0, "
         "0]` to true if each entry of the vector's coordinate is less than the matching entry of "
         "`shape`. Then write two loads, one line of arithmetic, and two lines that store the "
-        "result."
-        "Pass the predicates to all three copies.",
+        "result. Pass the predicates to all three copies.",
     ),
     analysis="""
 One predicate per vector is enough, because rows consist of whole vectors. A vector is either inside

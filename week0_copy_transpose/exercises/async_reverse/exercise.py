@@ -77,8 +77,7 @@ def _waiting() -> Group:
             found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Lines that all threads must execute belong outside."),
             Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so all threads must wait first and then meet at the barrier.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
-            found("shared-race", "more than one thread copies to the same place: each vector "
-                  "belongs to one thread.", text="writes another value there"),
+            found("shared-race", "more than one thread copies to the same place, but each vector belongs to one thread.", text="writes another value there"),
             found("shared-race", "each thread waits for its own copies, but it reads elements that "
                   "other threads copied, so it needs a barrier."),
             Misconception("the copy's place in shared memory is beyond the block's allocation. The place of a vector has the same number as the vector.", lambda e: _where(e, "copies to", "shared-memory")),
@@ -196,7 +195,7 @@ shared memory, where the order of elements costs nothing.
                                 "wait. Let each thread copy one vector."),
                         counted(lambda p: _bytes_a_copy(p) < 512,
                                 "a whole warp with 16 bytes per thread copies 512 bytes per "
-                                "request: these copies are narrower, or some threads copy "
+                                "request. These copies are narrower, or some threads copy "
                                 "nothing."),
                     ],
                 ),

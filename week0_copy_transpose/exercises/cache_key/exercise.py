@@ -38,7 +38,7 @@ def _different() -> Iterator[Pair]:
         x,
         half,
         "a float32 and a float16 matrix",
-        "the key lacks the element type: the same instructions would read other bytes.",
+        "the key lacks the element type. The same instructions would read different bytes.",
     )
     yield Pair(
         half,
@@ -81,8 +81,8 @@ def _different() -> Iterator[Pair]:
         _matrix(4, 8, start=2),
         _matrix(4, 8, start=1),
         "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
-        "alignment has steps: code for a multiple of 8 bytes may load 8 at once, which fails at a "
-        'multiple of 4. "16 or not" is not enough.',
+        "alignment has steps. Code for a multiple of 8 bytes may load 8 bytes at once, which fails "
+        'at an address that is only a multiple of 4. "16 or not" is not enough.',
     )
     yield Pair(
         x,
@@ -143,7 +143,7 @@ def _alike() -> Iterator[Pair]:
         _matrix(4, 8, start=1),
         _matrix(4, 8, start=3),
         "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
-        "both are a multiple of 4 and not of 8, so the promise is the same. The remainder itself, "
+        "both are multiples of 4 but not of 8, so the promise is the same. The remainder itself, "
         "`% 16`, distinguishes tensors that run the same code.",
     )
 

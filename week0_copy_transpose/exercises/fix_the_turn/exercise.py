@@ -293,8 +293,8 @@ does not require it.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "one thread moves more than 64 elements, one after the other; too few "
-                            "warps remain to wait for memory at the same time.",
+                            "one thread moves more than 64 elements, one after the other, so too "
+                            "few warps remain to wait for memory at the same time.",
                         )
                     ],
                 ),

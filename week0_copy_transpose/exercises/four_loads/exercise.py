@@ -5,24 +5,34 @@ from forgekit.lessons.gates import answers
 
 RIGHT = {"mX[2 * i]": 8, "mX[i + 1]": 5, "mX[255 - i]": 4, "mX[i // 4]": 1}
 MISCONCEPTIONS = {
-    ("mX[2 * i]", 4): "four sectors hold 32 neighbours of 4 bytes. Here every second word "
-    "is skipped.",
-    ("mX[2 * i]", 16): "16 sectors are for every *fourth* word; this load reads every second.",
-    ("mX[2 * i]", 32): "that would be one sector per thread. How many threads have their "
-    "element in the same sector?",
+    ("mX[2 * i]", 4): "four sectors hold 32 adjacent words, but this load skips every second word.",
+    (
+        "mX[2 * i]",
+        16,
+    ): "a load of every *fourth* word would need 16 sectors, but this load reads every second word.",
+    (
+        "mX[2 * i]",
+        32,
+    ): "that would be one sector per thread, but several threads read from the same sector. How many?",
     ("mX[2 * i]", 64): "all eight warps together fetch 64 sectors. The question is about one warp.",
     ("mX[2 * i]", 256): "256 is the number of bytes in these sectors, not the number of sectors.",
     ("mX[i + 1]", 4): "four sectors would hold the bytes if they began on a sector boundary.",
-    ("mX[i + 1]", 8): "the shift does not double the number: 128 bytes that begin 4 bytes "
-    "late reach into one more sector.",
+    (
+        "mX[i + 1]",
+        8,
+    ): "the shift does not double the number. 128 bytes that begin 4 bytes after a sector boundary reach into only one more sector.",
     (
         "mX[255 - i]",
         32,
-    ): "the order of the lanes does not matter: a sector that several lanes touch counts once.",
-    ("mX[255 - i]", 5): "the elements of one warp begin and end on a sector boundary: 255 - 31 is "
-    "224, a multiple of 8.",
-    ("mX[i // 4]", 4): "four sectors are for 32 different words. Here four threads read the "
-    "same word.",
+    ): "the order of the lanes does not matter. A sector that several lanes access counts once.",
+    (
+        "mX[255 - i]",
+        5,
+    ): "the elements of one warp begin and end on a sector boundary, because 255 - 31 is 224, a multiple of 8.",
+    (
+        "mX[i // 4]",
+        4,
+    ): "32 different words would need four sectors, but here four threads read the same word.",
     ("mX[i // 4]", 8): "8 is the number of different words. How many sectors hold them?",
     ("mX[i // 4]", 32): "the hardware serves lanes that read the same word together.",
 }
@@ -54,7 +64,7 @@ that read the same word share its sector.
             RIGHT,
             MISCONCEPTIONS,
             name="Sectors per request",
-            look_at="Draw the sectors as boxes of eight elements, and mark the elements that are read.",
+            look_at="Draw the sectors as boxes of eight elements, and mark the elements that the warp reads.",
         ),
     ),
 )

@@ -50,8 +50,7 @@ bounds of your kernel:
         "let each access of a thread move more bytes. How many bytes can one access move?",
         "Instead of the line with `mX[row, col]`, use `zipped_divide` to give each thread a "
         "vector of 8 elements. Mirror the position of the vector in its row, and mirror the "
-        "elements"
-        "inside the vector in registers, as in section 2.",
+        "elements inside the vector in registers, as in section 2.",
     ),
     analysis="""
 The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs only 13 µs for

@@ -72,7 +72,7 @@ class _Trial:
             ) from None
         if not callable(call):
             raise GateError(
-                f"one_kernel_per_n returned {call!r:.100}; return a function of (x, y)."
+                f"one_kernel_per_n returned {call!r:.100}. Return a function of (x, y)."
             )
         return cls(compiler, call)
 
@@ -94,7 +94,7 @@ class _Trial:
         except KernelError as error:
             happened = f"With {label}, the kernel was stopped.\n{error}"
             raise GateError(
-                happened, "the kernel was launched with other tensors than (x, y)."
+                happened, "the kernel was launched with tensors other than (x, y)."
             ) from None
         except ForgekitError as error:
             raise GateError(f"With {label}: {error}") from None
@@ -117,7 +117,7 @@ class _Trial:
             raise GateError(happened, look_at="Call what `compile` returned.")
         if self.compiler.made and (x.data_ptr(), y.data_ptr()) not in self.compiler.launches:
             happened = f"With {label}, y is correct, but no kernel has written it."
-            likely = "a kernel was launched on other tensors than the x and y of the call."
+            likely = "a kernel was launched on tensors other than the x and y of the call."
             raise GateError(happened, likely, "Call what `compile` returned with x and y.")
 
 
@@ -141,7 +141,7 @@ def _misfit(text: str, label: str) -> str:
         "dtype": "the key lacks the element type.",
         "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
         "compiled in as well.",
-        "alignment": "the key lacks the alignment of the first element, or contains only whether it is 16 bytes. A kernel for an alignment of 8 bytes does not fit one of 4.",
+        "alignment": "the key lacks the alignment of the first element, or records only if it is 16 bytes. A kernel for an alignment of 8 bytes does not fit one of 4.",
     }
     return next((says for what, says in reasons.items() if what in text), "")
 
@@ -219,7 +219,7 @@ def _knows_n(submission: Submission) -> str:
             if spec.shape != (None, n):
                 modes = ", ".join("?" if s is None else str(s) for s in spec.shape)
                 raise GateError(
-                    f"For N = {n} the kernel was compiled with {name} of shape ({modes}); "
+                    f"For N = {n}, the kernel was compiled with {name} of shape ({modes}); "
                     f"it must be (?, {n}).",
                     "each call still passes N to this kernel.",
                     "fk.spec(t, static=[1]) for both tensors.",

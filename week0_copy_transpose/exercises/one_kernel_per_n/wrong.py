@@ -28,10 +28,10 @@ WRONG = (
           "no compiled kernel has written it"),
     Wrong("torch beside a kernel",
           {"kernels[key](x, y)": "kernels[key](x.clone(), y.clone())\n        y.copy_(x + x)"},
-          "launched on other tensors than the x and y of the call"),
+          "launched on tensors other than the x and y of the call"),
     Wrong("kernels outside",
           {"def one_kernel_per_n(compile, fn):\n    kernels = {}\n":
            "kernels = {}\n\n\ndef one_kernel_per_n(compile, fn):\n"},
           "`kernels` is outside one_kernel_per_n"),
-    Wrong("y for x", {"kernels[key](x, y)": "kernels[key](y, x)"}, "launched with other tensors"),
+    Wrong("y for x", {"kernels[key](x, y)": "kernels[key](y, x)"}, "launched with tensors other"),
 )  # fmt: skip

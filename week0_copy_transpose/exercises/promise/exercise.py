@@ -56,8 +56,8 @@ def _one_load(submission: Submission) -> str:
         bits = [int(v or 1) * int(b) for v, b in _LOAD.findall(kernel.ptx)]
         if bits != [128]:
             raise GateError(
-                f"For {_name(x)} a thread loads {len(bits)} times, {bits[0] if bits else 0} bits "
-                "each; it must be one load of 128 bits.",
+                f"For {_name(x)}, a thread loads {len(bits)} times, {bits[0] if bits else 0} bits each, but it must "
+                "be one load of 128 bits.",
                 _too_little(bits, dtype, kernel.specs["mX"]),
                 "How many elements of this type make up 16 bytes, and along which mode do they "
                 "lie?",
@@ -101,7 +101,7 @@ def _too_much(text: str) -> str:
     if "alignment" in text:
         return "16 bytes is the widest load, so no load needs more alignment."
     if "dtype" in text:
-        return "the spec describes a tensor of another type than `x`."
+        return "the spec describes a tensor of a different type from `x`."
     if "size of mode 0" in text and "compiled-in" in text:
         return "static=True fixes all sizes, so M is compiled in."
     if "size of mode 0" in text:

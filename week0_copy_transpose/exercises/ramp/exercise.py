@@ -38,12 +38,11 @@ index, but often that is all it needs.
     in_place=True,
     misconceptions=[
         looks_like(lambda y: y, "the kernel stores nothing, or stores the old values again."),
-        looks_like(lambda y: _ramp(y) - 5, "5 is not added."),
-        looks_like(lambda y: 5 + torch.arange(len(y), dtype=y.dtype), "the index of the element "
-                   "is not multiplied by 3."),
+        looks_like(lambda y: _ramp(y) - 5, "the kernel does not add 5."),
+        looks_like(lambda y: 5 + torch.arange(len(y), dtype=y.dtype), "the kernel does not multiply the index of the element by 3."),
         looks_like(lambda y: 5 + 3 * (torch.arange(len(y), dtype=y.dtype) % 128),
-                   "every block starts again at 5: the index of a thread within its block is not "
-                   "the index of its element."),
+                   "every block starts again at 5, because the index of a thread within its block "
+                   "is not the index of its element."),
     ],
     praise="You have written a whole kernel from scratch.",
 )  # fmt: skip

@@ -7,9 +7,8 @@ from forgekit.lessons.puzzle import puzzle
 def _reads(shift: int) -> Misconception:
     """Return the misconception whose every out-of-bounds read is of element n - 1 - i + shift."""
     says = {
-        1: "off by one: thread i reads element n - i, but the last element is n - 1.",
-        -1: "off by one in the other direction: thread i reads element n - 2 - i, which lies "
-        "before the array for the last thread.",
+        1: "the index is off by one. Thread i reads element n - i, but the last element is n - 1.",
+        -1: "the index is off by one in the other direction. Thread i reads element n - 2 - i, which is before the array for the last thread.",
     }[shift]
 
     def when(e: Evidence) -> bool:
@@ -52,8 +51,8 @@ message.
         looks_like(lambda x, y: x, "the kernel still copies."),
         _reads(1),
         Misconception(
-            "a negative index does not count from the end, as it does in a Python list: index -1 "
-            "lies before the array.",
+            "a negative index does not count from the end, as it does in a Python list. Index -1 "
+            "is before the array.",
             _from_the_end,
         ),
         _reads(-1),

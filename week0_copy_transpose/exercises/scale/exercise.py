@@ -16,7 +16,7 @@ and you need to change only one line.
     ),
     analysis="""
 The compiler merges the multiplication and the addition into a single instruction, `fma` (*fused
-multiply-add*), which rounds only once. Look for it in `fk.compile(scale, x, y).ptx`.
+multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
 """,
     entry="scale",
     inputs=lambda draw, n: (draw(n),),

@@ -17,7 +17,7 @@ _RIGHT = {
     "memcpy": "nsys",
 }
 _NCU = "ncu stops the program at each kernel and runs the kernel 40 times by itself. "
-_VIRTUAL = "the virtual GPU has no clock, no caches and no busy memory: "
+_VIRTUAL = "the virtual GPU has no clock, no caches and no memory traffic: "
 _WORDS = ("virtual GPU", "ncu", "nsys", "compute-sanitizer")
 _NAMES = {"Nsight Compute": "ncu", "Nsight Systems": "nsys"}
 _WATCHES = {  # the answer where no special one is known
