@@ -364,8 +364,8 @@ kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 # > threads store before any of them reads. A real GPU guarantees no such order.
 #
 # The next picture shows the order of events within one block. Nothing makes one warp wait for the
-# other; compare this picture with the one in the next section. (You can ignore the pink marks. They
-# are code that the compiler added, in which one lane passes an address to the others.)
+# other; compare this picture with the one in the next section. (The pink marks show code that the
+# compiler added, in which one lane passes an address to the others. You can ignore them.)
 
 # %%
 fk.timeline(run_mirror, x, y)
@@ -439,8 +439,8 @@ fk.timeline(run_fixed, x, y)
 #
 # <details><summary>Hint 1</summary>
 #
-# As in `mirror`, each thread stores, waits and reads. Which elements stored by other threads does a
-# thread read here?
+# As in `mirror`, each thread stores, waits and reads. Here, which elements of other threads does
+# each thread read?
 #
 # </details>
 #

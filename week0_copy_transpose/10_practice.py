@@ -27,7 +27,7 @@ import forgekit as fk
 # %% [markdown]
 # ## Access each sector once
 #
-# `02_five_kernels` has the first five whole kernels and explains how a kernel is graded: for
+# `02_five_kernels` contains the first five whole kernels and explains how a kernel is graded: for
 # values, every order of threads, the requirements in the task, and waste. Each of those five
 # kernels moved single elements. In the next exercise, accesses to single elements would move some
 # sectors **twice**.
@@ -201,8 +201,8 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 # ### Exercise 3: convolve with a filter in shared memory
 #
 # Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts
-# as 0 past its end. `w` has 1 to 32 elements. Each block must load each element of `x` and `w` that
-# it needs only once. All tensors are float32. Signature: `convolve(x, w, y)`.
+# as 0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than
+# once. All tensors are float32. Signature: `convolve(x, w, y)`.
 #
 # **Required**: at most 1 barrier, shared memory for at most 64 floats more than a block has
 # threads.
@@ -391,7 +391,7 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 # is a power of two, at least 2, and known at compile time. N is a multiple of both k and 8. Support
 # float16 and float32. Signature: `every_kth(x, k, y)`.
 #
-# **Required**: 16 bytes per load where they hold more than one element that is kept.
+# **Required**: 16 bytes per load where they contain more than one element to keep.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -485,7 +485,7 @@ fk.progress("week0")
 # | exercise | main idea | shown in |
 # |---|---|---|
 # | interleave | two values in one vector | `04_copy_fast` |
-# | the largest of four | a tile with a halo, a barrier, an identity | `01_why_slow_why_wrong` |
+# | the largest of four | a tile with a halo, a barrier, minus infinity | `01_why_slow_why_wrong` |
 # | convolve | two tensors in shared memory, one of them broadcast | `01_why_slow_why_wrong` |
 # | rotate an image | coalesced loads and stores, no bank conflicts | `07_transpose` |
 # | every k-th column | 16-byte loads where they pay off | `08_transpose_to_the_limit` |

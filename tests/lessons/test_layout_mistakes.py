@@ -159,8 +159,8 @@ WRONG_LAYOUTS = [
     (SQUARE, (2, 3), (1, 5), "Your modes have the sizes 2 and 3, but the picture has 3 rows"),
     (A, (4, 6), (8, 2), "At (0,1) your layout gives 2, but the picture has 1. The first column "
      "agrees: mode 0 is right."),
-    (A, (4, 6), (9, 1), "At (1,0) your layout gives 9, but the picture has 8. The first row agrees: "
-     "mode 1 is right."),
+    (A, (4, 6), (9, 1), "At (1,0) your layout gives 9, but the picture has 8. The first row "
+     "agrees: mode 1 is right."),
     (A, (4, 6), (9, 2), "At (0,1) your layout gives 2, but the picture has 1."),
     ([[7, 9]], (1, 2), (0, 2), "At (0,0) your layout gives 0, but the picture has 7."),
     (A, 24, 1, "Your layout has 1 mode, but the picture has two, rows and columns. Put the parts"),

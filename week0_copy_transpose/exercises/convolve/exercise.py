@@ -28,8 +28,8 @@ EXERCISE = puzzle(
     title="convolve with a filter in shared memory",
     task="""
 Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts as
-0 past its end. `w` has 1 to 32 elements. Each block must load each element of `x` and `w` that it
-needs only once. All tensors are float32. Signature: `convolve(x, w, y)`.
+0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than once.
+All tensors are float32. Signature: `convolve(x, w, y)`.
 """,
     hints=(
         "This is the previous exercise with a second tensor in shared memory and a halo whose "
