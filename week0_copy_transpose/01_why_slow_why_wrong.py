@@ -9,14 +9,14 @@
 # ---
 
 # %% [markdown]
-# # See why: slow, or wrong?
+# # Find out why a kernel is slow or wrong
 #
-# **You will build** a matrix copy, and a kernel that mirrors rows while its threads exchange data;
-# then you fix both.
+# **You will build** a matrix copy and a kernel whose threads exchange data to mirror rows. You will
+# then fix both.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that a comparison of values misses.
-# **You need** `00_start_here`, and no GPU: this notebook looks inside the virtual GPU, even if you
-# have a real one. About 35 minutes, and 55 more for the exercises, two of them whole kernels.
+# **You need** `00_start_here`, but no GPU: this notebook looks inside the virtual GPU, even if you
+# have a real one. About 35 minutes, and 55 more for the exercises, two of which are whole kernels.
 
 # %%
 import cutlass
@@ -30,16 +30,18 @@ from forgekit.viz.ideas import traffic_film
 # %% [markdown]
 # ## 1. Two copies, one result
 #
-# In `00_start_here` each thread read 4 bytes and wrote 4 bytes. The hardware moves more than that.
+# In `00_start_here`, each thread read 4 bytes and wrote 4 bytes. The hardware may move more than
+# that.
 #
-# 32 threads that execute the same instruction together are a **warp**; its threads are its
-# **lanes**, 0 to 31. When a warp reads memory, the hardware does not fetch 32 individual numbers.
-# It fetches **sectors** of 32 bytes, eight float32 each, and it always fetches a whole sector.
+# A **warp** is a group of 32 threads that execute the same instruction together; its threads are
+# called **lanes** and numbered 0 to 31. When a warp reads memory, the hardware does not fetch 32
+# individual numbers. It fetches whole **sectors** of 32 bytes, each of which holds eight float32
+# values.
 #
 # This kernel copies a matrix with one thread per element. A block may have two dimensions; this one
-# has 32 × 8 threads. The hardware numbers them with the first index fastest, and 32 consecutive
-# numbers form a warp: here the 32 threads with the same `tidy`. They differ in `tidx`, and `tidx`
-# selects the **row**:
+# has 32 × 8 threads. The hardware numbers the threads with the first index varying fastest, and
+# groups 32 consecutive numbers into a warp. Here, a warp consists of the 32 threads with the same
+# `tidy`. They differ in `tidx`, which selects the **row**:
 
 
 # %%
@@ -64,14 +66,14 @@ run_by_rows(x, y)
 fk.check(y, x)
 
 # %% [markdown]
-# The values are right. Is the kernel good? The 32 lanes of a warp read 32 × 4 = 128 bytes, which
-# fit in four sectors.
+# The values are correct, but is the kernel efficient? The 32 lanes of a warp read 32 × 4 = 128
+# bytes, which fit in four sectors.
 #
-# **Predict:** how many sectors does one read of a warp fetch? Rows of `x` have 96 elements; where
-# in memory are the elements that neighbouring lanes read? Write your number in place of `None` and
-# run both cells. A **profile** counts the instructions and the accesses of a kernel. `fk.predict`
-# stores your number under the profile's name for it, and the next `fk.profile` adds its own number.
-# (A **request** is one memory instruction of one warp.)
+# **Predict:** how many sectors does a warp fetch with one read? (Each row of `x` has 96 elements.
+# Where in memory are the elements that neighbouring lanes read?) Replace `None` with your number
+# and run both cells. A **profile** counts the instructions and memory accesses of a kernel.
+# `fk.predict` records your number under the name that the profile uses, and the next `fk.profile`
+# adds the measured number. (A **request** is one memory instruction of one warp.)
 
 # %%
 fk.predict(global_load_sectors_per_request=None)
@@ -81,27 +83,28 @@ profile = fk.profile(run_by_rows, x, y)
 fk.predictions()
 
 # %% [markdown]
-# The whole profile shows the cost of each line of your Python. Its memory counters are those that
-# NVIDIA's profiler, Nsight Compute, reads from a real GPU. `each (ideal)` gives the sectors that a
-# request fetched, and the fewest that would have been enough:
+# The full profile shows the cost of each line of your Python code. Its memory counters are the ones
+# that NVIDIA's profiler, Nsight Compute, reads from a real GPU. The column `each (ideal)` gives the
+# number of sectors that a request fetched and, in parentheses, the smallest number that would have
+# been enough:
 
 # %%
 profile
 
 # %% [markdown]
 # A row is 384 bytes long, so the elements of neighbouring lanes are 384 bytes apart. Each of the 32
-# lanes fetches its own sector of 32 bytes and uses 4 of them. The picture shows the first warp's
-# load and store. Each of its rows is 128 bytes of memory, four sectors; the number on the right is
-# the distance from the row above. Wasted bytes are orange.
+# lanes needs a different sector of 32 bytes and uses only 4 of its bytes. The next picture shows
+# the first warp's load and store. Each of its rows represents four sectors, 128 bytes of memory;
+# the number on the right is the distance from the row above. Wasted bytes are orange.
 
 # %%
 profile.show()
 
 # %% [markdown]
-# ## 2. Exchange row and column
+# ## 2. Swap row and column
 #
-# Let `tidx` select the **column** instead. Row and column trade places in the kernel and in the
-# grid; the result stays the same.
+# Let `tidx` select the **column** instead. Row and column swap roles in the kernel and in the grid,
+# but the result stays the same.
 
 
 # %%
@@ -129,10 +132,11 @@ fk.check(y, x)
 fk.coalescing(run_by_columns, x, y, kind="load")
 
 # %% [markdown]
-# Accesses of a warp that fall into few sectors are called **coalesced**. Both copies must move the
-# same bytes at least once. These bytes, divided by the GPU's **bandwidth** (the bytes that its
-# memory moves per second), give the shortest possible time. This course uses NVIDIA's H200 as its
-# example. The first copy moves eight times as many bytes:
+# A warp's accesses are called **coalesced** if they fall into as few sectors as possible. Both
+# copies must move the same bytes at least once. The number of these bytes, divided by the GPU's
+# **bandwidth** (the number of bytes that its memory moves per second), gives the shortest possible
+# time. The example GPU in this course is NVIDIA's H200. The first copy moves eight times as many
+# bytes as the second:
 
 # %%
 better = fk.profile(run_by_columns, x, y)
@@ -143,11 +147,13 @@ print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.
 traffic_film({"by rows": profile, "by columns": better})
 
 # %% [markdown]
-# Play the animation: each tick moves one sector for each kernel. The warp did not request the
-# orange bytes. `profile.compare(better)` puts the two profiles into one table, line by line.
+# Play the animation. At each tick, each kernel moves one sector. The orange bytes were moved
+# although no lane requested them. `profile.compare(better)` combines the two profiles into one
+# table, line by line.
 #
-# The **footprint** by warp shows where the warps worked for one line: each warp now covers a piece
-# of one row. (Thin white lines separate blocks; each block has warps 0 to 7.)
+# The **footprint** by warp shows which elements each warp accesses in one line of the kernel. Each
+# warp now covers a piece of one row. (Thin white lines separate the blocks; each block has warps 0
+# to 7.)
 
 # %%
 fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]", tensor="mX")
@@ -155,8 +161,8 @@ fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]"
 # %% [markdown] exercise="week0/four_loads" part="task"
 # ### Exercise 1: predict what four loads cost
 #
-# Threads `i = 0 … 255` load float32 elements of `x`, which begins at a multiple of 256 bytes. How
-# many sectors does the first warp (threads 0 to 31) fetch with each load? After the grade, a cell
+# Threads `i = 0 … 255` load float32 elements of `x`, whose address is a multiple of 256 bytes. How
+# many sectors does the first warp (threads 0 to 31) fetch with each load? A cell after the grade
 # draws them.
 #
 # <details><summary>Hint 1</summary>
@@ -167,15 +173,16 @@ fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]"
 #
 # <details><summary>Hint 2</summary>
 #
-# A sector holds eight elements: 0 to 7, 8 to 15, and so on. It counts once, however many threads
-# touch it.
+# Each sector holds eight elements: 0 to 7, 8 to 15, and so on. A sector counts once, however many
+# threads access it.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Divide the index of the first and of the last element by 8 and round down: these are the first and
-# the last sector. The warp touches every sector between them, unless its stride skips some.
+# Divide the indices of the first and the last element by 8 and round down to get the numbers of the
+# first and the last sector. The warp accesses every sector between them, unless its stride skips
+# some.
 #
 # </details>
 
@@ -203,14 +210,15 @@ fk.exercise("week0/four_loads").grade(sectors)
 # }
 # ```
 #
-# Count sectors, not lanes or words. A stride of 2 fetches all bytes and uses half of them. A start
-# off a sector boundary costs one extra sector: five instead of four. The order of the lanes costs
-# nothing. Lanes that share a word share its sector.
+# The cost depends on the number of sectors, not on the number of lanes or words. A load with a
+# stride of 2 fetches every byte in its range and uses half of them. A load that does not start on a
+# sector boundary fetches five sectors instead of four. The order of the lanes makes no difference,
+# and lanes that read the same word share its sector.
 #
 # </details>
 
 # %% [markdown]
-# Draw the loads that surprised you: change the index in the kernel and run the cell again.
+# To draw a load that surprised you, change the index in the kernel and run the cell again.
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -234,26 +242,26 @@ fk.coalescing(run_loads, fk.randn(512), fk.empty(256), kind="load")
 # Copy `x` to `y` where `col <= row`, and store `0` above the diagonal, for matrices of any size in
 # float32 and float16. `mX.element_type(0)` is a 0 of the tensor's type. Write the whole kernel and
 # its launch, for example with one thread per element in blocks of (32, 8, 1). Fetch no more sectors
-# than needed, and use one store for both cases: two would write sectors on the diagonal twice.
-# Signature: `lower_triangle(x, y)`.
+# than needed. Use a single store for both cases, because two stores would write the sectors on the
+# diagonal twice. Signature: `lower_triangle(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# You need two different predicates: does this element exist, and is it kept?
+# You need two predicates: one for elements that exist, and one for elements that are kept.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Every element of `y` is stored, even where `x` does not matter. Which of `tidx` and `tidy` must be
-# the column, so that a warp writes one row?
+# The kernel stores every element of `y`, including those that do not depend on `x`. Which of `tidx`
+# and `tidy` must be the column so that a warp writes part of one row?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A variable that is assigned inside an `if` must exist before it: begin with `value =
-# mX.element_type(0)`, and store once, after the `if`.
+# A variable that you assign inside an `if` must already exist before it. Begin with `value =
+# mX.element_type(0)`, and store `value` once, after the `if`.
 #
 # </details>
 
@@ -296,21 +304,21 @@ fk.exercise("week0/lower_triangle").grade(lower_triangle)
 #     lower_triangle_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The kernel loads nothing above the diagonal, which saves about half of the loads: a predicate can
-# save traffic. It saves only whole sectors. Where the diagonal crosses a sector, the hardware
-# fetches all of it.
+# The kernel loads nothing above the diagonal, which saves about half of the loads. So a predicate
+# can save traffic, but only in whole sectors. Where the diagonal crosses a sector, the hardware
+# still fetches all of it.
 #
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 3. Threads that exchange data
 #
-# **Shared memory** is a small, fast memory that the threads of one block share. Here a block of 64
-# threads mirrors a row of 64 elements: each thread stores one element, then reads the opposite one,
-# which another thread has stored. An `SmemAllocator` allocates the memory: here 64 float32 in a
-# row, at an address that is a multiple of 16 bytes.
+# **Shared memory** is a small, fast memory that the threads of one block share. Here, a block of 64
+# threads mirrors a row of 64 elements. Each thread stores one element, then reads the opposite one,
+# which another thread has stored. An `SmemAllocator` allocates the memory, in this case for 64
+# contiguous float32 values at an address that is a multiple of 16 bytes.
 
 
 # %%
@@ -333,12 +341,12 @@ x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
 run_mirror = fk.compile(mirror, x, y, device="virtual")
 
 # %% [markdown]
-# **Predict:** are the values right? Is the kernel right? Then run the next three cells. (One of
+# **Predict:** are the values correct? Is the kernel correct? Then run the next three cells. (One of
 # them raises an error on purpose.)
 
 # %%
-values_right = fk.predict("the values are right", None)  # True or False
-kernel_right = fk.predict("the kernel is right", None)  # True or False
+values_right = fk.predict("the values are correct", None)  # True or False
+kernel_right = fk.predict("the kernel is correct", None)  # True or False
 
 # %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
 run_mirror(x, y)
@@ -349,22 +357,22 @@ values_right.against(torch.equal(y, x.flip(1)))
 kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 
 # %% [markdown]
-# > **Looks right but is wrong.** Every value is right, but the run ended with an error. The
-# > **sanitizer**, which watches every run on the virtual GPU, saw one thread read an element that
-# > another thread wrote, while nothing made the reader wait for the writer: a **race**. The values
-# > are right by luck: the virtual GPU happens to let all threads store before any of them reads. A
-# > GPU guarantees no such order.
+# > **Looks right but is wrong.** Every value is correct, but the run ended with an error. The
+# > **sanitizer**, which watches every run on the virtual GPU, saw a thread read an element that
+# > another thread wrote, although nothing made the reader wait for the writer. This is called a
+# > **race**. The values are correct only by luck, because the virtual GPU happens to let all
+# > threads store before any of them reads. A real GPU guarantees no such order.
 #
-# The picture shows the order within one block. Nothing makes one warp wait for the other; compare
-# this picture with the one in the next section. (Pink belongs to the compiler, not to your code:
-# one lane passes an address to the others. Ignore it.)
+# The next picture shows the order of events within one block. Nothing makes one warp wait for the
+# other; compare this picture with the one in the next section. (The pink marks show code that the
+# compiler added, in which one lane passes an address to the others. You can ignore them.)
 
 # %%
 fk.timeline(run_mirror, x, y)
 
 # %% [markdown]
-# You can provoke bad luck. `fk.sanitize` reports instead of stopping, and `schedule="adversarial"`
-# runs the kernel again in the nastiest orders that a GPU might choose.
+# You can make such a race visible. `fk.sanitize` reports errors instead of stopping at them, and
+# `schedule="adversarial"` repeats the run in the least favourable orders that a GPU might choose.
 #
 # **Predict:** how many of the 256 elements change in such an order?
 
@@ -377,14 +385,14 @@ changed.against(adversarial.differences[0].wrong)
 adversarial
 
 # %% [markdown]
-# In these orders one of the two warps finished before the other began. In each of the 4 blocks, 32
-# of its reads found no stored value: 128 in all. The second finding reports these reads, another
-# sign of the same race.
+# In these orders, one of the two warps finished before the other began. In each of the 4 blocks, 32
+# of the reads found no stored value, 128 in all. The second finding reports these reads; its cause
+# is the same race.
 #
-# ## 4. The cure: a barrier
+# ## 4. The fix: a barrier
 #
-# `cute.arch.sync_threads()` is a **barrier**: every thread of the block waits there until all of
-# them have arrived. After the barrier, each thread can read what others stored before it.
+# `cute.arch.sync_threads()` is a **barrier**, at which every thread of the block waits until all of
+# them have arrived. After the barrier, each thread can read what the others stored before it.
 
 
 # %%
@@ -416,36 +424,36 @@ print(fk.sanitize(run_fixed, x, y, schedule="adversarial"))
 fk.timeline(run_fixed, x, y)
 
 # %% [markdown]
-# With `again=`, the check repeats the run in such orders as well. Use it whenever threads exchange
-# data.
+# With `again=`, the check also repeats the run in adversarial orders. Use this option whenever
+# threads exchange data.
 
 # %% [markdown] exercise="week0/three_sums" part="task"
 # ### Exercise 3: add three neighbours
 #
-# Rows have 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`; elements
-# outside the row count as 0. Load each element of `x` from global memory once, and read its
-# neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
+# Each row has 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where
+# elements outside the row count as 0. Load each element of `x` from global memory once, and read
+# its neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
 #
 # **Required**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
-# As in `mirror`: store, wait, read. Which elements does a thread read here that other threads
-# stored?
+# As in `mirror`, each thread stores, waits and reads. Here, which elements of other threads does
+# each thread read?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The first and the last thread of a row lack one neighbour: begin with the thread's own element,
-# and add each neighbour under its own predicate.
+# The first and the last thread of a row have only one neighbour. Begin with the thread's own
+# element, and add each neighbour under its own predicate.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# All threads must reach the barrier, so it comes before the first `if`.
+# All threads must reach the barrier, so put it before the first `if`.
 #
 # </details>
 
@@ -491,8 +499,8 @@ fk.exercise("week0/three_sums").grade(three_sums)
 #     three_sums_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# Without shared memory the kernel would load each element three times. A cache would serve two of
-# these loads, but each is still an instruction and a request, which the profile counts.
+# Without shared memory, the kernel would load each element three times. A cache would serve two of
+# these loads, but each of them is still an instruction and a request, and the profile counts both.
 #
 # </details>
 
@@ -500,19 +508,20 @@ fk.exercise("week0/three_sums").grade(three_sums)
 # ### Exercise 4: fix a race
 #
 # Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-# the usual order the values are right, but there is a race: run `fk.sanitize(fk.compile(rotate, x,
-# y, device="virtual"), x, y)` and read its finding. Then fix the race. (`range_constexpr` is a loop
-# that the compiler unrolls.)
+# the usual order the values are correct, but the kernel has a race. Run
+# `fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y)`, read its finding, and then fix
+# the race. (The compiler unrolls a `range_constexpr` loop.)
 #
 # <details><summary>Hint 1</summary>
 #
-# Read the sanitizer's finding from the top: which line reads, which line writes?
+# Read the sanitizer's finding from the top. Which line reads, and which line writes?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# In the second round a thread overwrites an element. Which thread may not have read it yet?
+# In the second round, a thread overwrites an element. Which thread may not have read that element
+# yet?
 #
 # </details>
 #
@@ -572,25 +581,29 @@ fk.exercise("week0/rotate").grade(rotate)
 #     rotate_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
 # ```
 #
-# A barrier protects in both directions: a thread must store a value before another reads it, and
-# must read a value before another overwrites it. A loop that goes through shared memory usually
-# needs two barriers. The last of the four orders nothing, because no round follows it. (Two rows of
-# shared memory, used in turn, would also let slow threads finish reading.)
+# A barrier protects in both directions: a thread must store a value before another thread reads it,
+# and must read a value before another thread overwrites it. So a loop that exchanges data through
+# shared memory usually needs two barriers per round. Here the last of the four orders nothing,
+# because no round follows it. (If the rounds alternated between two rows of shared memory, slow
+# threads would also have time to finish reading.)
 #
 # </details>
 
 # %% [markdown]
-# ## 5. Banks: the shape of shared memory
+# ## 5. The banks of shared memory
 #
-# Shared memory is divided into 32 **banks**, and consecutive words of 4 bytes lie in consecutive
-# banks: bytes 0 to 3 in bank 0, bytes 4 to 7 in bank 1, … bytes 128 to 131 in bank 0 again. In one
-# **wavefront** each bank serves one word. If the lanes of a warp need different words of one bank,
-# the access takes several wavefronts: a **bank conflict**. Lanes that need the same word share it.
+# Shared memory is divided into 32 **banks**. Consecutive 4-byte words are in consecutive banks:
+# bytes 0 to 3 are in bank 0, bytes 4 to 7 in bank 1, and so on until bytes 128 to 131, which are in
+# bank 0 again. In one **wavefront**, each bank serves one word. If the lanes of a warp need
+# different words from one bank, the access takes several wavefronts, which is called a **bank
+# conflict**. Lanes that need the same word share it.
 #
-# This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
-# between two rows of the tile. It is a **`Constexpr`**, a number fixed when the kernel is compiled.
+# The next kernel transposes one 32 × 32 tile by storing rows and reading columns. `pitch` is the
+# distance between two consecutive rows of the tile. It is a **`Constexpr`**, a value that is fixed
+# when the kernel is compiled.
 #
-# **Predict:** how many wavefronts does the read take with a pitch of 32, and how many with 33?
+# **Predict:** how many wavefronts does a read take with a pitch of 32, and how many with a pitch of
+# 33?
 
 # %%
 with_32 = fk.predict("wavefronts of a read, pitch 32", None)
@@ -624,9 +637,9 @@ with_32.against(wavefronts)
 fk.banks(run_tile, x, y, kind="load")
 
 # %% [markdown]
-# Each column of the picture is a bank, and each row a wavefront. All 32 lanes need bank 0, because
-# their words are 32 words apart. With one unused word at the end of each row, the words of a column
-# fall into all 32 banks:
+# Each column of the picture is a bank, and each row is a wavefront. All 32 lanes need bank 0,
+# because the words that they read are 32 words apart. With one unused word at the end of each row,
+# the words of a column are spread over all 32 banks:
 
 # %%
 run_padded = fk.compile(transpose_tile, x, y, 33)
@@ -641,25 +654,26 @@ fk.banks(run_padded, x, y, kind="load")
 # %% [markdown] exercise="week0/count_wavefronts" part="task"
 # ### Exercise 5: predict what four reads cost
 #
-# The 32 lanes `i` of a warp read float32 elements of `s`, a row in shared memory that begins in
-# bank 0. How many wavefronts does each read take?
+# Lanes `i = 0 … 31` of a warp read float32 elements of `s`, an array in shared memory that begins
+# in bank 0. How many wavefronts does each read take?
 #
 # <details><summary>Hint 1</summary>
 #
-# Word number w is in bank w % 32. Write down the banks of lanes 0, 1, 2, … until a bank repeats.
+# Word number w is in bank w % 32. Write down the banks that lanes 0, 1, 2, … read until a bank
+# repeats.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Find the bank from which the lanes need the most different words, and count those words.
+# Find the bank that has to serve the most different words, and count those words.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# With a stride of 16 all lanes read from two banks, so half of the lanes share one bank. Lanes that
-# read the same word count once.
+# With a stride of 16, the lanes read from only two banks, so each bank serves half of the lanes.
+# Lanes that read the same word count once.
 #
 # </details>
 
@@ -687,9 +701,9 @@ fk.exercise("week0/count_wavefronts").grade(wavefronts)
 # }
 # ```
 #
-# A stride of 2 uses 16 banks, each for two words; a stride of 16 uses two banks, each for 16
-# words. An odd stride uses all 32 banks, which is why a pitch of 33 helps. Lanes that read the
-# same word share one wavefront.
+# With a stride of 2, each of 16 banks serves two words; with a stride of 16, each of two banks
+# serves 16 words. An odd stride uses all 32 banks, which is why a pitch of 33 helps. Lanes that
+# read the same word share one wavefront.
 #
 # </details>
 
@@ -698,31 +712,31 @@ fk.exercise("week0/count_wavefronts").grade(wavefronts)
 #
 # | kernel | values | what the tools report |
 # |---|---|---|
-# | copy by rows | right | 32 sectors per request, 4 would be enough |
-# | copy by columns | right | 4 sectors per request |
-# | mirror | right, by luck | a race between two lines |
-# | fixed mirror | right | clean, even under adversarial schedules |
-# | tile, pitch 32 | right | 32 wavefronts per read, 1 would be enough |
-# | tile, pitch 33 | right | 1 wavefront per read |
+# | copy by rows | correct | 32 sectors per request, where 4 would be enough |
+# | copy by columns | correct | 4 sectors per request |
+# | mirror | correct, by luck | a race between two lines |
+# | fixed mirror | correct | no finding, even under adversarial schedules |
+# | tile, pitch 32 | correct | 32 wavefronts per read, where 1 would be enough |
+# | tile, pitch 33 | correct | 1 wavefront per read |
 #
 # | question | tool |
 # |---|---|
 # | Which line is slow? | `fk.profile(run, x, y)`, then `.show()` |
-# | Which of two kernels moves less, and where? | `p.compare(q)` of two profiles |
+# | Which of two kernels moves fewer bytes, and where? | `p.compare(q)` for two profiles |
 # | Which bytes does a warp move? | `fk.coalescing(run, x, y, line=…)` |
-# | Which banks does it use? | `fk.banks(run, x, y, line=…)` |
-# | Which thread touches which element? | `fk.footprint(run, x, y, by="warp")` |
-# | In what order? | `fk.timeline(run, x, y)` |
-# | Is it really right? | `fk.check(y, …, again=…)`, `fk.sanitize(run, x, y)` |
+# | Which banks does a warp use? | `fk.banks(run, x, y, line=…)` |
+# | Which thread accesses which element? | `fk.footprint(run, x, y, by="warp")` |
+# | In what order do the accesses happen? | `fk.timeline(run, x, y)` |
+# | Is the kernel really correct? | `fk.check(y, …, again=…)`, `fk.sanitize(run, x, y)` |
 #
-# **In practice** NVIDIA's tools give the same numbers on a GPU: sectors and wavefronts come from
-# Nsight Compute, races from compute-sanitizer. Both need a GPU, and Nsight Compute needs permission
-# to read its counters.
+# **In practice**, NVIDIA's tools report the same numbers on a GPU: Nsight Compute counts sectors
+# and wavefronts, and compute-sanitizer finds races. Both need a GPU, and Nsight Compute also needs
+# permission to read the GPU's counters.
 #
 # **Further reading:** *What the virtual GPU models*, a page of this course's book
 # (`book/virtual_gpu.md`) · [Nsight Compute's memory
 # tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
-# **Next:** five whole kernels, graded for values, order and waste
+# **Next:** five whole kernels, graded for values, thread order and waste
 # ([`02_five_kernels`](02_five_kernels.ipynb)).

@@ -9,14 +9,12 @@
 # ---
 
 # %% [markdown]
-# # Write five kernels from an empty body
+# # Write five kernels from scratch
 #
-# **You will build** five kernels, each with its host function and its launch: you get two empty
-# function bodies and fill both.
-# **You will learn** how a kernel is graded, how to pass numbers and convert types, and how to
-# choose one owner per element and one predicate per access.
-# **You need** `00_start_here` and `01_why_slow_why_wrong`; no GPU. About 10 minutes, and 65 more
-# for the exercises.
+# **You will build** five kernels, each with its host function and launch, by filling in their empty
+# bodies. **You will learn** how a kernel is graded, how to pass numbers and convert types, and how
+# to choose one owner per element and one predicate per access. **You need** `00_start_here` and
+# `01_why_slow_why_wrong`; no GPU. About 10 minutes, and 65 more for the exercises.
 
 # %%
 import cutlass
@@ -28,23 +26,24 @@ import forgekit as fk
 # %% [markdown]
 # ## 1. How a kernel is graded
 #
-# In `01_why_slow_why_wrong` a copy with perfect values fetched **32 sectors per request where 4 are
-# enough**, and a mirror with perfect values had a race. Comparing values finds neither, so `grade`
-# has up to four gates. It stops at the first that fails:
+# In `01_why_slow_why_wrong`, a copy with correct values fetched **32 sectors per request where 4
+# are enough**, and a mirror kernel with correct values had a race. A comparison of values finds
+# neither problem, so `grade` has up to four gates and stops at the first one that fails:
 #
-# 1. **Values** at awkward sizes (1, one more than a block, sizes that no block divides), and at
-#    sizes drawn at random when Python starts.
-# 2. **Every order of threads**: the sanitizer, in the usual order and in adversarial schedules.
-# 3. **As asked**: exactly the requirements in the last line of the task, if it lists any.
-# 4. **Nothing wasted**: sectors, stores, threads, instructions and more, compared with our solution
-#    on the same call. A kernel written in another way passes if it wastes nothing.
+# 1. **Values** checks the results for awkward sizes (1, one more than the block size, and others
+#    that are not multiples of it) and for sizes that are drawn at random when Python starts.
+# 2. **Every order of threads** runs the sanitizer in the usual order and in adversarial schedules.
+# 3. **As asked** checks the requirements in the last line of the task, if it lists any.
+# 4. **Nothing wasted** compares sectors, stores, threads, instructions and other counts with those
+#    of our solution on the same call. A kernel that is written differently passes if it wastes
+#    nothing.
 #
-# When a gate fails, read the line and the thread that the message names. Then draw the failing
-# call: `fk.exercise("week0/…").failed.show()`. Only then take a hint; the third one names the idea
-# and its line. `fk.exercise("week0/…").reset()` restores the empty bodies.
+# When a gate fails, read the message, which names a line and a thread. Then draw the failing call
+# with `fk.exercise("week0/…").failed.show()`. Only then open a hint; the third hint gives away the
+# idea and the line that needs it. `fk.exercise("week0/…").reset()` restores the empty bodies.
 #
-# Each puzzle states the result, draws it for a few elements, and gives the signature. You write the
-# index, the predicates and the launch.
+# Each exercise states the result, draws it for a few elements, and gives the signature. You write
+# the index, the predicates and the launch.
 
 # %% [markdown] exercise="week0/add_arrays" part="task"
 # ### Exercise 1: add two arrays
@@ -60,13 +59,13 @@ import forgekit as fk
 #
 # <details><summary>Hint 2</summary>
 #
-# How many blocks of 128 threads does a length of n need? Which threads have no element?
+# How many blocks of 128 threads do n elements need? Which threads have no element?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Launch `cute.ceil_div(n, 128)` blocks. The predicate comes before the first access to any of the
+# Launch `cute.ceil_div(n, 128)` blocks. Put the predicate before the first access to any of the
 # three arrays.
 #
 # </details>
@@ -110,20 +109,21 @@ fk.exercise("week0/add_arrays").grade(add_arrays)
 #     add_arrays_kernel(mA, mB, mZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel moves twelve bytes per element and does one addition: on any GPU it waits for memory.
-# No version can be faster than reading `a` and `b` once and writing `z` once.
+# The kernel moves twelve bytes per element in float32 but does only one addition, so on any GPU it
+# waits for memory. No version can take less time than reading `a` and `b` once and writing `z`
+# once.
 #
 # </details>
 
 # %% [markdown]
-# ## 2. Numbers as arguments, and another type
+# ## 2. Number arguments and type conversion
 #
-# A kernel takes numbers as well as tensors; the annotation gives their type. A store does not
-# convert its value: `.to(…)` does, and rounds to the nearest number of the new type. This kernel
-# adds a number to eight `float32` elements and stores them as `float16`.
+# A kernel accepts numbers as well as tensors; the annotation gives their type. A store does not
+# convert its value. To convert it, call `.to(…)`, which rounds to the nearest number of the new
+# type. This kernel adds a number to eight `float32` elements and stores the sums as `float16`.
 #
 # **Predict:** `float16` has 11 significant bits, so its numbers between 512 and 1,024 are 0.5
-# apart. What does `y[0]` hold, if `x[0]` is 0 and the kernel adds 1000.3?
+# apart. If `x[0]` is 0 and the kernel adds 1000.3, what is `y[0]`?
 
 # %%
 rounded = fk.predict("y[0]", None)
@@ -149,27 +149,29 @@ rounded.against(y[0].item())
 # %% [markdown] exercise="week0/clamp" part="task"
 # ### Exercise 2: clamp and convert
 #
-# Limit each element to the range from `low` to `high`, then round it to bfloat16: `y[i]` is `low`
-# where `x[i]` is smaller, `high` where it is larger, and otherwise `x[i]`. `x` is float32, `y` is
-# bfloat16, and `low` and `high` are numbers. Signature: `clamp(x, low, high, y)`.
+# Limit each element to the range from `low` to `high`, then round it to bfloat16. Before rounding,
+# `y[i]` is `low` where `x[i]` is less than `low`, `high` where it is greater than `high`, and
+# `x[i]` otherwise. `x` is float32, `y` is bfloat16, and `low` and `high` are numbers. Signature:
+# `clamp(x, low, high, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# A kernel takes numbers as it takes tensors: `low: cutlass.Float32`. Which Python functions return
-# the smaller and the larger of two numbers?
+# A number is a parameter like a tensor, annotated as in `low: cutlass.Float32`. Which Python
+# functions return the smaller and the larger of two numbers?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `min` and `max` work inside a kernel. Which bound goes with which function?
+# `min` and `max` work inside a kernel. Which of them applies `low`, and which applies `high`?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# One line computes and stores: take the larger of x and low, then the smaller of that and high,
-# then convert it with `.to(…)`. A store does not convert to another type by itself.
+# A single line can compute and store: take the larger of x and low, then the smaller of that value
+# and high, and convert the result with `.to(…)`. A store does not convert to another type by
+# itself.
 #
 # </details>
 
@@ -212,18 +214,18 @@ fk.exercise("week0/clamp").grade(clamp)
 #     clamp_kernel(mX, low, high, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel moves six bytes per element; with a float32 result it would move eight. One conversion
-# instruction saves a quarter of the traffic. Moving such work into a kernel that loads the data
-# anyway is called **fusion**.
+# The kernel moves six bytes per element; with a float32 result it would move eight. So one
+# conversion instruction saves a quarter of the traffic. Moving such work into a kernel that loads
+# the data anyway is called **fusion**.
 #
 # </details>
 
 # %% [markdown]
 # ## 3. Two dimensions
 #
-# The next kernel needs two indices per thread. The copies of `01_why_slow_why_wrong` differ in one
-# decision: which of the two indices changes from lane to lane? One of them moves eight times as
-# many bytes as the other.
+# The next kernel needs two indices per thread. The two copies in `01_why_slow_why_wrong` differ
+# only in which index changes from lane to lane, yet one of them moves eight times as many bytes as
+# the other.
 
 # %% [markdown] exercise="week0/add_row" part="task"
 # ### Exercise 3: add a row to every row
@@ -246,8 +248,9 @@ fk.exercise("week0/clamp").grade(clamp)
 #
 # <details><summary>Hint 3</summary>
 #
-# Let the x indices of thread and block give the column, and the y indices the row. The first entry
-# of the grid counts blocks across, the second counts blocks down. The predicate checks both edges.
+# Compute the column from the x indices of thread and block, and the row from their y indices. The
+# first entry of the grid counts blocks across, and the second counts blocks down. The predicate
+# checks both edges.
 #
 # </details>
 
@@ -292,39 +295,39 @@ fk.exercise("week0/add_row").grade(add_row)
 # ```
 #
 # The kernel loads `r` once for each row of `x`, so it requests as many sectors for `r` as for `x`.
-# On a GPU a cache serves most of these requests, but the warps still issue them. A thread that
-# keeps `r[j]` in a register and goes down eight rows issues an eighth of them. Try it: it passes as
-# well.
+# On a GPU, a cache serves most of these requests, but the warps still have to issue them. If each
+# thread keeps `r[j]` in a register and processes eight rows, the warps issue an eighth as many
+# requests for `r`. Try this version; it passes as well.
 #
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 4. One owner per element
 
 # %% [markdown] exercise="week0/reverse_in_place" part="task"
 # ### Exercise 4: reverse an array in place
 #
-# Reverse `x`, of any length, without a second array: each store overwrites a part of the input.
-# *One* thread exchanges each pair. Signature: `reverse_in_place(x)`.
+# Reverse `x`, which has any length, without a second array. Since each store overwrites a part of
+# the input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many pairs do 7 elements form? How many do 8 elements form, and how many does 1?
+# How many pairs do 7 elements form? How many do 8 elements form, and how many does 1 element form?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A thread that exchanges two elements must hold both in registers before it stores either.
+# A thread that swaps two elements must hold both in registers before it stores either of them.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Thread i owns the elements i and n - 1 - i. The predicate counts *pairs*. The grid covers the
-# pairs as well, and needs one block even for a single element.
+# Thread i owns elements i and n - 1 - i. The predicate counts *pairs*, and the grid covers pairs as
+# well. Even a single element needs one block.
 #
 # </details>
 
@@ -370,34 +373,35 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 #     reverse_in_place_kernel(mX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# When input and output are the same array, two threads that touch an element race as soon as either
-# of them writes it. So assign ownership first: one thread per pair. Lanes that count *down* from
-# the end are coalesced just as well: a request fetches the same four sectors whatever the order of
-# its lanes.
+# When input and output are the same array, two threads that access the same element race as soon as
+# one of them writes it. So decide first which thread owns each element; here, one thread owns each
+# pair. The accesses that run *down* from the end are coalesced as well, because a request fetches
+# the same four sectors in any order of the lanes.
 #
 # </details>
 
 # %% [markdown]
-# > **Looks right but is wrong.** Suppose each of n threads exchanges its element with the opposite
-# > one. On the virtual GPU all threads usually load before any of them stores, so every value is
-# > right at every size of the grade. In another order the values are wrong: each element has two
-# > owners, and they race.
+# > **Looks right but is wrong.** Suppose that each of n threads swaps its element with the opposite
+# > one. On the virtual GPU, all threads usually load before any of them stores, so every value is
+# > correct at every graded size. In another order the values are wrong, because each element has
+# > two owners, which race.
 #
 # ## 5. One predicate per access
 #
-# So far one predicate covered the loads and the store. Now they need different ones, as in
-# `lower_triangle`.
+# So far, one predicate covered both the loads and the store. In the next exercise they need
+# separate predicates, as in `lower_triangle`.
 
 # %% [markdown] exercise="week0/window" part="task"
 # ### Exercise 5: cut a window out of a matrix
 #
 # Compute `y[i, j] = x[top + i, left + j]`. The window is as large as `y` and may extend past any
-# edge of `x`: store 0 where `x` has no such element. `top` and `left` are integers and may be
+# edge of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be
 # negative. Signature: `window(x, top, left, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# Ask two questions: does this element of y exist? Does its element of x exist?
+# The kernel must answer two questions. Does this element of y exist? Does the corresponding element
+# of x exist?
 #
 # </details>
 #
@@ -410,9 +414,9 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 #
 # <details><summary>Hint 3</summary>
 #
-# Start with 0 in y's type and overwrite it where x has the element. That takes four comparisons,
-# because an index can also be too small. Then store the value in every thread that has an element
-# of y.
+# Start with a 0 of y's type and overwrite it where x has the element. You need four comparisons to
+# find out, because an index can also be too small. Then every thread that has an element of y
+# stores its value.
 #
 # </details>
 
@@ -459,9 +463,9 @@ fk.exercise("week0/window").grade(window)
 #     window_kernel(mX, top, left, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Convolutions pad their input in this way: the load has its own predicate, and elements outside
-# become zeros without any read from memory. If the window does not begin at a multiple of 8
-# elements, each load request touches a fifth sector.
+# Convolutions pad their input in this way. The load has its own predicate, and elements outside the
+# input become zeros without any read from memory. If the window does not begin at a multiple of 8
+# elements, each load request fetches a fifth sector.
 #
 # </details>
 
@@ -472,22 +476,23 @@ fk.exercise("week0/window").grade(window)
 fk.progress("week0")
 
 # %% [markdown]
-# | puzzle | what it asks for | shown in |
+# | exercise | main idea | shown in |
 # |---|---|---|
-# | add two arrays | a grid that follows the length, a predicate | `00_start_here` |
-# | clamp and convert | numbers as arguments, a conversion | section 2 |
-# | add a row to every row | two indices, columns from lane to lane | `01_why_slow_why_wrong` |
+# | add two arrays | a grid computed from the length, a predicate | `00_start_here` |
+# | clamp and convert | numbers as arguments, a type conversion | section 2 |
+# | add a row to every row | two indices, coalesced accesses | `01_why_slow_why_wrong` |
 # | reverse in place | one owner per element | `01_why_slow_why_wrong` (races) |
-# | window | one predicate for the load, another for the store | `01_why_slow_why_wrong` |
+# | window | separate predicates for the load and the store | `01_why_slow_why_wrong` |
 #
-# With `ramp`, `lower_triangle` and `three_sums` you have now written eight whole kernels.
+# Together with `ramp`, `lower_triangle` and `three_sums`, you have now written eight whole kernels.
 #
-# **In practice** most kernels written for a model are of this size: a chain of elementwise steps, a
-# gather, a conversion from one library's layout to another's. The bytes that they move determine
-# their time. So the grade checks that enough threads move each byte once, in whole sectors.
+# **In practice**, most kernels written for a model are of this size: a chain of elementwise steps,
+# a gather, or a conversion from one library's layout to another's. Their running time depends on
+# the number of bytes that they move. That is why the grade checks that enough threads move each
+# byte once, in whole sectors.
 #
 # **Further reading:** [GPU Puzzles](https://github.com/srush/GPU-Puzzles), 14 small kernels in
 # Numba · [Mojo GPU puzzles](https://puzzles.modular.com/).
 #
-# **Next:** each of these kernels computed its index by hand. Layouts are functions that do it for
-# you ([`03_see_layouts`](03_see_layouts.ipynb)).
+# **Next:** you computed the index in each of these kernels by hand. Layouts are functions that
+# compute it for you ([`03_see_layouts`](03_see_layouts.ipynb)).

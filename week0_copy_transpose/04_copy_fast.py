@@ -11,14 +11,14 @@
 # %% [markdown]
 # # Copy fast: from one element per thread to 16 bytes per load
 #
-# **You will build** five copies with the same result. The first reaches less than half the speed
-# of memory; the fourth reaches nearly all of it.
-# **You will learn** the least time that a copy can take, why it matters *which* four elements a
-# thread copies, and how to load 16 bytes with one instruction without leaving the tensor.
+# **You will build** five copies with the same result. The first reaches less than half the speed of
+# memory, and the fourth reaches nearly all of it.
+# **You will learn** the minimum time of a copy, why it matters *which* four elements a thread
+# copies, and how to load 16 bytes with one instruction without leaving the tensor.
 # **You need** `01_why_slow_why_wrong` (sectors, requests) and `03_see_layouts` (tiles, TV layouts);
 # no GPU. About 35 minutes, and 35 more for the exercises.
 #
-# Where the page says **Predict**, replace `None` with your answer before you run the cell.
+# Wherever you see **Predict**, replace `None` with your answer before you run the next cell.
 
 # %%
 import cutlass
@@ -31,16 +31,17 @@ import forgekit as fk
 from forgekit.benching.recorded import recorded
 
 # %% [markdown]
-# ## 1. The least time of a copy
+# ## 1. The minimum time of a copy
 #
-# A copy computes nothing. It reads every byte once and writes every byte once, so memory determines
-# its time. **Bandwidth** is the number of bytes that memory moves per second. Bytes divided by
-# bandwidth is the **bound**: no copy takes less time. An H200 moves at most 4.8 TB/s.
+# A copy computes nothing. It reads every byte once and writes every byte once, so its time depends
+# on memory alone. **Bandwidth** is the number of bytes that memory moves per second; on an H200, it
+# is at most 4.8 TB/s. The number of bytes divided by the bandwidth is the **bound**, and no copy
+# can take less time.
 #
-# **Predict:** what is the least time, in microseconds, of a copy of 8192 × 8192 `float32`?
+# **Predict:** what is the minimum time, in microseconds, of a copy of 8192 × 8192 `float32`?
 
 # %%
-least = fk.predict("microseconds at least", None)
+least = fk.predict("minimum microseconds", None)
 
 # %% jupyter={"outputs_hidden": true}
 moved = 2 * 8192 * 8192 * 4  # read once and written once, 4 bytes each
@@ -48,16 +49,17 @@ least.against(round(moved / 4.8e12 * 1e6))
 print(f"{moved / 1e6:.0f} MB")
 
 # %% [markdown]
-# A kernel can only lose time against this bound. It loses time if it moves more bytes than
-# necessary, which earlier notebooks measured. It also loses time if it requests them too slowly.
+# A kernel can be slower than this bound for two reasons. It may move more bytes than necessary,
+# which earlier notebooks measured, or it may request them too slowly.
 #
-# Start with the copy that you know: one element per thread. `threads` is the number of threads per
-# block. `cost`, from this week's `week0_helpers.py`, checks a copy and prints what one call costs.
+# Start with the copy that you already know, in which each thread copies one element. `threads` is
+# the number of threads per block. `cost`, from this week's `week0_helpers.py`, checks a copy and
+# prints the cost of one call.
 #
 # <details><summary>How `cost` works</summary>
 #
-# It fills `y` with NaN, calls `run(x, y)`, compares `y` with `x`, and profiles one call. Its last
-# figure is the number of warp instructions divided by the kilobytes of `x`.
+# It fills `y` with NaN, calls `run(x, y)`, compares `y` with `x`, and profiles one call. The last
+# number that it prints is the number of warp instructions per kilobyte of `x`.
 #
 # </details>
 
@@ -85,18 +87,18 @@ profile = cost("elements", run_elements, x)
 
 # %% [markdown]
 # Each request fetches four sectors for 128 bytes, so no byte is wasted. **The bad number is 120**,
-# the instructions for 1 kB. Only 16 of them move data: 8 loads and 8 stores. The others compute
-# addresses and predicates.
+# the number of instructions per kB. Only 16 of them, 8 loads and 8 stores, move data. The others
+# compute addresses and predicates.
 #
-# ## 2. Four elements per thread, but which?
+# ## 2. Two ways to copy four elements per thread
 #
-# A thread that copies four elements computes its index once instead of four times. There are two
-# ways to assign the elements. **Consecutive:** thread 0 copies elements 0 to 3, thread 1 copies 4
-# to 7. **Strided:** in a block of `T` threads, thread `t` copies `t`, `t + T`, `t + 2T` and
-# `t + 3T`.
+# A thread that copies four elements computes its index only once. There are two ways to assign
+# elements to threads. In the **consecutive** way, thread 0 copies elements 0 to 3, thread 1 copies
+# elements 4 to 7, and so on. In the **strided** way, thread `t` of a block of `T` threads copies
+# elements `t`, `t + T`, `t + 2T` and `t + 3T`.
 #
-# The loops below show both for four threads. Sectors are counted per *load*, for the elements that
-# all threads of a warp read at the same time.
+# The loops below show both ways for four threads. The number of sectors depends on each *load*,
+# that is, on the elements that all threads of a warp read at the same time.
 
 # %%
 T = 4  # threads in a block
@@ -153,7 +155,8 @@ for copy in (copy_consecutive, copy_strided):
 # %% [markdown]
 # Now copy 4,096 elements in blocks of 128 threads.
 #
-# **Predict:** how many sectors does one load request fetch, consecutive and strided?
+# **Predict:** how many sectors does one load request fetch in the consecutive and in the strided
+# copy?
 
 # %%
 both_ways = fk.predict("sectors per request, both ways", None)  # in the form (4, 4)
@@ -167,23 +170,24 @@ both_ways.against([round(p.global_load_sectors_per_request) for p in profiles])
 fk.coalescing(run_consecutive, x, y, kind="load")
 
 # %% [markdown]
-# For few sectors per request, neighbouring *threads* must read neighbouring elements. Which
-# elements one thread owns does not matter. In the consecutive copy the lanes of a warp are 16 bytes
-# apart. Each request fetches 16 sectors and uses a quarter of each, and the next three requests
-# fetch the same sectors again. A cache may still hold them, but each request does four times the
-# work.
+# A request fetches few sectors if neighbouring *threads* read neighbouring elements at the same
+# time; it does not matter which elements belong to the same thread. In the consecutive copy,
+# neighbouring lanes read addresses 16 bytes apart. Each request fetches 16 sectors and uses a
+# quarter of each, and the next three requests fetch the same sectors again. A cache may still hold
+# them, but each request does four times the work.
 #
-# So the strided way suits single elements. Yet the four loads of the consecutive way need exactly
-# the sectors that *one* load of four elements would need.
+# So the strided way is better for single elements. However, the four loads of the consecutive way
+# need exactly the sectors that *one* load of four elements would need.
 #
 # ## 3. One instruction for four elements: vectors
 #
 # A thread can load 16 bytes with one instruction. Such a **vector** must begin at a multiple of 16
-# bytes. To request one, cut the tensor into 16-byte pieces with `zipped_divide`, and let each
+# bytes. To use vectors, cut the tensor into 16-byte pieces with `zipped_divide`, and let each
 # thread `load` and `store` one piece.
 #
-# **Predict:** how many load requests do 4,096 elements take, how many sectors does each fetch, and
-# how many would be enough for the bytes that it asks for? (With one element per thread: 128, 4, 4.)
+# **Predict:** how many load requests do 4,096 elements take, how many sectors does each request
+# fetch, and how many sectors would be enough for the bytes that it asks for? (With one element per
+# thread, the answers are 128, 4 and 4.)
 
 # %%
 of_vectors = fk.predict("requests, sectors of each, ideal", None)  # in the form (128, 4, 4)
@@ -218,12 +222,13 @@ of_vectors.against([requests, *each])
 fk.coalescing(run_vectors, x, y, kind="load")
 
 # %% [markdown]
-# The vector copy makes a quarter of the requests. Each fetches 16 sectors, as in the consecutive
-# copy, but now every byte of a sector is used. *Sectors per request* alone says little: 16 is bad
-# where 4 would be enough, and right where the lanes ask for 512 bytes. Compare it with the ideal.
+# The vector copy makes a quarter as many requests. Each of them fetches 16 sectors, as in the
+# consecutive copy, but now the lanes use every byte. The number of sectors per request means little
+# by itself: 16 is bad where 4 would be enough, but ideal where the lanes ask for 512 bytes. Always
+# compare it with the ideal.
 #
-# Both copies give a thread the same four elements. Why did the compiler not turn the consecutive
-# copy into vector accesses?
+# Both copies assign the same four elements to each thread. Why did the compiler not turn the
+# consecutive copy into vector accesses?
 
 # %%
 for name, run in (("consecutive", run_consecutive), ("vectors", run_vectors)):
@@ -231,20 +236,21 @@ for name, run in (("consecutive", run_consecutive), ("vectors", run_vectors)):
 print("a thread of the consecutive copy, in order:", *order(run_consecutive))
 
 # %% [markdown]
-# Four accesses in Python stay four instructions. For a vector, write one `load()` of a piece whose
-# size the compiler knows. A vector moves as a whole or not at all, so it has *one* predicate; the
-# consecutive copy has four.
+# The compiler does not merge four separate accesses in Python into one instruction. To load a
+# vector, call `load()` on a piece whose size the compiler knows. A vector moves as a whole or not
+# at all, so it needs *one* predicate where the consecutive copy has four.
 #
 # ## 4. It looks right but is wrong
 #
-# The predicate of `vector_kernel` checks that vector `i` exists. It works for all these lengths:
+# The predicate of `vector_kernel` checks that vector `i` exists. The kernel is correct for all of
+# these lengths:
 
 # %%
 check_shapes(run_vectors, [(4,), (512,), (1000,), (1020,), (4096,)])
 
 # %% [markdown]
-# **Predict:** with 1,001 elements one thread does something wrong. Which thread of which block?
-# (The next error is intended.)
+# **Predict:** with 1,001 elements, one thread does something wrong. Which thread, in which block?
+# (The next error is intentional.)
 
 # %%
 fk.predict("thread and block to watch", None)  # in the form (thread, block); the error names them
@@ -254,41 +260,41 @@ x, y = fk.randn(1001, device="virtual"), fk.empty(1001, device="virtual")
 fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 
 # %% [markdown]
-# `zipped_divide` rounds up: it cuts 1,001 elements into 251 vectors, and the last one contains only
-# one element that exists. Thread 122 of block 1 owns vector 250, so it copies four elements, three
-# of them past the end. A GPU would not stop it. All of `y` would be right, `fk.check` would pass,
-# and the kernel would overwrite 12 bytes of another tensor.
+# `zipped_divide` rounds up. It cuts 1,001 elements into 251 vectors, and only one element of the
+# last vector exists. Thread 122 of block 1 owns vector 250, so it copies four elements, three of
+# which are past the end. A GPU would not stop it. All of `y` would be correct and `fk.check` would
+# pass, but the kernel would overwrite 12 bytes of other data.
 #
-# > **Looks right but is wrong.** All lengths above are multiples of 4, including those that are not
-# > multiples of a block's 512 elements. Test a vector kernel with lengths that are not multiples of
-# > the vector length.
+# > **Looks right but is wrong.** All the lengths that passed are multiples of 4, even those that
+# > are not multiples of the 512 elements of a block. Test a vector kernel with lengths that are not
+# > multiples of the vector length.
 
 # %% [markdown] exercise="week0/fold_halves" part="task"
 # ### Exercise 1: fold a vector in the middle
 #
-# `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-# multiple of 8. Support float32 and float16. The lengths are promised to the compiler. Write the
+# Compute `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`. It is half the length of `x` and
+# a multiple of 8, which the grader promises to the compiler. Support float32 and float16. Write the
 # whole kernel and its launch. Signature: `fold_halves(x, y)`.
 #
 # **Required**: 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` is the partner of
-# vector i?
+# Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` must be added to vector
+# i?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `h` elements make `h // vec` vectors. You can add the values that `load()` returns.
+# `h` elements form `h // vec` vectors. You can add the values that `load()` returns.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The predicate counts the vectors of `y`. The line after it loads vector i and its partner from
-# `gX`, adds them, and stores vector i of `gY`.
+# The predicate compares i with the number of vectors of `y`. The line after it loads both vectors
+# from `gX`, adds them, and stores the sum in vector i of `gY`.
 #
 # </details>
 
@@ -332,23 +338,23 @@ fk.exercise("week0/fold_halves").grade(fold_halves)
 #     fold_halves_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Both loads come before the store, so a thread has 32 bytes in flight; a copy has 16. Twelve bytes
-# move per element of `y` in float32, which is the minimum.
+# Both loads come before the store, so a thread waits for 32 bytes at the same time, twice as many
+# as in a copy. In float32 the kernel moves 12 bytes per element of `y`, which is the minimum.
 #
 # </details>
 
 # %% [markdown] exercise="week0/vector_copy" part="task"
-# ### Exercise 2: copy vectors, and what is left over
+# ### Exercise 2: copy vectors and the remaining elements
 #
-# Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes: 4 elements of
-# `float32`, or 8 of `float16`. One thread copies each whole vector with one load and one store. The
-# elements after the last whole vector, at most 7, are copied one by one. Signature: `vector_copy(x,
-# y)`.
+# Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, which is 4 elements of
+# `float32` or 8 of `float16`. Let one thread copy each whole vector with one load and one store.
+# Copy the elements after the last whole vector, at most 7, one at a time. Signature:
+# `vector_copy(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many *whole* vectors are in `n` elements? How many elements remain? Python has an operator for
-# each, and both work in a kernel.
+# How many *whole* vectors do `n` elements contain, and how many elements remain? Python has an
+# operator for each of these numbers, and both operators work in a kernel.
 #
 # </details>
 #
@@ -362,9 +368,9 @@ fk.exercise("week0/fold_halves").grade(fold_halves)
 #
 # <details><summary>Hint 3</summary>
 #
-# The first predicate compares `i` with a number of *vectors*, the second with a number of
-# *elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements come before the first
-# remaining one?
+# The first predicate compares `i` with a number of *vectors*, and the second compares it with a
+# number of *elements*. The second `if` copies `mX[…]` to `mY[…]`. How many elements come before the
+# first remaining one?
 #
 # </details>
 
@@ -420,28 +426,28 @@ fk.exercise("week0/vector_copy").grade(vector_copy)
 #     vector_copy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The first threads of block 0 copy the remaining elements, after their vectors. Any threads could,
-# as long as one thread copies each element. With `tidx` in place of `i`, every block would copy
-# them. Production kernels often use one predicate per element in the last tile instead. The cost is
-# equally small, because a vector of any length has only one last tile.
+# The first threads of block 0 copy the remaining elements after their vectors. Any other threads
+# could do so, as long as one thread copies each element. With `tidx` in place of `i`, the threads
+# of every block would copy them. Production kernels often use one predicate per element in the last
+# tile instead, which costs just as little, because an array has only one last tile.
 #
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
-# ## 5. A matrix has two edges: coordinates as predicates
+# ## 5. Coordinates as predicates for the two edges of a matrix
 #
-# In a vector, one index is enough to find an element and to check that it exists. A tiled matrix
-# has two edges, and tiles extend past both. A thread that holds a part of a tile knows neither its
-# row nor its column.
+# In a one-dimensional array, a single index is enough to find an element and to check that it
+# exists. A tiled matrix has two edges, and tiles may extend past both. A thread that owns a part of
+# a tile knows neither the row nor the column of its elements.
 #
 # A tensor of *coordinates* provides both. `cute.make_identity_tensor(shape)` stores no data; its
-# element at `(i, j)` is the pair `(i, j)`. Cut, slice and compose it exactly as you do `mX`, and
-# the thread's part of it contains the coordinate of each of its values.
+# element at `(i, j)` is the pair `(i, j)`. If you cut, slice and compose it exactly like `mX`, each
+# thread's part contains the coordinates of that thread's values.
 #
 # The loops below cut a 3 × 12 matrix into tiles of 2 × 8. Four threads share a tile, two per row,
-# with four values each. They print the coordinate of each thread's first value.
+# with four values each. The loops print the coordinate of each thread's first value.
 
 # %%
 rows, columns = 3, 12
@@ -455,12 +461,12 @@ for tile_row, tile_column in ((0, 0), (1, 0), (0, 1), (1, 1)):
     print(line)
 
 # %% [markdown]
-# The kernel is the one of `03_see_layouts` with a third tensor, `cX`, cut like the other two.
-# `tXcX` is the thread's part of it. `cute.elem_less(a, b)` is true if *every* entry of `a` is less
-# than the matching entry of `b`: here, row and column.
+# The next kernel is the one from `03_see_layouts` with a third tensor, `cX`, which is cut like the
+# other two. `tXcX` is the thread's part of `cX`. `cute.elem_less(a, b)` is true if *every* entry of
+# `a`, here a row and a column, is less than the matching entry of `b`.
 #
 # One predicate per vector is enough if no vector crosses an edge. So the number of columns must be
-# a multiple of the vector. The helper `promised` promises that to the compiler, with
+# a multiple of the vector length. The helper `promised` makes this promise to the compiler with
 # `fk.spec(t, divisible={1: 16 // t.element_size()})`.
 
 
@@ -503,8 +509,9 @@ fk.check(y, x)
 fk.footprint(run_small, x, fk.empty(3, 12), tensor="mX")
 
 # %% [markdown]
-# Each cell shows `block,thread`. Block 3 has work for one thread, as the loops predicted. Next come
-# blocks of 128 threads, first on shapes with partial tiles, in two types; then the cost.
+# Each cell shows `block,thread`. In block 3, only one thread has work, as the loops predicted. The
+# next cell uses blocks of 128 threads. It first checks shapes with partial tiles in two types, then
+# prints the cost.
 
 # %%
 for dtype in (torch.float32, torch.float16):
@@ -518,14 +525,14 @@ run_tv = fk.compile(copy_tv, *promised(x, y))
 profile = cost("TV layout", run_tv, x)
 
 # %% [markdown]
-# The copy uses vectors and is right at every edge. It executes three times the instructions of
-# `copy_vectors`, because each thread divides and multiplies to locate its tile.
+# The copy uses vectors and is correct at every edge. But it executes three times as many
+# instructions as `copy_vectors`, because each thread divides and multiplies to locate its tile.
 #
-# ## 6. Counts and times, side by side
+# ## 6. Compare counts and times
 #
-# The five copies move the same matrix with the same result. The helper `flat` lets a vector copy
-# treat a matrix as one long vector; `05_tiled_copies` explains it. First the counters, for 32 ×
-# 1024 `float32`:
+# All five copies move the same matrix and give the same result. The helper `flat` lets the
+# one-dimensional copies treat a matrix as one long array; `05_tiled_copies` explains it. Here are
+# the counters for 32 × 1024 `float32`:
 
 # %%
 steps = {
@@ -538,11 +545,12 @@ steps = {
 side_by_side(steps, fk.randn(32, 1024))
 
 # %% [markdown]
-# All five touch the same bytes, so all have the same bound: 112 µs for 8192 × 8192 `float32`, and
-# 56 µs for `float16`. The next table was recorded on an H200. Its percentages are relative to a
-# copy of 1 GB, the fastest copy that we measured on that GPU. `torch` is `x.clone()`.
+# All five copies move the same bytes, so they have the same bound: 112 µs for 8192 × 8192
+# `float32`, and 56 µs for `float16`. The next table was recorded on an H200. Its percentages are
+# relative to the speed of a 1 GB copy, the fastest copy that we measured on that GPU. The row
+# `torch` is `x.clone()`.
 #
-# **Predict:** what percentage does *one element per thread* reach for `float32`?
+# **Predict:** what percentage of that speed does *one element per thread* reach for `float32`?
 
 # %%
 of_elements = fk.predict("percent of a copy", None)
@@ -553,19 +561,20 @@ of_elements.against(round(times.percent(times.row("one element per thread", "flo
 times
 
 # %% [markdown]
-# Read the times together with the counters:
+# The counters help to explain the times:
 #
 # - **One element per thread** takes as long for `float16` as for `float32`, although it moves half
-#   the bytes. So bytes are not its limit. It starts 524,288 blocks, and each computes its
-#   addresses, waits for one answer and ends.
-# - **Four, strided** starts a quarter of the blocks and takes 52 and 42 % of the time. **Four,
-#   consecutive** loses that gain to its sectors in `float32`.
+#   as many bytes. So its limit is not the number of bytes. It starts 524,288 blocks, each of which
+#   computes its addresses, waits for one answer and ends.
+# - **Four, strided** starts a quarter as many blocks and takes 52 % of that time for `float32` and
+#   42 % for `float16`. In `float32`, **four, consecutive** loses all of this gain to its extra
+#   sectors.
 # - **Vectors** are as fast as PyTorch's own copy.
-# - **TV layout** has the same requests as the vectors, and takes 7 % longer.
+# - **TV layout** makes the same requests as the vector copy but takes 7 % longer.
 #
 # ## Summary
 #
-# | step | load requests for 1 kB | sectors each (ideal) | `float32` | `float16` |
+# | copy | load requests per kB | sectors per request (ideal) | `float32` | `float16` |
 # |---|---|---|---|---|
 # | one element per thread | 8 | 4 (4) | 0.320 ms | 0.319 ms |
 # | four, consecutive | 8 | 16 (4) | 0.323 ms | 0.165 ms |
@@ -574,23 +583,24 @@ times
 # | TV layout | 2 | 16 (16) | 0.138 ms | 0.072 ms |
 # | bound | | | 0.112 ms | 0.056 ms |
 #
-# Counters are for `float32`. Times are for 8192 × 8192, recorded on an H200 on 21 November 2026.
+# The counters are for `float32`. The times are for 8192 × 8192 and were recorded on an H200 on 21
+# November 2026.
 #
-# | at the edge | remedy |
+# | edge | remedy |
 # |---|---|
-# | of a vector | whole vectors under one predicate, the rest one by one |
-# | of a tiled matrix | coordinates from an identity tensor, one predicate per vector |
+# | end of an array | whole vectors under one predicate, the remaining elements one at a time |
+# | edges of a tiled matrix | coordinates from an identity tensor, one predicate per vector |
 #
-# **In practice** an operator that treats each element separately, such as `z = a * x + y`, is a
-# copy with arithmetic in the middle, and most of this page applies to it. Libraries keep several
-# kernels per operator, for 16, 8 and 4 bytes per thread, and choose by the addresses and strides of
-# a call.
+# **In practice**, an operator that treats each element separately, such as `z = a * x + y`, is a
+# copy with arithmetic in the middle, so most of this page applies to it. Libraries have several
+# kernels per operator, for 16, 8 and 4 bytes per thread, and choose one of them according to the
+# addresses and strides of a call.
 #
-# **Further reading:** [NVIDIA on vectorised
+# **Further reading:** [an article by NVIDIA on vectorised
 # access](https://developer.nvidia.com/blog/cuda-pro-tip-increase-performance-with-vectorized-memory-access/)
 # · [NVIDIA's notebooks on CuTe
 # DSL](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), among them
 # `elementwise_add`
 #
-# **Next:** the TV layout needs 104 instructions for 1 kB where the vectors need 32
+# **Next:** the TV layout needs 104 instructions per kB, whereas the vector copy needs only 32
 # ([`05_tiled_copies`](05_tiled_copies.ipynb)).

@@ -9,17 +9,17 @@
 # ---
 
 # %% [markdown]
-# # Copy in tiles: more bytes in flight
+# # Copy in tiles, with more bytes in flight
 #
-# **You will build** a tiled copy, a copy for rows that vectors do not divide evenly, and a copy
-# that runs while its thread continues.
+# **You will build** a tiled copy, a copy for rows whose length is not a multiple of the vector
+# length, and a copy that runs while its thread continues.
 # **You will learn** how many bytes a thread must have in flight, when 16-byte loads are impossible,
 # and what `cp.async` requires before you may read its data.
 # **You need** `04_copy_fast` (vectors, TV layouts, coordinates as predicates); no GPU. About 35
 # minutes, and 40 more for the exercises.
 #
-# **The bad number is 104.** The TV layout of `04_copy_fast` executes 104 instructions for 1 kB,
-# because each thread locates its tile for a single vector. The vector copy executes 32.
+# **The bad number is 104.** The TV-layout copy of `04_copy_fast` executes 104 instructions per kB,
+# because each thread locates its tile for a single vector. The vector copy executes only 32.
 
 # %%
 import cutlass
@@ -51,11 +51,12 @@ from forgekit.layouts import make_layout_tv
 # ## 1. A tiled copy
 #
 # NVIDIA's kernels rarely compose TV layouts by hand. A **copy atom** defines how one thread moves
-# one piece: with which instruction, which type and how many bits. `make_tiled_copy_tv` repeats the
-# atom over threads and values, and stores everything in one object, the **tiled copy**.
+# one piece: the instruction, the element type and the number of bits. `make_tiled_copy_tv` repeats
+# the atom over threads and values and returns an object that describes the whole operation, the
+# **tiled copy**.
 #
-# Here each thread copies several vectors, one below the other. This is a small tile, with 2 × 4
-# threads and two vectors of four elements per thread:
+# In this section, each thread copies several vectors that are below one another. The next picture
+# shows a small tile with 2 × 4 threads and two vectors of four elements per thread:
 
 # %%
 thr_layout = fk.Layout((2, 4), (4, 1))
@@ -64,23 +65,25 @@ tiler_mn, layout_tv = make_layout_tv(thr_layout, val_layout)
 viz.display_tv_layout(layout_tv, tiler_mn)
 
 # %% [markdown]
-# `get_slice(tidx)` is a thread's share of the tiled copy. Its `partition_S` and `partition_D` cut a
-# tile as source and as destination; they do the composing and slicing that you did by hand. Our
-# threads copy *four* vectors each, so a thread's part has the shape `((Vec,4),1,1)`.
-# `tXcX[(0, v), 0, 0]` is the coordinate of the first element of vector `v`.
+# `get_slice(tidx)` returns a thread's share of the tiled copy. Its methods `partition_S` and
+# `partition_D` cut a tile as source and as destination. They do the composing and slicing that you
+# did by hand. Our threads copy *four* vectors each, so a thread's part has the shape
+# `((Vec,4),1,1)`. `tXcX[(0, v), 0, 0]` is the coordinate of the first element of vector `v`.
 #
 # `cute.copy` copies all of a thread's vectors. `tXrX` is a tensor in **r**egisters, which hold the
-# values between load and store. `tXpX` stores one **p**redicate per vector; `cute.copy` skips a
-# vector whose predicate is false.
+# values between load and store. `tXpX` holds one **p**redicate per vector, and `cute.copy` skips
+# vectors whose predicate is false.
 #
-# The grid has two dimensions, one per direction of tiles, so a thread needs no division. Blocks
-# usually start in the order of their numbers, x first. With `across`, neighbouring blocks copy
-# tiles side by side. Otherwise they copy tiles one below the other, as `copy_tv` did.
+# The grid has two dimensions, one for tile rows and one for tile columns, so a thread needs no
+# division. Blocks usually start in the order of their numbers, with x varying fastest. With
+# `across`, consecutive blocks copy tiles that are side by side. Without it, they copy tiles one
+# below the other, as `copy_tv` did.
 #
-# **Predict:** one vector per thread took 104 instructions for 1 kB. How many will four take?
+# **Predict:** one vector per thread took 104 instructions per kB. How many instructions will four
+# vectors per thread take?
 
 # %%
-of_tiles = fk.predict("instructions for 1 kB", None)
+of_tiles = fk.predict("instructions per kB", None)
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -131,10 +134,10 @@ print(accesses(run_tiled))
 check_shapes(run_tiled, [(1, 4), (3, 1000), (17, 132), (33, 124)])
 
 # %% [markdown]
-# The tiled copy executes about a third of the instructions. It has a second advantage, which no
-# counter shows. The picture compares it with the strided copy of `04_copy_fast`. Both kernels load
-# four times per thread; the order of their loads and stores is read from the PTX, and each wait
-# counts as one unit.
+# The tiled copy executes about a third as many instructions. It has a second advantage, which no
+# counter shows. The next picture compares it with the strided copy of `04_copy_fast`. In both
+# kernels, each thread executes four loads. The order of loads and stores comes from the PTX, and
+# each wait counts as one unit of time.
 
 # %%
 loads_in_flight(
@@ -144,19 +147,19 @@ loads_in_flight(
 # %% [markdown]
 # ## 2. How many bytes must be in flight?
 #
-# In the strided copy each store comes before the next load, and waits for its value. In the tiled
-# copy four loads are **in flight** before the first store.
+# In the strided copy, each load is followed by a store that waits for the loaded value. In the
+# tiled copy, four loads are **in flight** before the first store waits.
 #
-# Memory takes time to answer, so it needs many requests outstanding to stay busy. *Little's law*
-# gives the number: bytes in flight = rate × answer time. Only loads are in flight, and they are
-# half of a copy's traffic, so the rate is half of 4.8 TB/s. An H200 has 132 multiprocessors, the
-# units that run blocks, with room for 2,048 threads each.
+# Memory takes time to answer, so many requests must be outstanding to keep it busy. *Little's law*
+# gives the number of bytes: bytes in flight = rate × answer time. Threads wait only for loads,
+# which are half of a copy's traffic, so the rate is half of 4.8 TB/s. An H200 has 132
+# multiprocessors, the units that run blocks, and each has room for 2,048 threads.
 #
-# We need an answer time. Apply the law to the recorded time of *four, strided* in `float16`, whose
-# threads have 2 bytes in flight: the answer takes at most 547 ns. (Starting and ending the blocks
-# accounts for part of that.)
+# To find the answer time, we apply the law to the recorded time of *four, strided* in `float16`,
+# whose threads have 2 bytes in flight. It follows that an answer takes at most 547 ns. (Starting
+# and ending the blocks accounts for part of that time.)
 #
-# **Predict:** how many bytes must each thread have in flight to read 2.4 TB/s? (One decimal.)
+# **Predict:** how many bytes must each thread have in flight to read 2.4 TB/s? (Give one decimal.)
 
 # %%
 needed = fk.predict("bytes in flight per thread", None)
@@ -168,42 +171,44 @@ needed.against(round(2.4e12 * answer_ns * 1e-9 / (132 * 2048), 1))
 littles_law(answer_ns)
 
 # %% [markdown]
-# With 4 bytes per thread even perfect code stays below the ceiling; one vector of 16 bytes is
-# enough. A point below the line is limited by something else: *one element per thread* starts too
-# many blocks.
+# With 4 bytes in flight per thread, even perfect code stays below the ceiling, but one vector of 16
+# bytes is enough to reach it. If a point is below both lines, something else limits the kernel. For
+# example, *one element per thread* starts too many blocks.
 
 # %% [markdown] exercise="week0/add_predicated" part="task"
 # ### Exercise 1: add two matrices with a tiled copy
 #
-# Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types. The
-# skeleton has the partitions, the registers and the tensor `tXpX`, one predicate for each of a
-# thread's 4 vectors. Fill in the predicates, load both matrices, compute in `Float32`, and store.
-# As given, the kernel copies `x`, and only where every tile fits.
+# Compute `z = a * x + y` in three types, for matrices of any size whose rows consist of whole
+# vectors. The skeleton contains the partitions, the registers and the tensor `tXpX`, with one
+# predicate for each of a thread's 4 vectors. Fill in the predicates, load both matrices, compute in
+# `Float32`, and store. The given kernel only copies `x`, and only works if the tiles fit the matrix
+# exactly.
 #
-# Rows may have gaps between them: `x` can be a part of a wider matrix, so you cannot treat it as
-# one long vector. In the tests, rows of 256 elements are 272 elements apart, and the reported sizes
-# include the gaps. Signature: `add_predicated(x, y, z, a)`.
+# There may be gaps between rows, because `x` can be a part of a wider matrix, so you cannot treat
+# it as one long array. In the tests, for example, rows of 256 elements start 272 elements apart,
+# and the reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# `copy_tiled` above does all of it except the arithmetic. The coordinate of a thread's vector `v`
+# `copy_tiled` above does everything except the arithmetic. The coordinate of a thread's vector `v`
 # is that of its first element, `tXcX[(0, v), 0, 0]`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. Compute with the
-# result as with a number. `tXrX.store(…)` writes a result back to registers, after
-# `.to(gZ.element_type)`.
+# `tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. You can compute
+# with the result as with a single number. Convert the sum with `.to(gZ.element_type)`, and write it
+# back to registers with `tXrX.store(…)`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry of the
-# vector's coordinate is less than the matching entry of `shape`; two loads; the arithmetic; two
-# lines to store. All three copies take the predicates.
+# You need seven lines. The first two are a loop over the 4 vectors that sets `tXpX[v, 0, 0]` to
+# true if each entry of the vector's coordinate is less than the matching entry of `shape`. Then
+# write two loads, one line of arithmetic, and two lines that store the result. Pass the predicates
+# to all three copies.
 #
 # </details>
 
@@ -306,23 +311,25 @@ fk.exercise("week0/add_predicated").grade(add_predicated)
 #     add_kernel(gX, gY, gZ, cX, mX.shape, a, tiled_copy).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# One predicate per vector is enough, since rows are whole vectors: a vector is inside or outside,
-# but never across the edge. Registers of vectors that were not loaded contain arbitrary values.
-# Arithmetic on them does no harm, because the store has the same predicate.
+# One predicate per vector is enough, because rows consist of whole vectors. A vector is either
+# inside or outside the matrix, and never crosses the edge. The registers of vectors that were not
+# loaded contain arbitrary values. Arithmetic on them does no harm, because the store has the same
+# predicate.
 #
-# The sum is computed in `Float32` and rounded once, at the end. In `float16` the product of 3 and
-# 30,000 would be infinite, although the sum is not.
+# The kernel computes the sum in `Float32` and rounds only once, at the end. In `float16`, a product
+# such as 3 × 30,000 would be infinite even if the final sum were not.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. When vectors fail
+# ## 3. When vectors are impossible
 #
 # A vector must begin at a multiple of 16 bytes. `fk.compile` reads the address of each example
-# tensor and compiles for tensors with that alignment. A view such as `x[1:]` begins elsewhere.
+# tensor and compiles for tensors with that alignment. But a view such as `x[1:]` does not begin at
+# a multiple of 16 bytes.
 #
-# **Predict:** how many load instructions copy four `float32` that begin 4 bytes after a multiple of
-# 16? And 8 bytes after it?
+# **Predict:** how many load instructions does it take to copy four `float32` values that begin 4
+# bytes after a multiple of 16? How many if they begin 8 bytes after it?
 
 # %%
 of_views = fk.predict("load instructions", None)  # in the form (1, 1)
@@ -338,11 +345,11 @@ for first in (0, 1, 2, 4):
 of_views.against(found[1:3])
 
 # %% [markdown]
-# The result is right each time. `x[1:]` costs four times the loads, without a warning. (The stores
+# The result is correct each time, but `x[1:]` silently costs four times as many loads. (The stores
 # go to a separate tensor, which is aligned.)
 #
-# Rows are the second case. A matrix may begin at a multiple of 16 bytes while most of its rows do
-# not:
+# The rows of a matrix are a second such case. A matrix may begin at a multiple of 16 bytes although
+# most of its rows do not:
 
 # %%
 for columns in (1001, 1002, 1004, 1008):
@@ -350,19 +357,20 @@ for columns in (1001, 1002, 1004, 1008):
     print(f"{columns} columns of float16: rows begin {starts} bytes after a multiple of 16")
 
 # %% [markdown]
-# Rows of 1,002 elements allow vectors of 4 bytes, rows of 1,004 allow 8 bytes, and rows of 1,001
-# allow none. Our tiled copy cannot be compiled for such a matrix. (The next error is intended.)
+# Rows of 1,002 elements allow 4-byte vectors, rows of 1,004 elements allow 8-byte vectors, and rows
+# of 1,001 elements allow no vectors at all. Our tiled copy does not compile for such a matrix. (The
+# next error is intentional.)
 
 # %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
 x, y = fk.randn(64, 1001, dtype=torch.float16), fk.empty(64, 1001, dtype=torch.float16)
 fk.compile(copy_tiled, x, y)
 
 # %% [markdown]
-# The atom requests 128 bits. Without a promise about the columns, the compiler can rely on 8 bytes
-# at most. That is the better way to fail: an error instead of a slow copy.
+# The atom requests 128 bits, but without a promise about the columns the compiler cannot rely on
+# that alignment. An error is a better way to fail than a slow copy.
 #
-# For a copy there is a free remedy. A row-major matrix without gaps *is* one long vector in memory.
-# `flat` gives the kernel that view:
+# For a copy, there is a remedy that costs nothing. In memory, a row-major matrix without gaps *is*
+# one long array, and `flat` lets the kernel treat it as one:
 
 # %%
 show_source(flat)
@@ -374,27 +382,30 @@ check_shapes(run_flat, [(64, 1001), (8, 1001)], dtype=torch.float16)
 print(accesses(run_flat))
 
 # %% [markdown]
-# `v4.b32` is 16 bytes, eight `float16` elements. (Both sizes are multiples of eight elements; other
-# sizes need your `vector_copy` of `04_copy_fast`.) The remedy works for operators that treat all
-# elements alike, in tensors without gaps. Other operators pad their rows, use the widest vector
-# that every row allows, or copy single elements up to the first multiple of 16 bytes.
+# A `v4.b32` access moves 16 bytes, eight `float16` elements. (Both matrices contain a multiple of
+# eight elements; other sizes need your `vector_copy` from `04_copy_fast`.) This remedy works for
+# operators that treat all elements alike, in tensors without gaps. Other operators pad their rows,
+# use the widest vector that every row allows, or copy single elements up to the first multiple of
+# 16 bytes.
 #
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 4. Copies without registers: cp.async
 #
-# In all kernels so far the data pass through registers, and a thread needs one register per 4 bytes
-# in flight. `cp.async`, an **asynchronous copy**, moves data from global to *shared* memory without
-# registers. The thread starts the copy and continues. It uses three calls:
+# In all kernels so far, the data pass through registers, and a thread needs one register for every
+# 4 bytes in flight. `cp.async`, an **asynchronous copy**, moves data from global to *shared* memory
+# without using registers. The thread starts the copy and then continues. An asynchronous copy takes
+# three calls:
 #
 # - `cute.copy` with a `CopyG2SOp` atom (global to shared) starts copies;
-# - `cp_async_commit_group()` closes a **group** of all copies that the thread has started;
-# - `cp_async_wait_group(n)` waits until at most the `n` newest groups of this thread are
-#   incomplete.
+# - `cp_async_commit_group()` combines all copies that the thread has started so far into a
+#   **group**;
+# - `cp_async_wait_group(n)` waits until all groups of this thread, except at most the `n` newest,
+#   are complete.
 #
 # The kernel below copies a tile into shared memory and stores it from there. Each thread stores
-# only what it copied itself, so it need not wait for other threads. A later cell passes `waits` to
-# leave out the wait.
+# only the elements that it copied itself, so it does not need to wait for other threads. A later
+# cell uses the parameter `waits` to omit the wait.
 
 
 # %%
@@ -417,7 +428,7 @@ def async_kernel(
     )  # (TileM,TileN), row-major: mode 1 is the fastest
     thr_copy = load.get_slice(tidx)
     tXgX = thr_copy.partition_S(gX[tile])  # ((Vec,4),1,1)
-    # Y is cut as X is; load's D side is shared memory.
+    # Y is partitioned like X, because the destination side of `load` is shared memory.
     tXgY = thr_copy.partition_S(gY[tile])  # ((Vec,4),1,1)
     tXcX = thr_copy.partition_S(cX[tile])  # ((Vec,4),1,1)
     tXsX = thr_copy.partition_D(sX)  # ((Vec,4),1,1)
@@ -454,14 +465,14 @@ profile = cost("cp.async", run_async, x)
 print(accesses(run_async))
 
 # %% [markdown]
-# The sectors are the same again. The picture shows, per warp, four copies started one after the
-# other, then the commit, the wait, and only then the reads of shared memory.
+# The number of sectors is the same as before. The next picture shows that each warp starts four
+# copies one after the other, commits them, waits, and only then reads shared memory.
 
 # %%
 fk.timeline(run_async, x, y)
 
 # %% [markdown]
-# **Predict:** which kind of finding does the sanitizer report if the wait is missing?
+# **Predict:** what kind of finding does the sanitizer report if the wait is missing?
 
 # %%
 hasty = fk.predict("kind of finding", None)  # such as "shared-race", "out-of-bounds", "async-copy"
@@ -474,44 +485,46 @@ hasty.against(report.findings[0].kind)
 report
 
 # %% [markdown]
-# > **Looks right but is wrong.** On a GPU the thread reads whatever shared memory contains. If the
-# > data come from a cache, they may arrive in time, and the result is right until the day they do
-# > not. The virtual GPU tracks which copies are in flight.
+# > **Looks right but is wrong.** Without the wait, a thread on a real GPU reads whatever shared
+# > memory contains at that moment. If the data come from a cache, they may arrive in time, so the
+# > result is correct until one day they arrive too late. The virtual GPU tracks which copies are in
+# > flight.
 #
 # For a copy, shared memory is only a detour. `cp.async` pays off where data must be in shared
-# memory anyway, because threads exchange them as in the next exercise, or where a block computes
-# with one tile while the next is in flight.
+# memory anyway, because threads exchange them, as in the next exercise. It also pays off where a
+# block computes with one tile while the next one is in flight.
 
 # %% [markdown] exercise="week0/async_reverse" part="task"
 # ### Exercise 2: reverse rows with asynchronous copies
 #
-# One block reverses one row of up to 128 vectors. Copy the row into shared memory with `cp.async`,
-# one vector per thread, and make sure that it has arrived before the loop below reads it. A thread
-# now reads what *other* threads have copied. Rows are whole vectors, but may have fewer than 128.
-# Signature: `async_reverse(x, y)`.
+# Each block reverses one row. Copy the row into shared memory with `cp.async`, one vector per
+# thread, and make sure that it has arrived before the loop below reads it. A thread now reads
+# elements that *other* threads have copied. Rows consist of whole vectors, at most 128 of them and
+# possibly fewer. Signature: `async_reverse(x, y)`.
 #
-# Decide first which of your lines belong inside an `if`, and which must be outside.
+# Decide first which of your lines belong inside an `if` and which must be outside it.
 #
 # **Required**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# Four calls in order: copy, commit, wait, and one more, because a thread reads elements that other
-# threads have copied.
+# You need four calls in this order: copy, commit, wait, and one more, because a thread reads
+# elements that other threads have copied.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Only threads that have a vector copy, `tidx < n // vec`. A thread's vector is `gX[(None, tidx)]`,
-# and its place in shared memory is `sX[(None, tidx)]`.
+# Only threads with a vector may copy, so the predicate is `tidx < n // vec`. A thread's vector is
+# `gX[(None, tidx)]`, and its place in shared memory is `sX[(None, tidx)]`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The copy is one `cute.copy` with `atom`, alone inside its `if`. All threads execute the three
-# lines after it: section 4 has two of them, and `01_why_slow_why_wrong` has the third.
+# The copy is one `cute.copy` with `atom`, which is the only line inside the `if`. All threads
+# execute the three lines after it. Section 4 shows two of them, and `01_why_slow_why_wrong` shows
+# the third.
 #
 # </details>
 
@@ -574,21 +587,21 @@ fk.exercise("week0/async_reverse").grade(async_reverse)
 #     async_reverse_kernel(mX, mY, atom).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# The wait makes a thread wait for its own copies; the barrier makes threads wait for each other.
-# You need both, in this order: if the barrier comes first, other threads' copies may still be in
-# flight after it. The wait costs nothing for a thread that has copied nothing, so it needs no `if`,
-# and the barrier must not be in one.
+# `cp_async_wait_group` makes a thread wait for its own copies, and the barrier makes the threads
+# wait for each other. You need both, in this order: if the barrier came first, other threads'
+# copies could still be in flight after it. The wait costs nothing for a thread that has copied
+# nothing, so it needs no `if`. The barrier must not be inside an `if`.
 #
-# Both sides are coalesced: vectors of 16 bytes on the way in, and on the way out one element per
-# thread, neighbours side by side. The reversal happens in shared memory, where the order of
-# elements costs nothing.
+# Both sides are coalesced. Neighbouring threads copy neighbouring vectors of 16 bytes into shared
+# memory and store neighbouring elements of the result. The reversal happens when the threads read
+# shared memory, where the order of elements costs nothing.
 #
 # </details>
 
 # %% [markdown]
-# ## 5. All steps side by side
+# ## 5. Compare all versions
 #
-# First the counters, for 32 × 1024 `float32`, next to the vector copy:
+# Here are the counters for 32 × 1024 `float32`, compared with those of the vector copy:
 
 
 # %%
@@ -606,11 +619,12 @@ steps = {
 side_by_side(steps, fk.randn(32, 1024))
 
 # %% [markdown]
-# Now the times, recorded in the same run as those of `04_copy_fast`. There the TV layout, whose
-# tiles go down, took 138 µs for 8192 × 8192 `float32`.
+# The next cell shows the times, which were recorded in the same run as those of `04_copy_fast`.
+# There, the TV-layout copy took 138 µs for 8192 × 8192 `float32`. Its consecutive blocks also copy
+# tiles one below the other, as in *down*.
 #
-# **Predict:** the tiled copy executes a third of its instructions. How many microseconds does it
-# take with tiles *down*?
+# **Predict:** the tiled copy executes a third as many instructions. How many microseconds does its
+# *down* version take?
 
 # %%
 of_down = fk.predict("microseconds, tiled copy, down", None)
@@ -621,35 +635,36 @@ of_down.against(round(1000 * times.row("tiled copy, down", "float32").ms))
 times
 
 # %% [markdown]
-# - **Tiled copy, down** takes as long as the TV layout. Instructions were not the limit, and one
-#   vector per thread already had enough bytes in flight.
-# - **Down or across** makes a difference of 5 to 6 % that none of our counters shows, since each
-#   block does the same work in both. Blocks that run at the same time should read adjacent memory;
-#   with *down*, neighbouring blocks are 16 rows apart.
-# - **cp.async** takes as long as the tiled copy: the wait for memory hides its detour.
+# - **Tiled copy, down** takes as long as the TV-layout copy. Instructions were not its limit, and
+#   one vector per thread already had enough bytes in flight.
+# - **Across** is 5 to 6 % faster than **down**. None of our counters shows this difference, because
+#   each block does the same work in both versions. Blocks that run at the same time should read
+#   adjacent memory, but in *down* the tiles of consecutive blocks are 16 rows apart.
+# - **cp.async** takes as long as the tiled copy, because the wait for memory hides its detour
+#   through shared memory.
 #
 # ## Summary
 #
-# | step | instructions for 1 kB | bytes in flight per thread | `float32` | `float16` |
+# | copy | instructions per kB | bytes in flight per thread | `float32` | `float16` |
 # |---|---|---|---|---|
 # | vectors by hand | 32 | 16 | 0.130 ms | 0.068 ms |
-# | TV layout, tiles down | 104 | 16 | 0.138 ms | 0.072 ms |
-# | tiled copy, tiles down | 36 | 64 | 0.139 ms | 0.073 ms |
-# | tiled copy, tiles across | 36 | 64 | 0.132 ms | 0.069 ms |
-# | cp.async, tiles across | 44 | 64 | 0.131 ms | 0.069 ms |
+# | TV layout, down | 104 | 16 | 0.138 ms | 0.072 ms |
+# | tiled copy, down | 36 | 64 | 0.139 ms | 0.073 ms |
+# | tiled copy, across | 36 | 64 | 0.132 ms | 0.069 ms |
+# | cp.async, across | 44 | 64 | 0.131 ms | 0.069 ms |
 # | bound | | | 0.112 ms | 0.056 ms |
 #
-# Instructions are for `float32`. Times are for 8192 × 8192, recorded on an H200 on 21 November
-# 2026.
+# The instructions are for `float32`. The times are for 8192 × 8192 and were recorded on an H200 on
+# 21 November 2026.
 #
-# | rows that vectors do not divide evenly | remedy |
+# | rows that are not whole vectors | remedy |
 # |---|---|
-# | without gaps, all elements alike | one long vector |
-# | otherwise | padding, narrower vectors, or single elements at the edge |
+# | no gaps between rows, all elements treated alike | treat the matrix as one long array |
+# | otherwise | use padding, narrower vectors, or single elements at the edge |
 #
-# **In practice** kernels keep tiles in shared memory in two or three buffers, and `cp.async` fills
-# one while the block computes with another. Recent GPUs copy whole tiles, predicates included, with
-# a single instruction from one thread (TMA).
+# **In practice**, kernels have two or three buffers for tiles in shared memory, and `cp.async`
+# fills one while the block computes with another. On recent GPUs, a single instruction in one
+# thread can copy a whole tile and check its bounds (TMA).
 #
 # **Further reading:** [`cp.async` in the PTX
 # manual](https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#data-movement-and-conversion-instructions-cp-async)
@@ -657,5 +672,5 @@ times
 # DSL](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), among them
 # `elementwise_add`
 #
-# **Next:** the copy takes 0.13 ms, and compiling it took about a thousand times as long
+# **Next:** the copy takes 0.13 ms, but its compilation takes about a thousand times as long
 # ([`06_compile_once`](06_compile_once.ipynb)).

@@ -11,19 +11,19 @@
 # %% [markdown]
 # # Compile once, call often
 #
-# **You will build** a cache of compiled kernels. It fails in two ways, and you fix both. **You will
-# learn** how long the first call of a kernel takes, which facts about its example tensors are
-# compiled into a kernel, and how to choose them. **You need** `03_see_layouts` (strides, tiles),
-# `04_copy_fast` and `05_tiled_copies` (vectors, promises); no GPU. About 40 minutes, and 55 more
-# for the exercises.
+# **You will build** a cache of compiled kernels, find two ways in which it fails, and fix both.
+# **You will learn** how long the first call of a kernel takes, which facts about the example
+# tensors are compiled into a kernel, and how to choose these facts. **You need** `03_see_layouts`
+# (strides, tiles), `04_copy_fast` and `05_tiled_copies` (vectors, promises); no GPU. About 40
+# minutes, and 55 more for the exercises.
 #
-# **The bad number is 115 ms.** The best copy of `05_tiled_copies` takes 0.13 ms for 8192 × 8192
-# `float32`. On that H200's host, CuTe DSL took 115 to 260 ms to compile kernels as small as this
-# notebook's (2026-11-21).
+# **The bad number is 115 ms.** The best copy in `05_tiled_copies` takes 0.13 ms for 8192 × 8192
+# `float32`. On the host of that H200, CuTe DSL took 115 to 260 ms to compile kernels as small as
+# the ones in this notebook (2026-11-21).
 #
-# So far `fk.compile` hid that. Here you compile by hand, in plain CuTe DSL, as production code
-# does. Plain CuTe DSL does not find the virtual GPU; `vgpu.install()` in the next cell redirects it
-# there if you have no GPU.
+# So far, `fk.compile` has hidden this cost. Here you compile by hand, in plain CuTe DSL, as
+# production code does. Plain CuTe DSL does not know about the virtual GPU, so `vgpu.install()` in
+# the next cell redirects it there if you have no GPU.
 
 # %%
 import contextlib
@@ -47,8 +47,8 @@ if fk.target.kind == "virtual":
 # %% [markdown]
 # ## 1. The first call
 #
-# This notebook needs one operator: multiply a matrix by a number. One thread computes one element;
-# a block computes 128 columns of one row.
+# This notebook uses one operator, which multiplies a matrix by a number. One thread computes one
+# element, and one block computes 128 columns of one row.
 #
 # The host function contains a Python `print`. As in `00_start_here`, it runs while the compiler
 # reads the function, so each compilation prints one line.
@@ -74,8 +74,8 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# `cute.compile` is CuTe DSL's own compiler. For a parameter annotated `cute.Tensor` it expects a
-# CuTe tensor; `from_dlpack(x)` wraps a torch tensor in one without a copy.
+# `cute.compile` is CuTe DSL's own compiler. For a parameter annotated `cute.Tensor`, it expects a
+# CuTe tensor; `from_dlpack(x)` wraps a torch tensor in one without copying its data.
 # ([DLPack](https://dmlc.github.io/dlpack/latest/) is a protocol for passing arrays between
 # libraries.) You can also call a `@cute.jit` function directly, without compiling it first.
 #
@@ -99,24 +99,25 @@ compilations.against(printed.getvalue().count("compiling for"))
 fk.check(y, FACTOR * x)
 
 # %% [markdown]
-# `cute.compile` remembers nothing: it compiles each time. The direct call compiles again as well.
+# `cute.compile` keeps no results, so it compiles each time. The direct call compiles again as well.
 # Each compilation has three steps:
 #
 # 1. Python runs your function once, with stand-ins for the values. This is called **tracing**.
 # 2. The compiler turns the trace into PTX, then into machine code.
-# 3. At the first call on a GPU, the machine code is loaded, so that call is slow as well.
+# 3. At the first call on a GPU, the driver loads the machine code, so that call is slow as well.
 #
-# Calling a compiled kernel takes 9 to 10 µs of host time on the same machine (forgekit's own
-# operators, 2026-11-21), over 10,000 times less. So compile once, keep the result, and call that.
+# In contrast, a call of a compiled kernel takes only 9 to 10 µs of host time on the same machine,
+# less than a ten-thousandth of that time (measured with forgekit's own operators, 2026-11-21). So
+# compile once, keep the compiled kernel, and call it.
 #
-# (On the virtual GPU a call *runs* the kernel in Python, and the first call reads the PTX. Its
-# milliseconds tell you nothing about a GPU.)
+# (On the virtual GPU, a call *runs* the kernel in Python, and the first call also reads the PTX.
+# Its times tell you nothing about a real GPU.)
 #
 # ## 2. A dict is a cache
 #
-# A dict can keep the kernels: look up the kernel, compile it if it is missing, call it. The **key**
-# decides which tensors share a kernel. A first attempt: the element type and the number of
-# dimensions.
+# A dict can hold the compiled kernels. Each call looks up its kernel and compiles it if it is
+# missing. The **key** decides which tensors share a kernel. In our first attempt, the key consists
+# of the element type and the number of dimensions.
 
 # %%
 cache = {}
@@ -135,11 +136,12 @@ print([torch.equal(scaled(x), FACTOR * x) for x in (fk.randn(4, 8, seed=s) for s
 print(f"3 calls, {len(cache)} kernel")
 
 # %% [markdown]
-# One compilation, three right results. Now pass a matrix of 4 × 3. The next cell uses the virtual
-# GPU even if you have a GPU, since a GPU would report no error. (The error is intended. `with
-# vgpu.installed():` applies to a few lines; `install()` applies to all lines that follow.)
+# One compilation served three calls, with correct results. Now pass a 4 × 3 matrix. The next cell
+# uses the virtual GPU even if you have a GPU, because a GPU would report no error. (The error is
+# intentional. `with vgpu.installed():` applies only to the lines inside it, whereas `install()`
+# applies to all lines that follow.)
 #
-# **Predict:** which fact about the tensor is missing from the key, in one word?
+# **Predict:** which fact about the tensor is missing from the key? Answer in one word.
 
 # %%
 fk.predict("missing from the key", None)  # such as "device"; the error names it
@@ -151,21 +153,22 @@ with forgekit.vgpu.installed():
     scaled(fk.randn(4, 3, device="virtual"))
 
 # %% [markdown]
-# The kernel was compiled for 4 × 8, and it uses 4 × 8 for every matrix that you pass.
-# `from_dlpack(x)` makes a **static** layout: the shape is part of the type, and its sizes become
-# constants in the code. CuTe DSL itself does not compare them with the tensors of a call. The
-# virtual GPU does, and rejects the call.
+# The kernel was compiled for 4 × 8 and uses these sizes for every matrix that you pass.
+# `from_dlpack(x)` creates a **static** layout, which means that the shape is part of the type and
+# its sizes become constants in the code. CuTe DSL itself does not compare them with the tensors of
+# a call. The virtual GPU does, and rejects the call.
 #
-# On a GPU the kernel would access places 0 to 31 of memory. The second matrix has places 0 to 11;
-# the following places belong to other data. The next cell shows that in a buffer where it does no
-# harm: 40 numbers, of which the first 12 are our matrix. `frozen` does the same as the compiled
-# `scale`: it takes bare addresses (pointers), and its layout is built in. A pointer has no shape,
-# so the virtual GPU cannot object.
+# On a GPU, the kernel would access places 0 to 31 of memory, counted from the start of the matrix.
+# The second matrix occupies only places 0 to 11, and the places after them belong to other data.
+# The next cell demonstrates this in a buffer where it does no harm: 40 numbers, of which the first
+# 12 are our matrix. `frozen` behaves like the compiled `scale`, but it takes bare addresses
+# (pointers) and has its layout built in. A pointer has no shape, so the virtual GPU cannot detect
+# the mismatch.
 #
-# **Predict:** will `y`, our 4 × 3 matrix, be right? How many of the other 28 numbers will change?
+# **Predict:** will `y`, our 4 × 3 matrix, be correct? How many of the other 28 numbers will change?
 
 # %%
-y_right = fk.predict("our matrix is right", None)  # True or False
+y_right = fk.predict("our matrix is correct", None)  # True or False
 changed = fk.predict("other numbers that change", None)
 
 
@@ -192,15 +195,15 @@ y_right.against(bool(fk.check(y, FACTOR * x)))
 draw_strip(strip_y, 12, untouched=-1)
 
 # %% [markdown]
-# > **Looks right but is wrong.** The check passes. All twelve elements are right, although the
-# > kernel took them for parts of other rows. But the kernel has overwritten twenty numbers of other
-# > data. On a GPU that is the *lucky* case. If the memory after `y` is not allocated, the driver
-# > ends your program with an "illegal memory access". A kernel compiled for the small matrix and
-# > called with the large one never writes most of `y`.
+# > **Looks right but is wrong.** The check passes. All twelve elements are correct, although the
+# > kernel treated them as parts of other rows. But the kernel also overwrote twenty numbers of
+# > other data. On a GPU, that is the *lucky* case. If the memory after `y` is not allocated, the
+# > driver ends your program with an "illegal memory access". Conversely, a kernel that was compiled
+# > for the small matrix and is called with the large one never writes most of `y`.
 #
-# ## 3. A key that forgets
+# ## 3. A key that is incomplete
 #
-# Everything that is compiled in must be in the key. So add shape and stride:
+# The key must contain everything that is compiled into the kernel. So add shape and stride:
 
 # %%
 cache = {}
@@ -218,9 +221,9 @@ def scaled(x):
 check_shapes(lambda x, y: y.copy_(scaled(x)), [(4, 8), (4, 3), (33, 130)], lambda x: FACTOR * x)
 
 # %% [markdown]
-# The results are right, and each shape costs one compilation. Now multiply by 3 instead.
+# The results are correct, and each shape costs one compilation. Now multiply by 3 instead of 2.
 #
-# **Predict:** what is the first element of the result, divided by that of `x`?
+# **Predict:** what is the first element of the result divided by the first element of `x`?
 
 # %%
 ratio = fk.predict("result / x", None)
@@ -233,22 +236,23 @@ ratio.against(round(float(y[0, 0] / x[0, 0]), 3))
 fk.check(y, FACTOR * x)
 
 # %% [markdown]
-# No error, and every element is 2/3 of the right value. The kernel read the global variable
-# `FACTOR` *while it was traced*. Its value is a constant in the code, like the sizes, and the key
-# does not contain it. The same happens if you edit `scale_kernel` and run its cell again: the dict
-# still returns the old kernel.
+# There is no error, but every element is 2/3 of the correct value. The compiler read the global
+# variable `FACTOR` *during tracing*. Its value became a constant in the code, like the sizes, but
+# the key does not contain it. The same happens if you edit `scale_kernel` and run its cell again:
+# the dict still returns the old kernel.
 #
-# So a key has two halves: the compiled-in facts of the **tensors**, and those of the **program**,
-# which are the source of every function that it reaches and every value that it captures. The
-# function's name is not enough, since a new function may have the same name. Its `id` is not
-# enough either: Python may give it to another object later.
+# So a key needs two halves: the compiled-in facts about the **tensors** and those about the
+# **program**. The latter are the source of every function that the program reaches and every value
+# that it captures. The name of the function is not enough, because a new function may have the same
+# name. Its `id` is not enough either, because Python may later give the same `id` to another
+# object.
 #
 # ## 4. Leave the sizes open
 #
-# One compilation per shape is expensive where shapes change often. The opposite is to compile in as
-# little as possible. `mark_layout_dynamic` makes sizes and strides **dynamic**: the host code reads
-# them from the tensor at each call and passes them to the kernel as arguments. One stride stays
-# static, the 1, because it lets neighbouring threads access neighbouring addresses.
+# One compilation per shape is expensive if shapes change often. The alternative is to compile in as
+# little as possible. `mark_layout_dynamic` makes sizes and strides **dynamic**: at each call, the
+# host code reads them from the tensor and passes them to the kernel as arguments. Only the stride
+# of 1 stays static, because it lets neighbouring threads access neighbouring addresses.
 
 # %%
 FACTOR = 2.0  # for the rest of the notebook
@@ -266,16 +270,16 @@ check_shapes(
 )
 
 # %% [markdown]
-# One compilation serves five shapes. In the printed layout, `?` is a value passed at each call;
-# `i64` means a 64-bit number.
+# One compilation serves five shapes. In the printed layout, `?` stands for a value that each call
+# passes, and `i64` means a 64-bit number.
 #
-# `leading_dim=1` names the mode with stride 1. If you know the memory order, specify it. Without
-# `leading_dim`, CuTe DSL derives the mode from the tensor. A 64 × 1 matrix has the strides `(1,
-# 1)`; CuTe DSL takes the first mode, and compiles for a column-major matrix.
+# `leading_dim=1` names the mode with stride 1. Specify it if you know the memory order. Otherwise
+# CuTe DSL derives the mode from the tensor. For a 64 × 1 matrix, which has the strides `(1, 1)`, it
+# chooses the first mode and compiles for a column-major matrix.
 #
-# How does the code differ? `fk.compile` can do both, and it keeps the PTX. Its arguments may be
-# tensors (then everything is dynamic except the stride of 1) or **specs**: `fk.spec(x,
-# static=True)` describes tensors whose layout is compiled in.
+# How does the generated code differ? `fk.compile` supports both kinds of layout and keeps the PTX.
+# Its arguments may be tensors, for which everything is dynamic except the stride of 1, or
+# **specs**. `fk.spec(x, static=True)` describes tensors whose layout is compiled in.
 
 # %%
 x, y = fk.randn(64, 1024), fk.empty(64, 1024)
@@ -287,19 +291,20 @@ for static in (True, False):
     print(f"    {passed_as(compiled)} bytes per tensor, {instructions:.0f} instructions per warp")
 
 # %% [markdown]
-# `setp` is the predicate `col < mX.shape[1]`. The static kernel compares the column with the
-# constant 1023. The dynamic one compares it with `%r3`, which it loaded from its arguments. A
-# static tensor is passed as an address of 8 bytes. A dynamic one is an address, two sizes of 4
-# bytes and one stride of 8.
+# `setp` computes the predicate `col < mX.shape[1]`. The static kernel compares the column with the
+# constant 1023. The dynamic kernel compares it with `%r3`, which it loaded from its arguments. For
+# a static tensor, a call passes only an address of 8 bytes. For a dynamic tensor, it also passes
+# two sizes of 4 bytes and one stride of 8 bytes.
 #
-# Open sizes cost this kernel a few instructions, which matters little while it waits for memory. So
-# dynamic is a good default, with one exception.
+# Open sizes cost this kernel a few instructions, which matter little because it waits for memory
+# anyway. So dynamic layouts are a good default, with one exception.
 #
-# ## 5. Promise enough for loads of 128 bits
+# ## 5. Promises that allow 128-bit loads
 #
-# Now use vectors of 16 bytes, as in `04_copy_fast`. `cute.local_tile` is new: it cuts a tensor into
-# tiles and selects one, which is shorter than `zipped_divide` for a single tile. `width` divides
-# the number of columns, so that each vector ends within its row.
+# The next kernel uses vectors of 16 bytes, as in `04_copy_fast`. It selects them with a new
+# function, `cute.local_tile`, which cuts a tensor into tiles and returns one of them. For a single
+# tile, this is shorter than `zipped_divide`. The number of columns must be a multiple of `width`,
+# so that each vector ends within its row.
 
 
 # %%
@@ -322,9 +327,10 @@ def scale_by_vectors(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# Compile it for four descriptions of the same 64 × 512 tensor. `static=[1]` fixes the columns and
-# leaves the rows open. `align` promises that the address of the first element is a multiple of that
-# number of bytes. Without `align`, `fk.spec` reads the address.
+# Compile the kernel for four descriptions of the same 64 × 512 tensor. `static=[1]` fixes the
+# number of columns and leaves the number of rows open. `align` promises that the address of the
+# first element is a multiple of that number of bytes. Without `align`, `fk.spec` derives the
+# alignment from the address.
 #
 # **Predict:** how many load instructions does a thread execute in each case? Write a list such as
 # `[4, 4, 4, 4]`.
@@ -349,14 +355,14 @@ for name, facts in descriptions.items():
 of_four.against(counts)
 
 # %% [markdown]
-# With all sizes open, the matrix might have 5 columns; then row 1 would start 20 bytes after row 0,
-# and 20 is not a multiple of 16. The compiler needs **three** promises: the number of columns is a
-# multiple of 4, rows are a multiple of 4 elements apart, and the first element is aligned.
-# `divisible={1: 4}` makes the first two, since in a matrix without gaps one follows from the other.
-# A static N of 512 is the first promise in a stronger form.
+# If all sizes are open, the matrix might have 5 columns. Then row 1 would start 20 bytes after row
+# 0, and 20 is not a multiple of 16. The compiler needs **three** promises: the number of columns is
+# a multiple of 4, the distance between rows is a multiple of 4 elements, and the first element is
+# aligned. `divisible={1: 4}` makes the first two promises, because in a matrix without gaps the
+# second follows from the first. A static N of 512 is a stronger form of the first promise.
 #
-# forgekit checks a promise when you make it, and again at each call. A view of 512 of 513 columns
-# breaks the second promise, and a matrix with 66 columns breaks the first:
+# forgekit checks a promise when you make it and again at each call. A view of 512 of the 513
+# columns of a matrix breaks the second promise, and a matrix with 66 columns breaks the first:
 
 # %%
 run_vectors = fk.compile(scale_by_vectors, *[fk.spec(t, divisible={1: 4}) for t in (x, y)])
@@ -372,34 +378,34 @@ for action in (
 
 
 # %% [markdown] exercise="week0/scale_columns" part="task"
-# ### Exercise 1: a factor for each column
+# ### Exercise 1: multiply each column by a factor
 #
-# Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16, from one source: the number of elements
-# in a vector is a `Constexpr`. `x` has any number of rows and a multiple of 8 columns, which is
-# promised to the compiler. `mX[row, None]` is one row of `mX`, with the same single mode as `mW`.
-# Signature: `scale_columns(x, w, y)`.
+# Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because
+# the number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of
+# columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is one row
+# of `mX` and has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
 #
 # **Required**: 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# The kernel resembles `scale_by_vectors`: one block per 128 vectors of a row. Each thread now also
-# loads a vector of `w`.
+# The kernel resembles `scale_by_vectors`, with one block per 128 vectors of a row. Each thread now
+# also loads a vector of `w`.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# You can multiply the values of two tiles if the tiles have the same shape. Cut `mX[row, None]` and
-# `mW` with the same tiler.
+# You can multiply the values of two tiles if the tiles have the same shape. So cut `mX[row, None]`
+# and `mW` with the same tiler.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Host: the width is `128 // mX.element_type.width`; one direction of the grid counts rows, the
-# other counts groups of 128 vectors. Kernel: one predicate, then one line that loads twice,
-# multiplies and stores.
+# In the host function, the width is `128 // mX.element_type.width`. One dimension of the grid
+# counts rows, and the other counts groups of 128 vectors. The kernel needs one predicate, then one
+# line that loads twice, multiplies and stores.
 #
 # </details>
 
@@ -447,18 +453,20 @@ fk.exercise("week0/scale_columns").grade(scale_columns)
 #     scale_columns_kernel(mX, mW, mY, width).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# The width of a vector decides which instructions the compiler generates, so it cannot be a value
-# that the call passes. It is a `Constexpr`, and each type gets its own kernel from the same lines.
-# Each row loads `w` again, but `w` is small and stays in a cache.
+# The width of a vector determines which instructions the compiler generates, so a call cannot pass
+# it as a value. It is a `Constexpr` instead, and the compiler generates a separate kernel for each
+# type from the same lines. The kernel loads `w` again for each row, but `w` is small and stays in a
+# cache.
 #
 # </details>
 
 # %% [markdown] exercise="week0/promise" part="task"
-# ### Exercise 2: promise enough for 128 bits
+# ### Exercise 2: make the promises for 128-bit loads
 #
-# Write `promise(x)`. It returns the spec with which `scale_by_vectors` moves each vector in one
-# load of 128 bits, for `float32` *and* for `float16`. One kernel must serve any number of rows, and
-# every number of columns that allows such loads. Promise enough, and no more.
+# Write `promise(x)`, which returns a spec for `scale_by_vectors`. If you compile with this spec,
+# the kernel must load each vector with one 128-bit load, for `float32` *and* for `float16`. It must
+# accept any number of rows and every number of columns that allows such loads, so promise no more
+# than these loads need.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -468,14 +476,14 @@ fk.exercise("week0/scale_columns").grade(scale_columns)
 #
 # <details><summary>Hint 2</summary>
 #
-# How many elements make up 16 bytes? `x.element_size()` is the size of one, in bytes.
+# How many elements make up 16 bytes? `x.element_size()` is the size of one element in bytes.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# One argument of `fk.spec` is enough. It promises the number of elements in 16 bytes, for the mode
-# along which a vector lies.
+# One argument of `fk.spec` is enough. It promises that the size of the mode along which a vector
+# lies is a multiple of the number of elements in 16 bytes.
 #
 # </details>
 
@@ -497,29 +505,32 @@ fk.exercise("week0/promise").grade(promise)
 #     return fk.spec(x, divisible={1: 16 // x.element_size()}, align=16)
 # ```
 #
-# The promise about mode 1 has two effects. Each row contains whole vectors. And since the rows of a
-# contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the first
-# one does. The first one does, because `fk.spec` reads the address of `x`; `align=16` only makes
-# that explicit. The number of rows needs no promise, because no vector crosses from row to row.
+# The promise about mode 1 has two effects. First, each row consists of whole vectors. Second, since
+# the rows of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes
+# if the first row does. The first row does, because `fk.spec` derives the alignment from the
+# address of `x`; `align=16` only makes that explicit. The number of rows needs no promise, because
+# no vector extends from one row into the next.
 #
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
-# ## 6. The middle path: one kernel per N
+# ## 6. A compromise: one kernel per N
 #
-# Production kernels often compile in N and leave M open: *one kernel per N*. In a neural network M
-# is the batch and changes with every call, while N belongs to the model and has few values.
+# Production kernels often compile in N and leave M open, so there is *one kernel per N*. In a
+# neural network, M is the batch size and may change with every call, while N belongs to the model
+# and has few values.
 #
-# Plain CuTe DSL can describe such a tensor without having one. `cute.sym_int()` is an unknown size;
-# using the same one for x and y states that both are equal. `make_fake_tensor` combines element
-# type, sizes, strides and **alignment**. That is all the compiler needs to know about a tensor.
+# Plain CuTe DSL can describe such a tensor before any tensor exists. `cute.sym_int()` is an unknown
+# size; if x and y use the same one, their sizes are equal. `make_fake_tensor` combines element
+# type, sizes, strides and **alignment**, which is all that the compiler needs to know about a
+# tensor.
 #
-# With `--enable-tvm-ffi` a compiled function takes torch tensors directly.
+# With `--enable-tvm-ffi`, a compiled function accepts torch tensors directly.
 # ([TVM-FFI](https://tvm.apache.org/ffi/) is a small library for calling compiled code from Python.)
-# On a GPU it also compares the arguments with the description, in C++, at little cost. So a wrong
-# argument raises an error instead of overwriting other data.
+# On a GPU, it also compares the arguments with the description. It does so in C++, at little cost,
+# so an argument that does not fit raises an error instead of overwriting other data.
 
 # %%
 M, N = cute.sym_int(), 512
@@ -529,27 +540,27 @@ run_n512 = cute.compile(scale_by_vectors, description, description, options=opti
 check_shapes(run_n512, [(1, N), (5, N), (33, N)], lambda x: FACTOR * x)
 
 # %% [markdown]
-# <details><summary>Further: the stream of a call</summary>
+# <details><summary>Further: choose the stream of a call</summary>
 #
-# A **stream** is a GPU's queue of work. Work in one stream keeps its order; work in different
+# A **stream** is a queue of work for a GPU. Work in one stream runs in order; work in different
 # streams may overlap. torch puts its own work into its *current stream*. A kernel in another stream
-# may run before torch has filled `x`, and still be right most of the time. So launch kernels in
-# torch's stream: declare a parameter `stream: CUstream` (from `cuda.bindings.driver`), and pass it
-# on with `.launch(…, stream=stream)`. For TVM-FFI, compile with
-# `make_fake_stream(use_tvm_ffi_env_stream=True)` in its place. You then call the function without a
-# stream, and TVM-FFI asks torch for it at each call. `fk.compile` does the same for a parameter
-# named `stream`.
+# may run before torch has filled `x`, although its result may still be correct most of the time. So
+# launch kernels in torch's stream. To do so, declare a parameter `stream: CUstream` (from
+# `cuda.bindings.driver`), and pass it on with `.launch(…, stream=stream)`. For TVM-FFI, compile
+# with `make_fake_stream(use_tvm_ffi_env_stream=True)` as the argument. You can then call the
+# function without a stream, because TVM-FFI asks torch for it at each call. `fk.compile` does the
+# same for a parameter named `stream`.
 #
 # </details>
 
 # %% [markdown] exercise="week0/one_kernel_per_n" part="task"
-# ### Exercise 3: one kernel for each N
+# ### Exercise 3: compile one kernel per N
 #
-# Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on
-# them. The number of columns N of both tensors is compiled into the kernel; the number of rows M is
-# not. Call `compile` as you would call `fk.compile`, once per kernel, and keep its results in
-# `kernels`. N is not the only fact that is compiled in: so are the element type, the strides (a
-# matrix cut out of a wider one has others) and the alignment, of *both* tensors.
+# Complete `one_kernel_per_n(compile, fn)`, which returns a function of `(x, y)` that runs `fn` on
+# them. Compile the number of columns N of both tensors into the kernel, but not the number of rows
+# M. Call `compile` as you would call `fk.compile`, once per kernel, and keep its results in
+# `kernels`. N is not the only compiled-in fact. The others are the element type, the strides (which
+# differ for a matrix cut out of a wider one) and the alignment of *both* tensors.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -559,16 +570,16 @@ check_shapes(run_n512, [(1, N), (5, N), (33, N)], lambda x: FACTOR * x)
 #
 # <details><summary>Hint 2</summary>
 #
-# First make the key from the dtype, N, the strides and the alignment of x and of y. If `kernels`
-# lacks the key, compile and keep the kernel. Then call it.
+# First build the key from the dtype, N, the strides and the alignment of x and y. If `kernels` does
+# not contain the key, compile the kernel and keep it. Then call it.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The key contains the same four facts for `x` and for `y`. Three are properties of a tensor. The
-# fourth is the alignment, the largest number up to 16 that divides the address: Python's `math.gcd`
-# finds it.
+# The key contains the same four facts for `x` and for `y`. Three of them are properties of a
+# tensor. The fourth is the alignment, the largest power of two up to 16 that divides the address,
+# which Python's `math.gcd` computes.
 #
 # </details>
 
@@ -603,26 +614,27 @@ fk.exercise("week0/one_kernel_per_n").grade(one_kernel_per_n)
 #     return run
 # ```
 #
-# With N static, the rows of a contiguous matrix are N elements apart, so the stride is a constant
-# in the code as well. That is why a matrix cut out of a wider one needs its own kernel. The specs
-# contain all these facts, so `tuple(spec.key() for spec in specs)` is also a good key, but it costs
-# time to make specs at every call. `fk.compile` keeps kernels as well, but it reads the source at
-# each call to detect a change. A program that keeps the kernel saves that time.
+# If N is static, the distance between the rows of a contiguous matrix is N, so this stride is a
+# constant in the code as well. That is why a matrix cut out of a wider one needs its own kernel.
+# The specs contain all these facts, so `tuple(spec.key() for spec in specs)` is also a good key,
+# but creating specs at every call takes time. `fk.compile` also caches kernels, but it reads the
+# source at each call to detect changes. A program that keeps the kernel itself saves that time.
 #
 # </details>
 
 # %% [markdown]
 # ## 7. How `fk.compile` caches
 #
-# - It turns tensors into specs: sizes open, the stride of 1 fixed, alignment read from the address.
-# - It uses TVM-FFI on a GPU. On the virtual GPU it checks the arguments itself.
+# - It turns tensors into specs with open sizes, a fixed stride of 1, and the alignment of the
+#   address.
+# - It uses TVM-FFI on a GPU. On the virtual GPU, it checks the arguments itself.
 # - It keeps kernels in memory and on disk. The key is a digest of the source of the function and of
 #   everything that it reaches, the values it captures, the specs, the architecture, the options,
-#   and the versions of CuTe DSL and forgekit. It reads the source at each call, which is right in a
-#   notebook. In a loop, keep the result of `fk.compile` and call that.
+#   and the versions of CuTe DSL and forgekit. It reads the source at each call, which is useful in
+#   a notebook. In a loop, keep the result of `fk.compile` and call that.
 #
-# A compiled kernel knows its key and its origin: `compiled`, `memory`, or `disk`, where an earlier
-# notebook left it.
+# A compiled kernel records its key and its origin: `compiled`, `memory`, or `disk` if an earlier
+# notebook stored it there.
 
 # %% tags=["nbval-ignore-output"]
 run = fk.compile(scale, fk.randn(64, 96), fk.empty(64, 96))
@@ -632,9 +644,9 @@ for name, spec in run.specs.items():
     print(f"{name}:      {spec}")
 
 # %% [markdown]
-# Now call `fk.compile` for nine cases, and give every new key a letter.
+# The next cell calls `fk.compile` for nine cases and assigns a letter to every new key.
 #
-# **Predict:** how many different kernels?
+# **Predict:** how many different kernels does it compile?
 
 # %%
 of_nine = fk.predict("kernels in nine cases", None)
@@ -666,19 +678,19 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 
 # %% [markdown]
 # Sizes and row strides are open, so the first three cases share a kernel. In the view that starts
-# at column 1, the first element lies 4 bytes after a multiple of 16. forgekit promises alignment in
-# steps: 16 bytes, 8, 4, down to the size of an element. Here it can promise only 4 bytes. For a
-# view from column 2 it could promise 8, with a separate kernel. Another memory order, element type,
-# fixed N or program also needs its own kernel.
+# at column 1, the first element is 4 bytes after a multiple of 16. forgekit promises alignment in
+# steps of 16, 8 and 4 bytes, down to the size of an element. Here it can promise only 4 bytes. For
+# a view from column 2, it could promise 8 bytes, which would need another kernel. A different
+# memory order, element type, fixed N or program also needs its own kernel.
 
 # %% [markdown] exercise="week0/cache_key" part="task"
 # ### Exercise 4: write the key
 #
-# Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
-# compiles them. Each call passes the sizes, and every stride that is not 1. Five facts are compiled
-# in: the element type, the number of dimensions, which modes (if any) have stride 1, the kind of
-# device, and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the
-# address of the first element. Two tensors share a key if and only if these facts agree.
+# Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each
+# call passes the sizes and every stride that is not 1. Five facts are compiled in: the element
+# type, the number of dimensions, the set of modes with stride 1 (if any), the kind of device, and
+# the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of
+# the first element. Two tensors must have the same key if and only if these facts agree.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -690,14 +702,14 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 # <details><summary>Hint 2</summary>
 #
 # For the memory order, turn `x.stride()` into a tuple of True and False. Its length is the number
-# of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?
+# of dimensions. For the alignment, ask if the address is a multiple of 16, 8 or 4.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers is it the
-# alignment? The rest is a `return` of four values, one of them a tuple.
+# Python's `math.gcd(a, b)` is the largest number that divides both a and b. For which two numbers
+# is it the alignment? The rest is a `return` of four values, one of which is a tuple.
 #
 # </details>
 
@@ -721,13 +733,14 @@ fk.exercise("week0/cache_key").grade(cache_key)
 #     return x.dtype, x.device.type, order, align
 # ```
 #
-# The key contains exactly what is compiled in. With less, a stale kernel runs: wrong numbers, or an
-# access out of bounds. With more, the cache misses: with `x.shape` in the key, each new size costs
-# a compilation. With `x.data_ptr() % 16`, float32 gets four kernels where three are enough: 4 and
-# 12 bytes after a multiple of 16 have the same alignment, 4. A matrix with one column has stride 1
-# twice, so this key gives it its own kernel; `fk.compile` treats it as row-major and saves one. A
-# tensor does not know the second half of a key: the *function*, and the values that it captures. *A
-# key that forgets*, above, shows what happens without it.
+# The key contains exactly the facts that are compiled in. If one is missing, a kernel that does not
+# fit may run and give wrong numbers or access memory out of bounds. If the key contains more, the
+# cache misses: with `x.shape` in the key, each new size costs a compilation. With `x.data_ptr() %
+# 16` in the key, float32 needs four kernels instead of three, although addresses 4 and 12 bytes
+# after a multiple of 16 have the same alignment, 4. A matrix with one column has stride 1 twice, so
+# this key gives it a separate kernel; `fk.compile` treats it as row-major and saves that kernel. A
+# tensor cannot supply the second half of a key, the *function* and the values that it captures.
+# Section 3 shows what happens without this half.
 #
 # </details>
 
@@ -738,15 +751,15 @@ fk.exercise("week0/cache_key").grade(cache_key)
 # |---|---|---|---|---|
 # | all static | one shape | one per shape | 8 bytes | 1 × 128 bits |
 # | all dynamic | every shape | one | 24 bytes | 4 × 32 bits |
-# | N divisible by 4, aligned | every M, N a multiple of 4 | one | 24 bytes | 1 × 128 bits |
+# | N divisible by 4, aligned | every M, every N divisible by 4 | one | 24 bytes | 1 × 128 bits |
 # | N static, M dynamic | every M | one per N | 16 bytes | 1 × 128 bits |
 #
-# | looks right but is wrong | the key forgets |
+# | mistake that looks right | missing from the key |
 # |---|---|
-# | other data are overwritten | shape and stride |
-# | the results of an earlier program | source and captured values |
+# | a call overwrites other data | shape and stride |
+# | a call returns the results of an earlier program | source and captured values |
 #
-# The times below were recorded with a factor of 1, which makes each kernel a copy that you can
+# The times below were recorded with a factor of 1. This makes each kernel a copy, which you can
 # compare with torch's own:
 
 # %%
@@ -754,13 +767,14 @@ recorded("week0/06_compile_once")
 
 # %% [markdown]
 # Within each pair of rows, only the description differs. With one element per thread, open sizes
-# cost nothing measurable. With vectors, a promise about N is as good as N itself. The pairs differ
-# in both their loads *and* their number of threads; `04_copy_fast` has the steps between.
+# have no measurable cost. With vectors, a promise about N is as good as a fixed N. The two pairs
+# differ in their loads *and* in their number of threads; `04_copy_fast` shows the steps between
+# them.
 #
-# **In practice** libraries keep one dict per operator. Its keys are the facts that the operator
-# compiles in: element types, N, and a few choices such as the tile size. They compile ahead for
-# expected shapes and store machine code on disk. A cache on disk outlives the program, so its key
-# also needs the source and the versions.
+# **In practice**, libraries keep one dict per operator. Its keys contain the facts that the
+# operator compiles in: element types, N, and a few choices such as the tile size. Libraries also
+# compile ahead of time for expected shapes and store machine code on disk. A cache on disk outlives
+# the program, so its key must also contain the source and the versions.
 #
 # **Further reading**, in CuTe DSL's own manual: [static and dynamic layouts][layouts] ·
 # [from_dlpack and the mark_ functions][frameworks] · [caching][caching] · [TVM-FFI][tvm-ffi]
@@ -770,5 +784,5 @@ recorded("week0/06_compile_once")
 # [caching]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/dsl_jit_caching.html
 # [tvm-ffi]: https://docs.nvidia.com/cutlass/4.8.0/media/docs/pythonDSL/guides/tvm_ffi_compilation.html
 #
-# **Next:** these copies reach 92 % of the fastest copy. `x.T.contiguous()`, which moves the same
-# bytes, reaches 27 % ([`07_transpose`](07_transpose.ipynb)).
+# **Next:** these copies reach 92 % of the speed of the fastest copy. `x.T.contiguous()`, which
+# moves the same bytes, reaches 27 % ([`07_transpose`](07_transpose.ipynb)).

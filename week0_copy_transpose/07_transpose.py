@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Transpose a matrix without wasting a byte
 #
-# **You will build** one operation, `y = x.T`, in six steps: from two lines that move eight times as
-# many bytes as needed on one side to a tile whose every access is ideal.
-# **You will learn** to check the claim that a kernel is *coalesced*, how a tile in shared memory
-# makes both sides coalesced, and how padding and swizzling remove bank conflicts.
+# **You will build** one operation, `y = x.T`, in six steps. The first version moves eight times as
+# many bytes as needed in its stores; in the last one, every access is ideal. **You will learn** to
+# check the claim that a kernel is *coalesced*, how a tile in shared memory makes both loads and
+# stores coalesced, and how padding and swizzling remove bank conflicts.
 # **You need** the notebooks up to `05_tiled_copies`; no GPU. About 40 minutes, and 45 more for the
 # exercises.
 #
-# **The bad number is 27.** `x.T.contiguous()` in PyTorch moves the same bytes as a copy, and
-# reaches 27 % of a copy's speed. Each step below opens with the bad number of the step before.
+# **The bad number is 27.** PyTorch's `x.T.contiguous()` moves the same bytes as a copy but reaches
+# only 27 % of a copy's speed. Each step below starts from the bad number of the step before.
 
 # %%
 import cutlass
@@ -33,14 +33,15 @@ import forgekit as fk
 # %% [markdown]
 # ## 1. The idea, in plain Python
 #
-# Element `(row, col)` of X becomes element `(col, row)` of Y. X has M rows and N columns. Below,
-# blocks of 32 × 8 threads move one element per thread. A block numbers its threads along `tx`
-# first, and 32 consecutive threads are a warp, so each `ty` is one warp.
+# X has M rows and N columns, and its element `(row, col)` becomes element `(col, row)` of Y. In the
+# code below, blocks of 32 × 8 threads move one element per thread. A block numbers its threads
+# along `tx` first, and 32 consecutive threads are a warp, so all threads with the same `ty` form
+# one warp.
 #
 # Look at the assignment. Both matrices are row-major, so elements with consecutive *last* indices
-# are neighbours in memory. `tx` is in the last index on the right side, and in the first index on
-# the left side. If you exchange `row` and `col`, `tx` moves to the first index on the right side
-# and to the last on the left.
+# are neighbours in memory. `tx` is part of the last index on the right side, but of the first index
+# on the left side. If you swap `row` and `col`, `tx` becomes part of the first index on the right
+# side and of the last index on the left side.
 
 # %%
 M, N = 5, 40
@@ -100,14 +101,14 @@ fk.check(y, x.T)
 fk.footprint(run_scatter, x, fk.empty(6, 5))
 
 # %% [markdown]
-# The picture shows which thread touches which element. The thread numbers increase along the rows
+# The picture shows which thread accesses which element. The thread numbers increase along the rows
 # of `mX` and down the columns of `mY`.
 #
-# For the next, larger matrix the helper `measure` compiles a kernel, checks it in the usual and in
-# adversarial schedules, and profiles one call.
+# The next cell uses a larger matrix. The helper `measure` compiles a kernel, checks it in the usual
+# schedule and in adversarial ones, and profiles one call.
 #
-# **Predict**, for float32: how many sectors per load and per store does `scatter` touch? And
-# `gather`?
+# **Predict:** in float32, how many sectors does `scatter` access per load and per store? How many
+# does `gather` access?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(global_load_sectors_per_request=None, global_store_sectors_per_request=None)
@@ -123,20 +124,20 @@ x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.coalescing(run_scatter, x, y, kind="store")
 
 # %% [markdown]
-# A store of `scatter` touches 32 sectors for 32 elements: 28 of every 32 bytes are wasted. **The
-# bad number is 32.** `gather` only moves it from the store to the load.
+# Each store of `scatter` accesses 32 sectors for 32 elements, so 28 of every 32 bytes are wasted.
+# **The bad number is 32.** In `gather`, the loads have this problem instead of the stores.
 #
-# ## 3. A tile in between
+# ## 3. A tile between load and store
 #
-# One side must go column by column. Do that where it is cheap: **shared memory** has no sectors,
-# and any 32 words in 32 different banks take one wavefront. So each block takes a **tile** of 32 ×
-# 32 elements, in two rounds:
+# Some access must go down a column, so do this where it is cheap. **Shared memory** has no sectors,
+# and it can serve any 32 words in 32 different banks in one wavefront. So each block transposes a
+# **tile** of 32 × 32 elements in two rounds:
 #
-# 1. Read the tile along the rows of X, and store it in shared memory.
-# 2. Read *columns* of the tile from there, and write them along the rows of Y.
+# 1. Read the tile along the rows of X and store it in shared memory.
+# 2. Read *columns* of the tile from shared memory and write them along the rows of Y.
 #
 # The tile in tile row `by` and tile column `bx` of X belongs in tile row `bx` and tile column `by`
-# of Y. In plain Python, with tiles of 4 × 4:
+# of Y. Here is the same idea in plain Python, with tiles of 4 × 4:
 
 # %%
 T, M, N = 4, 6, 10
@@ -149,23 +150,23 @@ for by in range(-(-M // T)):
             for tx in range(T):
                 if by * T + ty < M and bx * T + tx < N:
                     tile[ty][tx] = X[by * T + ty][bx * T + tx]
-        for ty in range(T):  # the second round begins when the first is over
+        for ty in range(T):  # the second round begins after the first has ended
             for tx in range(T):
                 if bx * T + ty < N and by * T + tx < M:
                     Y[bx * T + ty][by * T + tx] = tile[tx][ty]
 print([list(column) for column in zip(*X, strict=True)] == Y)
 
 # %% [markdown]
-# `tx` is in the last index of X *and* in the last index of Y. Where the matrix ends inside a tile,
-# the two rounds need different predicates.
+# Now `tx` is part of the last index of X *and* of the last index of Y. Because the matrix may end
+# inside a tile, the two rounds need different predicates.
 #
-# ## 4. Its comment says coalesced
+# ## 4. A kernel that claims to be coalesced
 #
-# The next kernel has everything: a tile in shared memory, a barrier, right results, and a comment
-# that explains why it is fast. A block has 32 × 8 threads, so each thread moves four elements,
-# eight rows apart.
+# The next kernel seems to have everything: a tile in shared memory, a barrier, correct results, and
+# a comment that explains why it is fast. A block has 32 × 8 threads, so each thread moves four
+# elements, eight rows apart.
 #
-# **Predict:** how many sectors does a store touch?
+# **Predict:** how many sectors does a store access?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(global_store_sectors_per_request=None)
@@ -200,40 +201,43 @@ run, p = measure(claimed, x, y)
 p
 
 # %% [markdown]
-# The values are right, the sanitizer finds nothing, and a store touches 32 sectors. `tx` does run
-# along a row, but of the *tile*. Only the left side decides where a store goes. There `tx` is in
-# the first index of `mY`, so neighbouring threads write one below the other.
+# The values are correct and the sanitizer finds nothing, but a store accesses 32 sectors. `tx` does
+# run along a row, but it is a row of the *tile*. Only the left side of the assignment determines
+# where a store goes. There, `tx` is part of the first index of `mY`, so neighbouring threads write
+# elements below one another.
 #
-# > **Looks right but is wrong.** A detour through shared memory does not coalesce a store. Each
-# > thread here reads exactly what it stored itself, so the tile and the barrier are useless. **Ask
-# > the counters, not the comment.**
+# > **Looks right but is wrong.** A detour through shared memory does not make a store coalesced.
+# > Here, each thread reads back exactly the elements that it stored, so the tile and the barrier
+# > are useless. **Trust the counters, not the comment.**
 #
-# Fix it yourself. The next section shows one way, so try first.
+# Now fix the kernel yourself. Do so before you read on, because sections 5 and 6 contain a
+# solution.
 
 # %% [markdown] exercise="week0/transpose_coalesced" part="task"
 # ### Exercise 1: write whole rows
 #
-# Fix the kernel of section 4, so that both its loads and its stores are coalesced. The load is
-# already good; change only what follows the barrier. The kernel must work for every M and N.
+# Fix the kernel of section 4 so that both its loads and its stores are coalesced. The loads already
+# are, so change only the code after the barrier. The kernel must work for every M and N.
 #
 # <details><summary>Hint 1</summary>
 #
-# Neighbouring threads should write neighbouring elements of mY. Which of its two indices must
+# Neighbouring threads should write neighbouring elements of mY. Which of the two indices of mY must
 # contain `tx`?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A thread no longer writes the element that it loaded. It writes the element at row `col0 + ty +
-# k`, column `row0 + tx` of mY. Where in the tile `sX` is that element?
+# A thread no longer writes the element that it loaded. It writes the element in row `col0 + ty + k`
+# and column `row0 + tx` of mY. Where in the tile `sX` is that element?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the last line `tx` and `ty + k` change places, in mY and in sX. The predicate in the line above
-# checks the element of mY that the thread writes: its row is less than N, its column less than M.
+# In the last line, swap `tx` and `ty + k` in the indices of both mY and sX. The predicate in the
+# line above must check the element of mY that the thread writes: its row must be less than N, and
+# its column less than M.
 #
 # </details>
 
@@ -293,23 +297,23 @@ fk.exercise("week0/transpose_coalesced").grade(transpose_coalesced)
 #     coalesced_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The threads change roles at the barrier: `tx` runs along a row of X before it, and along a row of
-# Y after it. This exchange is the purpose of the shared tile. Because threads pass elements to each
-# other, the kernel needs the barrier and a second predicate. A detour through shared memory does
-# not make a store coalesced; only the addresses of the 32 lanes do.
+# The threads change roles at the barrier: before it, `tx` runs along a row of X, and after it,
+# along a row of Y. This exchange is the purpose of the shared tile. Because threads pass elements
+# to each other, the kernel needs the barrier and a second predicate. A detour through shared memory
+# does not by itself make a store coalesced; only the addresses of the 32 lanes do.
 #
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
 # ## 5. It looks right but is wrong
 #
-# The bad number was 32 sectors per store. In the second round below, `tx` runs along a row of Y and
-# therefore down a column of the tile. From here on, `cute.local_tile(mX, (32, 32), (by, bx))` cuts
-# `mX` into tiles and returns the one in tile row `by` and tile column `bx`.
+# The bad number was 32 sectors per store. In the second round of the next kernel, `tx` runs along a
+# row of Y and therefore down a column of the tile. From here on, `cute.local_tile(mX, (32, 32),
+# (by, bx))` cuts `mX` into tiles and returns the one in tile row `by` and tile column `bx`.
 #
-# **Predict:** are the values right? Is the kernel?
+# **Predict:** are the values correct? Is the kernel correct?
 
 
 # %%
@@ -336,8 +340,8 @@ def hasty(mX: cute.Tensor, mY: cute.Tensor):
     hasty_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 
 
-values_right = fk.predict("the values are right", None)  # True or False
-kernel_right = fk.predict("the kernel is right", None)  # True or False
+values_right = fk.predict("the values are correct", None)  # True or False
+kernel_right = fk.predict("the kernel is correct", None)  # True or False
 small_x, small_y = fk.randn(40, 33, device="virtual"), fk.empty(33, 40, device="virtual")
 run_hasty = fk.compile(hasty, small_x, small_y, device="virtual")
 
@@ -351,14 +355,14 @@ fk.check(small_y, small_x.T)
 fk.sanitize(run_hasty, small_x, small_y, schedule="adversarial", seeds=1)
 
 # %% [markdown]
-# > **Looks right but is wrong.** The values are right, and there is a race: a thread reads elements
-# > that other warps store, and does not wait for them. Section 4 had a useless barrier; this kernel
-# > lacks a necessary one. In another order, which a GPU is free to choose, some elements are the
-# > NaN that was there before.
+# > **Looks right but is wrong.** The values are correct, but the kernel has a race: a thread reads
+# > elements that other warps store and does not wait for them. The kernel of section 4 had a
+# > useless barrier; this one lacks a necessary barrier. In another order, which a GPU is free to
+# > choose, some elements are NaN, because a thread reads them before they have been stored.
 #
-# ## 6. One tile, three layouts
+# ## 6. One tile with three layouts
 #
-# The next kernel has the barrier. The layout of `sX` is a parameter, fixed at compile time, and
+# The next kernel has the barrier. The layout of `sX` is now a compile-time parameter, and
 # `make_transpose` makes one host function per layout.
 
 
@@ -398,12 +402,13 @@ def make_transpose(T, pitch, swizzle=None):
 
 
 # %% [markdown]
-# Shared memory has 32 banks of one word, and lanes whose words share a bank take turns. You counted
-# this tile's wavefronts in `01_why_slow_why_wrong`, and you padded and swizzled it in
-# `03_see_layouts`.
+# Shared memory has 32 banks, each of which serves one word per wavefront, so lanes that need
+# different words from the same bank must take turns. You counted the wavefronts of this tile in
+# `01_why_slow_why_wrong`, and you padded and swizzled it in `03_see_layouts`.
 #
 # **Predict:** a warp reads a column of the tile. How many wavefronts does one load from shared
-# memory take with a pitch of 32, with a pitch of 33, and with `S<5,0,5>` at a pitch of 32?
+# memory take with a pitch of 32, with a pitch of 33, and with the swizzle `S<5,0,5>` and a pitch of
+# 32?
 
 # %%
 waves = {
@@ -427,9 +432,10 @@ for name, guess in waves.items():
     guess.against(wavefronts[name])
 
 # %% [markdown]
-# All three load and store whole sectors of global memory. **The bad number is 32 again**, but now
-# it counts the wavefronts of `shared tile`. A row is 32 words long, so all words of a column are in
-# one bank. With one more word per row, they are in 32 banks:
+# All three versions load and store whole sectors of global memory. **The bad number is 32 again**,
+# but now it is the number of wavefronts per load in `shared tile`. A row is 32 words long, so all
+# words of a column are in the same bank. With one more word per row, they are in 32 different
+# banks:
 
 # %%
 x, y = fk.randn(96, 128), fk.empty(128, 96)
@@ -437,38 +443,39 @@ for name in ("shared tile", "padded"):
     display(fk.banks(runs[name], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load"))
 
 # %% [markdown]
-# Padding costs little memory: 31 unused words per block (the last row needs none), 3 %. It also
-# costs alignment. Row 1 begins at byte 132, which is not a multiple of 16. With one word of
-# padding, only every fourth row allows 16-byte accesses. The next notebook needs them in all rows.
+# Padding costs little memory: 31 unused words per block, or 3 % (the last row needs no padding). It
+# also costs alignment. Row 1 begins at byte 132, which is not a multiple of 16. With one word of
+# padding, only every fourth row allows 16-byte accesses, but the next notebook needs them in all
+# rows.
 #
-# Now try a tile that is not square, and elements smaller than a word.
+# Now try a tile that is not square, with elements that are smaller than a word.
 
 # %% [markdown] exercise="week0/transpose_padded" part="task"
-# ### Exercise 2: a padded tile that is not square
+# ### Exercise 2: pad a tile that is not square
 #
 # Write the second half of a transpose whose tile has 32 rows and 64 columns of X. A block has 32 ×
 # 8 threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a
-# bank conflict. `mX.element_type.width` is the number of bits of an element, known when the kernel
-# is compiled.
+# bank conflict. `mX.element_type.width` is the number of bits per element, which is known at
+# compile time.
 #
 # <details><summary>Hint 1</summary>
 #
-# The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? And
-# which index of `sX` is `tx` now?
+# The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? Which
+# index of `sX` must contain `tx` now?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Without conflicts, the next row of the tile is one *bank* further, and a bank is a word of 32
-# bits. How many 16-bit elements make a word?
+# To avoid conflicts, each row of the tile must begin one *bank* further than the row above, and a
+# bank holds words of 32 bits. How many 16-bit elements make up a word?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # The pitch in `layout_s` is 64 elements plus one word, counted in elements of mX's type. After the
-# load come a barrier and the second loop of exercise 1, with one round per eight rows of a tile of
+# loads, add a barrier and the second loop of exercise 1, with one round per eight rows of a tile of
 # mY.
 #
 # </details>
@@ -531,20 +538,20 @@ fk.exercise("week0/transpose_padded").grade(transpose_padded)
 #     padded_tile_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32 and a half words,
-# so rows two apart are 65 words apart: the 32 rows use only 16 banks, and two lanes share each
-# bank. A pitch of 66 elements is 33 words, and each row has its own bank.
+# Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32.5 words, so two
+# consecutive rows of a column can be in the same bank. The 32 rows use only 16 banks, and two lanes
+# share each bank. A pitch of 66 elements is 33 words, which puts each row in a different bank.
 #
-# The padding costs 31 words per block. It also costs alignment: neither rows 65 words apart nor
-# rows 33 words apart all begin at multiples of 16 bytes. The next exercise needs no padding.
+# The padding costs 31 words per block. It also costs alignment, because with a pitch of 65 or 33
+# words most rows do not begin at a multiple of 16 bytes. The next exercise needs no padding.
 #
 # </details>
 
 # %% [markdown]
-# ## 7. No padding, no conflict
+# ## 7. No conflicts without padding
 #
 # **The bad number is 33**, the pitch that misaligns the rows. The swizzle keeps the pitch at 32 and
-# stores element `(row, col)` in column `col ^ row`. So rows begin at multiples of 128 bytes, and
+# stores element `(row, col)` in column `col ^ row`. So rows begin at multiples of 128 bytes, but
 # the elements of a column are still in 32 different banks:
 
 # %%
@@ -552,37 +559,37 @@ x, y = fk.randn(96, 128), fk.empty(128, 96)
 fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="load")
 
 # %% [markdown]
-# The price is arithmetic: the table of section 6 shows more instructions for `swizzled` than for
-# `padded`. The offset of `(row, col)` is `32 · row + col`: bits 0 to 4 are the column, bits 5 to 9
-# the row, and `S<5,0,5>` XORs the row into the column. In a tile of another width the bits are
-# different.
+# The price is arithmetic. The table of section 6 shows more instructions for `swizzled` than for
+# `padded`. The offset of `(row, col)` is `32 · row + col`, so bits 0 to 4 contain the column and
+# bits 5 to 9 the row, and `S<5,0,5>` XORs the row into the column. In a tile of a different width,
+# other bits contain the row.
 
 # %% [markdown] exercise="week0/transpose_swizzled" part="task"
-# ### Exercise 3: the same tile, swizzled
+# ### Exercise 3: swizzle the same tile
 #
-# Use the tile of 32 × 64 again, in float32, and with no more shared memory than its 8,192 bytes.
-# Make `layout_s` conflict-free. (You may also compute the exchange yourself, with `^`, and leave
-# the layout as it is.)
+# Use the 32 × 64 tile again, in float32 and with no more shared memory than its 8,192 bytes. Make
+# `layout_s` conflict-free. (You may instead leave the layout unchanged and compute the XOR in the
+# indices yourself, with `^`.)
 #
 # <details><summary>Hint 1</summary>
 #
-# Write the offset of element (row, column), 64 · row + column, as bits. Which bits select the bank?
-# Which bits change from lane to lane when a warp reads a column?
+# The offset of element (row, column) is 64 · row + column. Write it in binary. Which bits select
+# the bank? Which bits change from lane to lane when a warp reads a column?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Bits 0 to 4 select the bank. The column now takes bits 0 to 5, so the row begins at bit 6. XOR
+# Bits 0 to 4 select the bank. The column now occupies bits 0 to 5, so the row begins at bit 6. XOR
 # each bit of the bank with a bit of the row.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the marked line, put a `cute.make_composed_layout` with `cute.make_swizzle(bits, base, shift)`
-# around the plain layout. How many bits select the bank, at which bit do they begin, and how many
-# places higher does the row begin?
+# In the marked line, combine the plain layout with `cute.make_swizzle(bits, base, shift)` by
+# calling `cute.make_composed_layout`. How many bits select the bank, at which bit do they begin,
+# and how many places higher does the row begin?
 #
 # </details>
 
@@ -647,26 +654,26 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 #     swizzled_tile_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Bits 0 to 4 of the offset select the bank. In a tile of 64 columns the row is in bits 6 to 10, so
-# the shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the
-# column, so only four bits of the row take part: 32 rows share 16 banks, and a request takes two
-# wavefronts.
+# Bits 0 to 4 of the offset select the bank. In a tile with 64 columns, the row occupies bits 6 to
+# 10, so the shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to
+# the column, so only four bits of the row would reach the bank. The 32 rows would share 16 banks,
+# and a request would take two wavefronts.
 #
-# Written in the index, the same exchange is `sX[r, c ^ r]` on both sides. In a 16-bit type the
-# words begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and*
-# one type.
+# If you write the XOR in the index, use `sX[r, c ^ r]` both to store and to read. With a 16-bit
+# type, bit 0 selects the element within a word, so this tile needs `make_swizzle(5, 1, 6)`. A
+# swizzle is specific to one tile *and* one element size.
 #
 # </details>
 
 # %% [markdown]
-# ## 8. Counts and times, side by side
+# ## 8. Compare counts and times
 #
-# `fk.bench` takes variants of one computation and their arguments. It checks each against a
-# reference and compares their cost: measured times on a GPU, counts on the virtual GPU. Beside them
-# it shows the recorded speed of the same kernels on an H200, for 8192 × 8192. The dotted line is a
-# copy of 1 GB in the same run. `torch` is `x.T.contiguous()`.
+# `fk.bench` takes variants of one computation and their arguments. It checks each variant against a
+# reference and compares their cost: measured times on a GPU, or counts on the virtual GPU. Beside
+# them, it shows the recorded speed of the same kernels on an H200 for 8192 × 8192. The dotted line
+# marks the speed of a 1 GB copy in the same run. `torch` is `x.T.contiguous()`.
 #
-# **Predict:** what percentage of that copy do `scatter` and `padded` reach?
+# **Predict:** what percentage of that copy's speed do `scatter` and `padded` reach?
 
 # %%
 percents = {
@@ -696,19 +703,20 @@ for name, guess in percents.items():
 table.plot()
 
 # %% [markdown]
-# Read the picture from left to right, first the counts and then the speed. (If you have a GPU, bars
-# show its speed and diamonds that of the H200.)
+# Read the picture from left to right, first the counts and then the speed. (If you have a GPU, the
+# bars show its speed and the diamonds show that of the H200.)
 #
-# - `scatter` moves 4.5 times the minimum and reaches 13 % of a copy's speed. *Called coalesced* is
-#   as slow, in spite of its tile. The counters were right.
-# - `gather` has the same counts with loads and stores exchanged, and is three times as fast. The
-#   counters do not model caches. The L1 cache keeps loaded sectors, and later loads find their
-#   elements there; stores pass through to L2. `09_profile_on_a_gpu` has ncu's reports on two such
-#   kernels: L1 serves 78 % of the sectors that one of them loads down columns, and `scatter` keeps
-#   L2 88 % busy.
-# - `padded` differs from `shared tile` in one number, the pitch, and is twice as fast.
-# - `padded` and `swizzled` are about equal. The swizzle pays off where it allows wide accesses.
-# - `torch` reaches 27 %: its copy must handle tensors with any strides.
+# - `scatter` moves 4.5 times as many bytes as necessary and reaches 13 % of a copy's speed. `called
+#   coalesced` is just as slow in spite of its tile, as the counters predicted.
+# - `gather` has the same counts as `scatter`, with loads and stores exchanged, but is three times
+#   as fast. Our counters do not model caches. The L1 cache keeps loaded sectors, so later loads
+#   find their elements there, whereas stores pass through to L2. `09_profile_on_a_gpu` shows ncu's
+#   reports on two such kernels. In one of them, L1 serves 78 % of the sectors that the kernel loads
+#   down columns; the other, `scatter`, keeps L2 88 % busy.
+# - `padded` differs from `shared tile` only in one number, the pitch, but is twice as fast.
+# - `padded` and `swizzled` are about equally fast. The swizzle pays off where it allows wide
+#   accesses.
+# - `torch` reaches 27 %, because its copy must handle tensors with any strides.
 #
 # ## Summary
 #
@@ -718,14 +726,14 @@ table.plot()
 # | 32 wavefronts per shared load | one word of padding per row | rows that are not aligned |
 # | rows that are not aligned | swizzle | some arithmetic |
 #
-# **In practice** the best transpose is the one you avoid. A matrix product takes its inputs in
-# either order, and a kernel that reads the result next can often read it untransposed.
+# **In practice**, the best transpose is the one you avoid. A matrix product accepts its inputs in
+# either order, and the kernel that reads the result next can often read it untransposed.
 #
-# **Further reading:** [the classic, in CUDA
+# **Further reading:** [the classic article, in CUDA
 # C++](https://developer.nvidia.com/blog/efficient-matrix-transpose-cuda-cc/), with a kernel for
-# each step · [the same with
+# each step · [the same topic with
 # CuTe](https://research.colfax-intl.com/tutorial-matrix-transpose-in-cutlass/), in C++ · *What the
 # virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** `padded` is 16 % short of a copy's speed, and falls further behind with 16-bit elements
+# **Next:** `padded` is 16 % slower than a copy and falls further behind with 16-bit elements
 # ([`08_transpose_to_the_limit`](08_transpose_to_the_limit.ipynb)).

@@ -11,15 +11,15 @@
 # %% [markdown]
 # # Take a transpose to the limit of memory
 #
-# **You will build** the transpose of 16-bit elements: first with the tile of `07_transpose`, then
-# with 16 bytes per access, and once without any tile.
-# **You will learn** why a kernel with ideal sectors may be slow, what fills a GPU, how instructions
-# become the limit, and what a production kernel does beyond this.
+# **You will build** transposes of 16-bit elements: one with the tile of `07_transpose`, one with 16
+# bytes per access, and one without any tile. **You will learn** why a kernel with ideal sectors may
+# still be slow, what it takes to keep a GPU busy, how instructions become the limit, and what else
+# a production kernel does.
 # **You need** `07_transpose`; no GPU. About 35 minutes, and 75 more for the exercises.
 #
-# **The bad number is 63.** `padded` of `07_transpose` reaches 84 % of a copy's speed in float32,
-# and 63 % in float16. `make_transpose(T, pitch, swizzle)` and its kernel are imported from
-# `week0_helpers.py`, unchanged.
+# **The bad number is 63.** `padded` from `07_transpose` reaches 84 % of a copy's speed in float32
+# but only 63 % in float16. This notebook imports `make_transpose(T, pitch, swizzle)` and its
+# kernel, unchanged, from `week0_helpers.py`.
 
 # %%
 import cutlass
@@ -42,12 +42,12 @@ from forgekit.ops import copy_transpose
 from forgekit.ops.transposes import choose, compile_choice
 
 # %% [markdown]
-# ## 1. Sixteen bits
+# ## 1. Sixteen bits per element
 #
-# Start with the swizzled tile in `float16`, for 128 × 192. That is as many bytes as 96 × 128 in
-# float32, which took 384 loads of 4 sectors.
+# Start with the swizzled tile in `float16`, for a 128 × 192 matrix. It has as many bytes as the 96
+# × 128 matrix in float32 of the previous notebook, which took 384 loads of 4 sectors.
 #
-# **Predict:** how many sectors does a load touch now, and how many loads are there?
+# **Predict:** how many sectors does a load access now, and how many loads are there?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(global_load_sectors_per_request=None, global_load_requests=None)
@@ -59,33 +59,34 @@ swizzled16.predicted
 fk.coalescing(run_swizzled16, x16, y16, kind="load")
 
 # %% [markdown]
-# **The bad number is 2**, although the report calls it ideal. A warp asks for 32 × 2 = 64 bytes,
-# two sectors. One request could fetch 512 bytes: 16 bytes per lane, 16 sectors. The kernel makes
-# eight times as many loads as the bytes need.
+# **The bad number is 2**, although the report calls it ideal. A warp asks for 32 × 2 = 64 bytes, or
+# two sectors. But with 16 bytes per lane, one request could fetch 512 bytes in 16 sectors. So the
+# kernel makes eight times as many loads as necessary.
 #
 # ## 2. Sixteen bytes per access
 #
-# Each thread should move eight elements per access, on both sides. Along a row of X that is easy.
-# But eight neighbours in a row of Y are *below one another* in the tile, and a thread must collect
-# them in its registers. The kernel takes a tile of 64 × 64:
+# Each thread should move eight elements per access, both in its loads and in its stores. Along a
+# row of X, that is easy. But eight neighbours in a row of Y are *below one another* in the tile, so
+# a thread must collect them in its registers. The kernel works on a tile of 64 × 64 in two steps:
 #
-# 1. Each thread loads 8 elements of a row, 16 bytes, and stores them in `sX` unchanged.
-# 2. It then reads a piece of the tile that is 8 rows high and **two columns wide**, in eight reads
-#    of one word. It transposes the piece in registers, which gives two rows of 8 elements for Y.
+# 1. Each thread loads 8 elements of a row, 16 bytes, and stores them in `sX` in the same order.
+# 2. It then reads a piece of the tile that is 8 rows high and **two columns wide**, with eight
+#    reads of one word. It transposes the piece in registers and obtains two rows of 8 elements for
+#    Y.
 
 # %%
 draw_piece()
 
 # %% [markdown]
-# `zipped_divide` cuts the tile into such pieces. `cute.autovec_copy` copies a row of a piece with
+# `zipped_divide` cuts the tile into such pieces. `cute.autovec_copy` copies one row of a piece with
 # the widest access that its layout allows.
 #
-# The swizzle must keep eight elements together, or step 1 could not store them with one access. So
-# it exchanges *groups* of 8 elements. The offset of an element in the tile is `64 · row + col`:
-# bits 0 to 2 are its place in the group, bits 3 to 5 the group, bits 6 to 11 the row. In step 2,
-# lanes that read down a column are eight rows apart, so they differ from bit 9 up. `S<3,3,6>` takes
-# three bits from bit 3 up, and XORs them with the three bits that are 6 places higher, bits 9 to
-# 11.
+# The swizzle must keep eight elements together so that step 1 can store them with one access. So it
+# permutes *groups* of 8 elements. The offset of an element in the tile is `64 · row + col`. Bits 0
+# to 2 give its place in the group, bits 3 to 5 the group, and bits 6 to 11 the row. In step 2,
+# lanes that read down a column are eight rows apart, so their offsets differ in bit 9 and above.
+# `S<3,3,6>` selects three bits, starting at bit 3, and XORs them with the three bits that are 6
+# places higher, bits 9 to 11.
 
 
 # %%
@@ -134,8 +135,8 @@ def eights(x, y):
 
 
 # %% [markdown]
-# **Predict:** the sectors per load, the number of loads (there were 768), and the wavefronts of a
-# load from shared memory.
+# **Predict:** how many sectors does each load access, how many loads are there (there were 768),
+# and how many wavefronts does a load from shared memory take?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(
@@ -157,45 +158,46 @@ profile
 fk.coalescing(run_vectorised, x16, y16, kind="store")
 
 # %% [markdown]
-# One eighth of the loads, 16 sectors each, no conflict, and a fifth of the instructions. The price
-# is the promise: a matrix with 65 columns is refused, because its second row does not begin at a
-# multiple of 16 bytes.
+# The kernel makes an eighth as many loads, each of 16 sectors, has no bank conflicts, and executes
+# a fifth as many instructions. The price is the promise: a call rejects a matrix with 65 columns,
+# because its second row does not begin at a multiple of 16 bytes.
 #
-# > **Looks right but is wrong.** "2 sectors, 2 ideal" is true of each request, but the kernel makes
-# > eight times as many requests as it needs. *Ideal* is the minimum for the bytes that the lanes
-# > ask for, not for those that they could ask for. Read the number of requests as well.
+# > **Looks right but is wrong.** "2 sectors, 2 ideal" is true of each request, but `swizzled` makes
+# > eight times as many requests as necessary. *Ideal* is the minimum for the bytes that the lanes
+# > ask for, not for those that they could ask for. Check the number of requests as well.
 #
-# Step 2 transposed a piece of 8 × 2 in registers. If you transpose 8 × 8, you need no shared tile:
+# Step 2 transposed an 8 × 2 piece in registers. If you transpose an 8 × 8 square, you need no
+# shared tile:
 
 # %% [markdown] exercise="week0/transpose_registers" part="task"
 # ### Exercise 1: transpose 8 × 8 elements in registers
 #
-# Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
-# barrier. The launch is given: a block is one warp and covers 32 × 64 elements of X, so each thread
-# has a square of 8 × 8 elements. A thread loads each row of its square with one access of 16 bytes,
-# transposes the square, and stores each row of the result with one access of 16 bytes. The warp's
-# 32 squares cover the same sectors in any order, so choose the order that you find easiest.
+# Transpose a 16-bit matrix whose sizes are multiples of 8 in registers alone, without shared memory
+# or a barrier. In the given launch, a block is one warp and covers 32 × 64 elements of X, so each
+# thread has a square of 8 × 8 elements. A thread loads each row of its square with one 16-byte
+# access, transposes the square, and stores each row of the result with one 16-byte access. The 32
+# squares of a warp cover the same sectors in any order, so choose the order that you find easiest.
 #
 # <details><summary>Hint 1</summary>
 #
 # A block's part of X is eight squares wide and four squares high. Which square belongs to lane
-# `tidx`? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does it belong?
+# `tidx`? `cute.local_tile(mX, (8, 8), …)` returns that square. Where does it belong in mY?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Make two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a
-# row-major layout. Registers have no addresses, so the compiler must know each index into them:
-# loop with `cutlass.range_constexpr(8)`.
+# Create two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a
+# row-major layout. Registers have no addresses, so the compiler must know each index into them. So
+# write the loops with `cutlass.range_constexpr(8)`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Put three loops inside the predicate. The first copies each row of gX, `[r, None]`, to the same
-# row of rX with `cute.autovec_copy`. The second copies element by element from rX to rY, with row
-# and column exchanged. The third copies each row of rY to gY.
+# Put three loops inside the predicate's `if`. The first loop copies each row of gX, `[r, None]`, to
+# the same row of rX with `cute.autovec_copy`. The second copies each element from rX to rY, with
+# row and column swapped. The third copies each row of rY to gY.
 #
 # </details>
 
@@ -247,24 +249,23 @@ fk.exercise("week0/transpose_registers").grade(transpose_registers)
 #     registers_kernel(mX, mY).launch(grid=grid, block=(32, 1, 1))
 # ```
 #
-# With eight lanes side by side and four below one another, one load of the warp reads four pieces
-# of 8 × 16 = 128 bytes, and one store writes eight pieces of 4 × 16 = 64 bytes. Both use whole
-# sectors, 16 per request, the fewest that 512 bytes need. No element moves to another thread, so no
-# thread waits for another. The price is registers: 64 elements in and 64 out take 32 registers
-# each.
+# The lanes form four rows of eight. One load of the warp reads four pieces of 8 × 16 = 128 bytes,
+# and one store writes eight pieces of 4 × 16 = 64 bytes. Both access 16 whole sectors per request,
+# the minimum for 512 bytes. No element moves to another thread, so no thread waits for another. The
+# price is registers: the 64 elements of rX and the 64 elements of rY take 32 registers each.
 #
-# It works because 16 bytes are *eight* elements, so a square has whole pieces on both sides. For
-# 32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are not multiples of
-# eight still need the shared tile.
+# The method works because 16 bytes are *eight* elements, so both the rows and the columns of a
+# square are whole 16-byte pieces. The square would be 4 × 4 for 32-bit elements and 2 × 2 for
+# 64-bit elements. Sizes that are not multiples of eight still need the shared tile.
 #
 # </details>
 
 # %% [markdown]
-# ## 3. Counts and times, side by side
+# ## 3. Compare counts and times
 #
-# The table compares your kernel with the others: `yours` is the one you submitted above. Until it
-# is right, the table shows why it is not counted. The speeds were recorded on an H200 for 8192 ×
-# 8192; `yours` has one only if you have a GPU.
+# The next table compares your kernel with the others. `yours` is the kernel that you wrote above;
+# until it is correct, the table shows why it is not counted. The speeds were recorded on an H200
+# for 8192 × 8192, and `yours` has a speed only if you have a GPU.
 #
 # **Predict:** what percentage of a copy's speed does the vectorised kernel reach in float16?
 
@@ -296,9 +297,9 @@ vectorised_guess.against(round(times.percent(times.row("vectorised", "float16"))
 in16
 
 # %% [markdown]
-# These times come from an H200. A time can also be **predicted**, from the counts and from rates
-# that were measured on that GPU. Nine out of ten predictions lie within the interval printed beside
-# it.
+# These times were recorded on an H200. forgekit can also **predict** a time from the counts and
+# from rates that were measured on that GPU. Beside each prediction, it prints an interval that
+# contains the measured time in nine out of ten cases.
 #
 # **Predict:** how many microseconds does the model predict for `swizzled`?
 
@@ -308,22 +309,24 @@ x16, y16 = (fk.empty(8192, 8192, dtype=torch.float16) for _ in range(2))
 fk.profile(run_swizzled16, x16, y16, blocks=32).time("H200")
 
 # %% [markdown]
-# The recorded time is 107 µs, outside this interval. The prediction assumes that a thread issues
-# its loads in PTX order, and section 5 explains why machine code may do better.
+# The recorded time is 107 µs, which is outside this interval. The prediction assumes that a thread
+# issues its loads in PTX order; section 5 explains why machine code may do better.
 #
-# `swizzled` wastes no byte and has no conflict, yet it reaches 60 % of a copy; in float32 the same
-# kernel reaches 82 %. `padded` *has* conflicts, since 33 elements of 16 bits are not a whole number
-# of words, and still wins with 63 %. `vectorised` reaches 85 %. What holds `swizzled` back? It is
-# the worst in one column of the table, instructions per byte. A second reason appears in no column.
-# The next two sections take the two reasons in turn.
+# `swizzled` wastes no bytes and has no conflicts, yet it reaches only 60 % of a copy's speed,
+# whereas in float32 the same kernel reaches 82 %. `padded` *has* conflicts, because 33 elements of
+# 16 bits are not a whole number of words, but it is still faster, with 63 %. `vectorised` reaches
+# 85 %. Why is `swizzled` so slow? One column of the table shows the first reason: it executes the
+# most instructions per byte. No column shows the second. The next two sections explain these
+# reasons in turn.
 #
 # ## 4. Seven instructions per byte
 #
-# Each of the 132 multiprocessors of an H200 issues four instructions per clock, each for 32
-# threads. At 1.98 GHz that is 33,500 · 10⁹ thread instructions per second. In the same second
-# memory moves at most 4,800 · 10⁹ bytes: **7 instructions per byte**. A kernel that executes more
-# waits for its own instructions before it waits for memory. In float32 `swizzled` executes 5.4 PTX
-# instructions per byte. In float16 a thread does the same work for half the bytes.
+# Each of the 132 multiprocessors of an H200 issues four instructions per clock cycle, each for 32
+# threads. At 1.98 GHz, that is 33,500 · 10⁹ thread instructions per second. In one second, memory
+# moves at most 4,800 · 10⁹ bytes, which leaves time for **7 instructions per byte**. If a kernel
+# executes more, its limit is instructions rather than memory. In float32, `swizzled` executes 5.4
+# PTX instructions per byte. In float16, a thread executes the same instructions for half as many
+# bytes.
 
 # %%
 with fk.use_target("virtual"):  # instructions are counted there, even if you have a GPU
@@ -331,25 +334,26 @@ with fk.use_target("virtual"):  # instructions are counted there, even if you ha
 counted16.roofline()
 
 # %% [markdown]
-# The picture is a **roofline**. Kernels further right need more instructions per byte; kernels
-# further up execute more of them per second. The slope is the limit of memory, the flat part is the
-# limit of issuing. An open mark is the most that an H200 would allow; the filled mark below it was
-# recorded.
+# The picture is called a **roofline**. Kernels further to the right need more instructions per
+# byte, and kernels further up execute more instructions per second. Memory sets the sloping part of
+# the limit, and instruction issue sets the flat part. An open mark shows the highest rate that an
+# H200 would allow; the filled mark below it was recorded.
 #
-# `padded` and `swizzled` are under the flat part. By this count `swizzled` could move 33,500 / 10.8
-# = 3,100 · 10⁹ bytes per second if no instruction ever waited; a copy moves 4,218. `padded`
-# executes 8.5 instructions per byte, which is why it wins in spite of its conflicts. (Machine code
-# has somewhat fewer instructions than PTX, so the edge of the roof is not sharp.) `vectorised` is
-# on the slope: 16 bytes per lane save instructions as well.
+# `padded` and `swizzled` are under the flat part. According to these counts, `swizzled` could move
+# 33,500 / 10.8 = 3,100 · 10⁹ bytes per second if no instruction ever had to wait; a copy moves
+# 4,218 · 10⁹. `padded` executes only 8.5 instructions per byte, so it is faster in spite of its
+# conflicts. (Machine code has somewhat fewer instructions than PTX, so the corner of the roof is
+# not exact.) `vectorised` is under the slope, because moving 16 bytes per lane also saves
+# instructions.
 #
-# Every other kind of work also has a rate:
+# Every other kind of work also has a maximum rate:
 
 # %% [markdown] exercise="week0/what_bounds" part="task"
-# ### Exercise 2: name what bounds a kernel
+# ### Exercise 2: find the bound of a kernel
 #
-# Four kernels move 4,096 × 4,096 float16 from X to Y: **A** copies one element per thread, in
-# blocks of 128. **B** transposes through a tile of 64 × 64 without padding. **C** transposes
-# without a tile and stores down the columns. **D** is `vectorised`. Counts are in thousands:
+# Four kernels move 4,096 × 4,096 float16 elements from X to Y. **A** copies one element per thread,
+# in blocks of 128 threads. **B** transposes with a 64 × 64 tile without padding. **C** transposes
+# without a tile and stores down the columns. **D** is `vectorised`. All counts are in thousands:
 #
 # | | blocks | warp instructions | wavefronts of shared memory | sectors |
 # |---|---|---|---|---|
@@ -358,34 +362,34 @@ counted16.roofline()
 # | C | 65.5 | 14,680 | 0 | 17,826 |
 # | D | 4.1 | 4,391 | 524 | 2,097 |
 #
-# These are the rates of an H200, in thousands per microsecond; the course's predicted times use
-# them:
+# These are the rates of an H200, in thousands per microsecond. The predicted times in this course
+# use them:
 #
 # | `"start of blocks"` | `"issue slots"` | `"shared memory"` | `"L2 cache"` | `"device memory"` |
 # |---|---|---|---|---|
 # | 1.7 blocks | 1,003 warp instructions | 251 wavefronts | 206 sectors | 159 sectors |
 #
-# The sectors of the first table pass through the L2 cache. Device memory moves each sector of X and
-# Y once, 2,097 thousand in all. What bounds each kernel?
+# The sectors in the first table pass through the L2 cache. Device memory moves each sector of X and
+# Y once, 2,097 thousand in all. Which of the five rates limits each kernel?
 #
 # <details><summary>Hint 1</summary>
 #
-# A bound is a quotient: the amount of work divided by the rate. For each kernel compute the time
-# that each of the five would take alone.
+# To get a bound, divide the amount of work by the rate. For each kernel, compute the time that each
+# of the five kinds of work would take by itself.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The longest of the five times is the bound. Device memory takes the same time for all four
-# kernels: 2,097 / 159 µs.
+# The kernel's bound is the longest of the five times. Device memory takes the same time, 2,097 /
+# 159 µs, for all four kernels.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Go through the first table row by row. In each row one count is large for its rate. Compare blocks
-# with 1.7, not with the other counts.
+# Go through the first table row by row. In each row, find the count that is largest in relation to
+# its rate. For example, compare the number of blocks with 1.7, not with the other counts.
 #
 # </details>
 
@@ -413,38 +417,38 @@ fk.exercise("week0/what_bounds").grade(bounds)
 # }
 # ```
 #
-# **A**: it takes 131.1 / 1.7 = 77 µs to start its blocks, while device memory needs 13. **B**: its
-# wavefronts take 17,301 / 251 = 69 µs. **C**: its sectors take 17,826 / 206 = 87 µs, and the real
-# cost is higher, because the kernel writes only a part of most of them. **D**: 13 µs; no other
-# quotient is longer, so device memory is the bound. Issue slots bound none of the four, although B
-# and C execute over three times as many instructions as D.
+# The blocks of **A** take 131.1 / 1.7 = 77 µs to start, while device memory needs only 13 µs. The
+# wavefronts of **B** take 17,301 / 251 = 69 µs. The sectors of **C** take 17,826 / 206 = 87 µs, and
+# their real cost is higher, because the kernel writes only a part of most of them. For **D**,
+# device memory takes 13 µs, and no other time is longer. Issue slots bound none of the four
+# kernels, although B and C execute over three times as many instructions as D.
 #
-# A predicted time combines all quotients and adds the cost of a launch. `p.time("H200")` of a
-# profile shows them as bars.
+# The model combines all five times and adds the cost of a launch to predict the time of a kernel.
+# For a profile `p`, `p.time("H200")` shows them as bars.
 #
 # </details>
 
 # %% [markdown]
-# A good place for a break.
+# This is a good place for a break.
 #
-# ## 5. What fills a GPU
+# ## 5. Enough bytes in flight
 #
-# The second reason may be too few bytes in flight. The virtual GPU counts the accesses that a
-# kernel *requests*. Their time depends on facts that it does not model, so this section is an
-# estimate.
+# The second reason may be that `swizzled` has too few bytes in flight. The virtual GPU counts the
+# accesses that a kernel *requests*. Their time depends on properties of the hardware that it does
+# not model, so this section can only estimate.
 #
-# **Occupancy.** A multiprocessor holds several blocks at the same time, as many as its threads,
-# registers and shared memory allow. While some wait for memory, others request more. *Occupancy* is
-# the share of its threads that are in use. In the end only the bytes in flight matter, as in
-# Little's law of `05_tiled_copies`. If an answer takes 550 ns, reading 2.4 TB/s needs 1.3 MB in
-# flight, 10 kB per multiprocessor of an H200.
+# A multiprocessor runs several blocks at the same time, as many as its threads, registers and
+# shared memory allow. While some blocks wait for memory, others request more. **Occupancy** is the
+# share of the multiprocessor's threads that are in use. But what matters in the end is only the
+# number of bytes in flight, as in Little's law in `05_tiled_copies`. If an answer takes 550 ns,
+# reading 2.4 TB/s requires 1.3 MB in flight, or 10 kB per multiprocessor of an H200.
 #
-# In the PTX, each load is followed directly by its store to the tile, and the store waits for the
-# load. Machine code may issue the loads first. So the table shows both extremes: one load in flight
-# per thread, and all of them.
+# In the PTX, each load is followed directly by its store to the tile, which waits for the load.
+# Machine code may issue all the loads first. So the next table shows both extremes: one load in
+# flight per thread, and all of its loads in flight.
 #
-# **Predict:** a multiprocessor holds 2,048 threads. How many kB does `swizzled` have in flight in
-# float16, with one load per thread?
+# **Predict:** a multiprocessor has room for 2,048 threads. How many kB does `swizzled` have in
+# flight in float16, with one load per thread?
 
 # %%
 least_guess = fk.predict("kB in flight, swizzled float16, one load per thread", None)
@@ -467,19 +471,19 @@ for name, (run, shared_bytes, load_bytes, loads) in in_flight.items():
         least_guess.against(round(one))
 
 # %% [markdown]
-# All three have an occupancy of 100 %, so it explains nothing. The two kernels that move single
-# elements may or may not have enough bytes in flight; the one with 16-bit elements has the fewest.
-# The vectorised kernel has more than enough in any case. No row isolates the contribution of either
-# reason: the vectorised kernel removes both.
+# All three kernels have an occupancy of 100 %, so occupancy does not explain the difference. The
+# two kernels that move single elements may or may not have enough bytes in flight, and the float16
+# version has the fewest. The vectorised kernel has more than enough in any case. The table cannot
+# separate the two reasons, because the vectorised kernel removes both.
 #
-# ## 6. Larger tiles, smaller tiles
+# ## 6. Larger and smaller tiles
 #
-# A tile of 16 × 16 writes rows of 64 bytes. Those are whole sectors, so the sector counts are
-# ideal. A tile of 64 × 64 writes rows of 256 bytes, and needs four times the shared memory of 32 ×
-# 32.
+# In float32, a kernel with a 16 × 16 tile writes rows of 64 bytes. These are whole sectors, so the
+# sector counts are ideal. A kernel with a 64 × 64 tile writes rows of 256 bytes and needs four
+# times as much shared memory as one with a 32 × 32 tile.
 #
-# **Predict:** `padded, tile 16` has a pitch of 17, and a warp is two rows of 16 lanes. How many
-# wavefronts do a shared load and a shared store take?
+# **Predict:** `padded, tile 16` has a pitch of 17, and a warp consists of two rows of 16 lanes. How
+# many wavefronts does a shared load take, and how many does a shared store take?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(shared_load_wavefronts_per_request=None, shared_store_wavefronts_per_request=None)
@@ -490,44 +494,46 @@ against_torch(
 ).plot()
 
 # %% [markdown]
-# A tile of 64 reaches 86 % of a copy's speed, a tile of 32 reaches 84, and a tile of 16 only 48.
-# The smallest one writes half a 128-byte cache line at a time, its shared accesses take two
-# wavefronts, and it executes more instructions per byte. Three things changed, and this row does
-# not show which one matters. Change one thing at a time.
+# With 64 × 64 tiles, the kernel reaches 86 % of a copy's speed; with 32 × 32 tiles, 84 %; and with
+# 16 × 16 tiles, only 48 %. With the smallest tile, the kernel writes half of a 128-byte cache line
+# at a time, its shared accesses take two wavefronts, and it executes more instructions per byte.
+# Three things changed at once, so this comparison does not show which one matters. Change only one
+# thing at a time.
 #
-# Now use the predicted time as a tool: one change, one look at the bounds, the next change.
+# Now use the predicted time as a tool. Make one change, look at the bounds, and only then make the
+# next change.
 
 # %% [markdown] exercise="week0/mirror_rows" part="task"
 # ### Exercise 3: halve a predicted time
 #
 # `mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
-# of 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds
-# four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192, which
-# is 54 µs, bound by the start of blocks. The **whole interval** must lie below half of it, so a
-# small gain is not enough. When a grade stops at the predicted time, this line shows all bounds of
-# your kernel:
+# of 8, and addresses are multiples of 16 bytes. The kernel below is correct, and `fk.profile`
+# reports four sectors per request, the ideal number. Its predicted time for 2,048 × 8,192 on an
+# H200 is 54 µs, bound by the start of blocks. Halve this time. The **whole interval** must be below
+# half of 54 µs, so a small gain is not enough. If your grade stops at the predicted time, this line
+# shows all bounds of your kernel:
 #
 # `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
 #
 # <details><summary>Hint 1</summary>
 #
-# Which bound is the longest, and which is the second? If a change shortens only the first, the
-# second remains.
+# Which bound is the longest, and which is the second longest? If a change shortens only the
+# longest, the second remains.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# To have fewer blocks, fewer instructions and more bytes in flight at the same time, let each
+# A single change can give you fewer blocks, fewer instructions and more bytes in flight: let each
 # access of a thread move more bytes. How many bytes can one access move?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line with `mX[row, col]`, let `zipped_divide` give each thread a vector of 8 elements.
-# Mirror the position of the vector in its row, and mirror the elements inside the vector in
-# registers, as in section 2.
+# Instead of the line with `mX[row, col]`, use `zipped_divide` to give each thread a vector of 8
+# elements. Mirror the position of the vector in its row, and mirror the elements inside the vector
+# in registers, as in section 2.
 #
 # </details>
 
@@ -582,31 +588,33 @@ fk.exercise("week0/mirror_rows").grade(mirror_rows)
 #     mirror_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# The given kernel starts 65,536 blocks, which takes 39 µs alone, while memory needs 13 µs for the
-# same bytes. Larger blocks do not help. With 1,024 threads the start of blocks takes 10 µs, but
-# latency takes 63 µs: a thread requests two bytes, and no new block replaces a block before its
-# last warp has ended. A two-dimensional grid removes the divisions, which saves 3 of 54 µs. Vectors
-# shorten all three bounds: an eighth of the blocks, an eighth of the instructions, and eight times
-# the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes can be
-# faster. (All these times are predicted for an H200, not measured.)
+# The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs only 13 µs for
+# the bytes. Larger blocks do not help. With 1,024 threads per block, the start of blocks takes 10
+# µs, but latency takes 63 µs, because a thread requests only two bytes and a new block cannot start
+# until the last warp of an old one has ended. A two-dimensional grid removes the divisions, which
+# saves only 3 of the 54 µs. Vectors shorten all three bounds, with an eighth as many blocks, an
+# eighth as many instructions, and eight times as many bytes in flight. Then device memory is the
+# bound, and no kernel that moves these bytes can be faster. (All these times are predicted for an
+# H200, not measured.)
 #
 # </details>
 
 # %% [markdown]
-# ## 7. What production code does beyond this
+# ## 7. What else production code does
 #
-# Two problems remain: sizes that are not multiples of 8, and the right promises for every tensor.
-# `copy_transpose(x)` takes any 2-D tensor and returns its transpose in new memory. It reads the
-# size, the strides and the address, and **chooses** a kernel. Three of them:
+# Production code must also handle sizes that are not multiples of 8, and make valid promises for
+# every tensor. `copy_transpose(x)` takes any 2-D tensor and returns its transpose in new memory. It
+# reads the size, the strides and the address, and **chooses** a kernel from a set that includes
+# these three:
 #
 # - `vector` uses 16-byte accesses on both sides, if every row of X and of Y begins at a multiple of
 #   16 bytes;
-# - `gather` serves other sizes and strides: it reads words and gathers 16 bytes per store (it is
-#   not the `gather` of `07_transpose`);
-# - `flat` serves tensors whose transpose has the same order in memory, such as a single row.
+# - `gather` handles other sizes and strides by reading words and gathering 16 bytes per store (it
+#   is not the `gather` of `07_transpose`);
+# - `flat` handles tensors whose transpose has the same order in memory, such as a single row.
 #
-# **Predict:** which kernel takes 128 × 192 in float16, which takes 127 × 193, and which takes a
-# single row?
+# **Predict:** which kernel transposes a 128 × 192 matrix in float16? Which one transposes a 127 ×
+# 193 matrix, and which one a single row?
 
 # %%
 which = {
@@ -625,50 +633,52 @@ for (m, n), guess in which.items():
         run = compile_choice(choice, torch.float16, fk.target.arch)
         p = fk.profile(run, x, fk.empty(n, m, dtype=torch.float16))
         moved = 32 * (p["global_load_sectors"] + p["global_store_sectors"])
-        print(f"    {moved / p.bytes_touched:.2f} times the least bytes")
+        print(f"    {moved / p.bytes_touched:.2f} times the minimum of bytes")
 
 # %% [markdown]
-# `vector` moves as many bytes as a copy. In the 127 × 193 matrix, rows begin anywhere in a sector,
-# yet `gather` stores whole sectors, except at the ends of Y's rows. The price is that neighbouring
-# blocks load some rows of X twice.
+# `vector` moves as many bytes as a copy. In the 127 × 193 matrix, a row may begin anywhere in a
+# sector, yet `gather` stores whole sectors except at the ends of Y's rows. The price is that
+# neighbouring blocks both load some rows of X.
 #
 # `vector` is `VectorTranspose` in `forgekit/kernels/copy_transpose.py`, one page of source. You
 # know each of its ideas: a square transposed **in registers**; a **shared tile**, which combines
 # the 64-byte pieces of exercise 1 into rows of 256 bytes; a **swizzle** that keeps 16 bytes
-# together; and predicates for the **tails**. It moves elements as **integers** of their width, so
-# one kernel serves float16, bfloat16 and int16. It numbers blocks down the columns of tiles, so
-# neighbouring blocks write neighbouring parts of the same rows of Y. It reaches 96 % of a copy in
-# float32 and 92 % in float16.
+# together; and predicates for the **edges**. It moves elements as **integers** of the same width,
+# so one kernel serves float16, bfloat16 and int16. It numbers blocks down the columns of tiles, so
+# neighbouring blocks write neighbouring parts of the same rows of Y. It reaches 96 % of a copy's
+# speed in float32 and 92 % in float16.
 #
-# A production transpose also takes a batch, and you already know how:
+# A production transpose also accepts a batch of matrices. You already know how to write such a
+# kernel:
 
 # %% [markdown] exercise="week0/transpose_batch" part="task"
 # ### Exercise 4: transpose a batch of matrices
 #
-# `x` has shape (B, M, N) and is row-major: B matrices of M × N, one after the other. Transpose each
-# of them, `y[b] = x[b].T`, for any M and N and for B up to 65,535, in float32 and float16. Use one
-# launch, and whole sectors on both sides. Signature: `transpose_batch(x, y)`.
+# `x` has shape (B, M, N) and is row-major, so it contains B matrices of M × N, one after another.
+# Transpose each of them, `y[b] = x[b].T`, for any M and N and for B up to 65,535, in float32 and
+# float16. Use one launch, and access whole sectors in both loads and stores. Signature:
+# `transpose_batch(x, y)`.
 #
 # **Required**: no bank conflicts in float32.
 #
 # <details><summary>Hint 1</summary>
 #
-# You have written the transpose of each matrix. What else must a block know besides the position of
-# its tile?
+# You have already written the transpose of a single matrix. What must a block know besides the
+# position of its tile?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
 # A grid has three sizes, and `cute.arch.block_idx()` returns three numbers. `mX[b, row, col]` is an
-# element of a tensor with three modes, and `mX.shape` has their sizes.
+# element of a tensor with three modes, whose sizes are in `mX.shape`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # The third size of the grid is B, and the third block index is the first index of mX and of mY. The
-# rest is exercise 1 of `07_transpose` with the pitch of its exercise 2.
+# rest is exercise 1 of `07_transpose`, with one padding word per row, as in its exercise 2.
 #
 # </details>
 
@@ -717,10 +727,11 @@ fk.exercise("week0/transpose_batch").grade(transpose_batch)
 #     batch_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# A batch costs one index. Neighbouring blocks should write neighbouring parts of one matrix, so the
-# batch is the third, *slowest* size of the grid. That size is at most 65,535; for a larger batch,
-# put it into the first size or let a block transpose several matrices. One launch per matrix would
-# be B launches, and for small matrices a launch takes longer than its kernel.
+# A batch requires only one more index. Neighbouring blocks should write neighbouring parts of one
+# matrix, so the batch is the third, *slowest* dimension of the grid. The size of that dimension is
+# at most 65,535; for a larger batch, use the first dimension or let a block transpose several
+# matrices. One launch per matrix would need B launches, and for small matrices a launch takes
+# longer than its kernel.
 #
 # </details>
 
@@ -730,9 +741,9 @@ fk.exercise("week0/transpose_batch").grade(transpose_batch)
 # | the bad number | the step that fixes it | its price |
 # |---|---|---|
 # | 2 sectors per 16-bit load | 16 bytes per lane, transposed in registers | multiples of 8 |
-# | 10.8 instructions per byte | the same | the same |
-# | sizes that are not multiples of 8 | another kernel, chosen by size | code |
-# | one launch per matrix | the batch in the grid | one index |
+# | 10.8 instructions per byte | 16 bytes per lane, as above | multiples of 8 |
+# | sizes that are not multiples of 8 | another kernel, chosen by size | more code |
+# | one launch per matrix | a batch dimension in the grid | one index |
 
 # %%
 least_ms = 1000 * 2 * 8192 * 8192 * 4 / 4.8e12  # x read, y written, at the peak of an H200's memory
@@ -740,14 +751,14 @@ best = times.row("production", "float32")
 print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {best.ms:.3f} ms")
 
 # %% [markdown]
-# **In practice**, where tiles go to tensor cores, the hardware transposes 8 × 8 pieces on the way
-# (`ldmatrix` with `.trans`), and Hopper's bulk copies write a swizzled tile themselves. The best
-# transpose is still the one you avoid.
+# **In practice**, if a kernel loads tiles for tensor cores, the hardware can transpose 8 × 8 pieces
+# on the way (`ldmatrix` with `.trans`), and Hopper's bulk copies can swizzle a tile as they write
+# it. The best transpose is still the one you avoid.
 #
 # **Further reading:** [Little's law and
 # GPUs](https://www2.eecs.berkeley.edu/Pubs/TechRpts/2016/EECS-2016-143.html), a thesis on latency
 # hiding · [the roofline model](https://doi.org/10.1145/1498765.1498785) · *What the virtual GPU
 # models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** the predicted interval for `swizzled` missed the recorded 107 µs. Ask a real GPU where a
-# kernel spends its time ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).
+# **Next:** the predicted interval for `swizzled` missed the recorded 107 µs, so ask a real GPU
+# where a kernel spends its time ([`09_profile_on_a_gpu`](09_profile_on_a_gpu.ipynb)).

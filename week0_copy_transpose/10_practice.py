@@ -9,12 +9,12 @@
 # ---
 
 # %% [markdown]
-# # Practise: write five more kernels
+# # Practise by writing five more kernels
 #
-# **You will build** five kernels, each with its host function and its launch: you get two empty
-# function bodies and fill both.
-# **You will learn** to decide without help what a block shares, which predicate each access needs,
-# and when a vector pays off.
+# **You will build** five kernels, each with its host function and launch, by filling in two empty
+# function bodies.
+# **You will learn** to decide without help which elements a block shares, which predicate each
+# access needs, and when a vector pays off.
 # **You need** `00_start_here` to `08_transpose_to_the_limit`; no GPU. About 10 minutes, and 110
 # more for the exercises.
 
@@ -25,34 +25,35 @@ import cutlass.cute as cute
 import forgekit as fk
 
 # %% [markdown]
-# ## Each sector once
+# ## Access each sector once
 #
-# The first five whole kernels are in `02_five_kernels`, which also explains how a kernel is graded:
-# values, every order of threads, the facts that the task states, and waste. All of those five moved
-# single elements. Here single elements move some sectors **twice**.
+# `02_five_kernels` contains the first five whole kernels and explains how a kernel is graded: for
+# values, every order of threads, the requirements in the task, and waste. Each of those five
+# kernels moved single elements. In the next exercise, accesses to single elements would move some
+# sectors **twice**.
 
 # %% [markdown] exercise="week0/interleave" part="task"
 # ### Exercise 1: interleave two arrays
 #
-# Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`; `a` and `b` have n elements, `z` has 2n. Request no
-# sector of memory twice. Signature: `interleave(a, b, z)`.
+# Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`, where `a` and `b` have n elements and `z` has 2n.
+# Request no sector of memory twice. Signature: `interleave(a, b, z)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# If thread i writes `z[2 * i]`, how far apart do the 32 lanes of a warp store? How many sectors
-# does that store touch, and how much of each does it use?
+# If thread i writes `z[2 * i]`, how far apart are the addresses of neighbouring lanes? How many
+# sectors does such a store access, and how much of each does it use?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `04_copy_fast` shows how a thread moves elements that lie side by side.
+# `04_copy_fast` shows how a thread moves several adjacent elements with one access.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Put the two values into a small tensor in registers and store it as *one* vector of two elements:
+# Put the two values into a small tensor in registers, and store it as *one* vector of two elements.
 # `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one pair.
 #
 # </details>
@@ -99,46 +100,47 @@ fk.exercise("week0/interleave").grade(interleave)
 #     interleave_kernel(mA, mB, mZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Each of the two scalar stores touches 8 sectors and fills half of each; one vector store touches
-# the same 8 sectors once. In another version, one thread per element of z reads from a or from b:
-# its stores are coalesced, and each load fetches the sectors of half a warp. It passes as well,
-# with twice as many threads.
+# Each of two scalar stores would access 8 sectors and fill half of each, whereas one vector store
+# accesses the same 8 sectors only once. In another correct version, one thread per element of z
+# reads from a or from b. Its stores are coalesced, and each load fetches sectors for half of a
+# warp. This version also passes, with twice as many threads.
 #
 # </details>
 
 # %% [markdown]
-# ## What a block shares
+# ## Share elements within a block
 #
-# From here on, a block loads into shared memory the elements that several of its threads need.
+# In the next three exercises, a block loads elements that several of its threads need into shared
+# memory.
 
 # %% [markdown] exercise="week0/sliding_max" part="task"
-# ### Exercise 2: the largest of four neighbours
+# ### Exercise 2: find the largest of four neighbours
 #
-# `y[i]` is the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of as many of them as
-# exist. Each block loads its elements from global memory *once* and shares them. Both tensors are
-# float32. Signature: `sliding_max(x, y)`.
+# Let `y[i]` be the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of those that
+# exist. Each block must load its elements from global memory *once* and share them. Both tensors
+# are float32. Signature: `sliding_max(x, y)`.
 #
 # **Required**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# A block of 128 threads needs more than 128 elements of x. How many more, and which threads load
-# them?
+# A block of 128 threads needs more than 128 elements of x. How many more does it need, and which
+# threads load them?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Which value can shared memory hold where x has no element, so that it is never the maximum? Not 0:
-# all of x may be negative.
+# Where x has no element, shared memory must hold a value that is never the maximum. Which value is
+# that? It is not 0, because all elements of x may be negative.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Use a tile of 128 + 3 elements. Every thread stores its element; the first three also store one
-# element of the halo, 128 places further on. Store -cutlass.Float32.inf past the end of x. After a
-# barrier, read four elements of the tile.
+# Use a tile of 128 + 3 elements. Every thread stores its own element, and each of the first three
+# threads also stores one element of the halo, 128 places further on. Past the end of x, store
+# -cutlass.Float32.inf. After a barrier, read four elements of the tile.
 #
 # </details>
 
@@ -188,41 +190,43 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 #     sliding_max_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Without shared memory the kernel would load each element four times. With it, a block loads 131
-# elements for 128 results; the three extra elements are the *halo*. In a larger tile the halo is a
-# smaller share. All 128 threads must reach the barrier, including those past the end of x, so the
-# predicates enclose the loads and the store, not the whole body.
+# Without shared memory, the kernel would load each element four times. With it, a block loads 131
+# elements for 128 results; the three extra elements are called the *halo*. The larger the tile, the
+# smaller the share of the halo. All 128 threads must reach the barrier, including those past the
+# end of x, so the predicates enclose only the loads and the store, not the whole body.
 #
 # </details>
 
 # %% [markdown] exercise="week0/convolve" part="task"
 # ### Exercise 3: convolve with a filter in shared memory
 #
-# `y[i]` is the sum of `w[k] * x[i + k]` over all elements of the filter `w`; past its end, `x`
-# counts as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it
-# needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
+# Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts
+# as 0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than
+# once. All tensors are float32. Signature: `convolve(x, w, y)`.
 #
-# **Required**: at most 1 barrier, shared memory for at most 64 floats more than a block has threads.
+# **Required**: at most 1 barrier, shared memory for at most 64 floats more than a block has
+# threads.
 #
 # <details><summary>Hint 1</summary>
 #
-# This is the previous puzzle with a halo whose size is known only at run time, and with a second
-# tensor in shared memory. A tensor there has a fixed size, so allocate the largest possible.
+# This is the previous exercise with a second tensor in shared memory and a halo whose size is known
+# only at run time. Tensors in shared memory have fixed sizes, so allocate space for the largest
+# halo and filter.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Which threads load w, and which load the halo? Neither has more than 32 elements. How many
+# Which threads load w, and which load the halo? Neither of them has more than 32 elements. How many
 # barriers do two tensors need?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Use tiles of 128 + 31 and of 32 elements. The first `w.shape[0] - 1` threads load the halo. After
-# one barrier, the sum begins with `cutlass.Float32(0)` and adds in a loop over
-# `range(mW.shape[0])`.
+# Use one tile of 128 + 31 elements and one of 32 elements. The first `mW.shape[0] - 1` threads load
+# the halo. After one barrier, start the sum with `cutlass.Float32(0)` and add the products in a
+# loop over `range(mW.shape[0])`.
 #
 # </details>
 
@@ -278,25 +282,26 @@ fk.exercise("week0/convolve").grade(convolve)
 #     convolve_kernel(mX, mW, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront.
-# `sX[tidx + k]` reads 32 neighbours for every k, which also takes one wavefront. So each product
-# costs two accesses of shared memory and one multiply-add. For a long filter these accesses limit
-# the kernel; then the next step is to compute several results per thread from registers.
+# All lanes read the same `sW[k]` at the same time, which is called a broadcast and takes one
+# wavefront. For every k, `sX[tidx + k]` reads 32 adjacent elements, which also takes one wavefront.
+# So each product costs two accesses to shared memory and one multiply-add. For a long filter, these
+# accesses limit the kernel. The next step would be to compute several results per thread from
+# values in registers.
 #
 # </details>
 
 # %% [markdown]
-# > **Looks right but is wrong.** In `02_five_kernels` one `if i < n:` could enclose the whole body.
-# > In the last two kernels it would keep some threads of the last block from the barrier, which all
-# > threads of a block must reach.
+# > **Looks right but is wrong.** In `02_five_kernels`, one `if i < n:` could enclose the whole
+# > body. In the last two kernels, it would prevent some threads of the last block from reaching the
+# > barrier, which all threads of a block must reach.
 #
-# A good place for a break.
+# This is a good place for a break.
 
 # %% [markdown] exercise="week0/rotate_image" part="task"
 # ### Exercise 4: rotate an image by 90 degrees
 #
-# Rotate `x`, with M rows of N elements, clockwise: `y` has N rows of M elements, and
-# `y[j, M - 1 - i] = x[i, j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
+# Rotate `x`, which has M rows of N elements, clockwise: `y[j, M - 1 - i] = x[i, j]`, where `y` has
+# N rows of M elements. Both loads *and* stores must be coalesced. Signature: `rotate_image(x, y)`.
 #
 # **Required**: no bank conflicts.
 #
@@ -309,14 +314,14 @@ fk.exercise("week0/convolve").grade(convolve)
 # <details><summary>Hint 2</summary>
 #
 # The kernel fills a tile in shared memory along rows of x and reads it along rows of y. Which index
-# of the tile changes from lane to lane when it is read?
+# of the tile changes from lane to lane when a warp reads it?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # Keep the transpose with a padded or swizzled tile and its two predicates. Change only the
-# destination column: lanes with descending addresses are coalesced as well.
+# destination column; stores to descending addresses are coalesced as well.
 #
 # </details>
 
@@ -368,45 +373,45 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 #     rotate_image_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# Every rotation and reflection of an image is this kernel with another index in the last line. The
-# 32 addresses of a warp run downwards here; sectors do not depend on the order of the lanes. A
-# pitch of 32 would cost 32 wavefronts per load instead of one.
+# Any rotation or reflection of an image is this kernel with a different index in the last line. The
+# addresses of the 32 lanes descend here, but the number of sectors does not depend on the order of
+# the lanes. A pitch of 32 would cost 32 wavefronts per load instead of one.
 #
 # </details>
 
 # %% [markdown]
-# ## When a vector pays off
+# ## Decide when a vector pays off
 #
-# The last puzzle contains two kernels, and the compiler chooses one of them.
+# The kernel in the last exercise has two versions, and the compiler chooses one of them.
 
 # %% [markdown] exercise="week0/every_kth" part="task"
 # ### Exercise 5: keep every k-th column
 #
 # Store `y[i, c] = x[i, c * k]`, where `x` has M rows of N elements and `y` has N / k columns. `k`
-# is a power of two, at least 2, and known when the kernel is compiled. N is a multiple of k and
-# of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
+# is a power of two, at least 2, and known at compile time. N is a multiple of both k and 8. Support
+# float16 and float32. Signature: `every_kth(x, k, y)`.
 #
-# **Required**: 16 bytes per load where they hold more than one element that is kept.
+# **Required**: 16 bytes per load where they contain more than one element to keep.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many elements does a vector of 16 bytes hold, and how many of them are kept? From which k on
-# is only one kept?
+# How many elements does a vector of 16 bytes hold, and how many of them does the kernel keep? What
+# is the smallest k for which it keeps only one?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `k` is a `cutlass.Constexpr`: an `if cutlass.const_expr(…)` chooses the kernel while it is
-# compiled. The grid has to follow that choice.
+# `k` is a `cutlass.Constexpr`, so an `if cutlass.const_expr(…)` can choose the version at compile
+# time. The size of the grid depends on this choice.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # `zipped_divide` cuts x into pieces of `(1, vec)` and y into pieces of `(1, vec // k)`. A thread
-# copies its piece into registers, picks every k-th element, and stores these as one vector. For k
-# from vec on, use one element per thread.
+# copies its piece into registers, selects every k-th element, and stores the selected elements as
+# one vector. If k is vec or more, use one element per thread.
 #
 # </details>
 
@@ -462,11 +467,11 @@ fk.exercise("week0/every_kth").grade(every_kth)
 #     every_kth_kernel(mX, k, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The sectors are the same in both versions: elements that are kept share each sector of 32 bytes
-# with elements that are not. A vector saves requests: with float16 and k = 2, one request loads
-# four times as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32
-# loading whole rows would double the bytes. Count bytes to decide where vectors pay off; a
-# `const_expr` makes that decision per type.
+# For small k, both versions load the same sectors, because each sector of 32 bytes contains
+# elements to keep. A vector saves requests: with float16 and k = 2, one request loads four times as
+# many elements to keep. With float16, a vector saves nothing for k = 8 or more, and for k = 32
+# loading whole rows would double the number of bytes. Count bytes to decide where vectors pay off;
+# a `const_expr` makes that decision for each type.
 #
 # </details>
 
@@ -477,19 +482,19 @@ fk.exercise("week0/every_kth").grade(every_kth)
 fk.progress("week0")
 
 # %% [markdown]
-# | puzzle | what it asks for | shown in |
+# | exercise | main idea | shown in |
 # |---|---|---|
-# | interleave | two values, one vector | `04_copy_fast` |
-# | the largest of four | a tile with a halo, a barrier, an identity | `01_why_slow_why_wrong` |
-# | convolve | two tensors in shared memory, one broadcast | `01_why_slow_why_wrong` |
-# | rotate an image | both sides coalesced, no bank conflict | `07_transpose` |
-# | every k-th column | 16 bytes where they pay off | `08_transpose_to_the_limit` |
+# | interleave | two values in one vector | `04_copy_fast` |
+# | the largest of four | a tile with a halo, a barrier, minus infinity | `01_why_slow_why_wrong` |
+# | convolve | two tensors in shared memory, one of them broadcast | `01_why_slow_why_wrong` |
+# | rotate an image | coalesced loads and stores, no bank conflicts | `07_transpose` |
+# | every k-th column | 16-byte loads where they pay off | `08_transpose_to_the_limit` |
 #
-# **In practice** the bytes that such kernels move determine their time. Convolutions, stencils and
-# image operations differ from yours in the size of their halo and in the number of results per
-# thread.
+# **In practice**, the running time of such kernels depends on the number of bytes that they move.
+# Production convolutions, stencils and image operations differ from yours in the size of their halo
+# and in the number of results per thread.
 #
-# **Further reading:** [LeetGPU](https://leetgpu.com/) has larger puzzles, timed on a GPU.
+# **Further reading:** [LeetGPU](https://leetgpu.com/), with larger puzzles that are timed on a GPU.
 #
-# **Next:** week 1, where threads must agree on one number: reductions
+# **Next:** reductions in week 1, where threads have to agree on one number
 # ([`00_what_is_the_right_sum`](../week1_reduce/00_what_is_the_right_sum.ipynb)).

@@ -1,4 +1,4 @@
-"""Small functions that week 0's notebooks share; each page introduces the ones that it uses."""
+"""Small functions that the notebooks of week 0 share; each page introduces those that it uses."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def loads(run: fk.CompiledKernel) -> list[str]:
 
 # -- compile, check, count -------------------------------------------------------------------------
 def cost(name: str, run: fk.CompiledKernel, x: torch.Tensor) -> fk.Profile:
-    """Check that `run(x, y)` copies x to a y full of NaN, print what one call costs, and return its
-    profile.
+    """Check that `run(x, y)` copies x to a y full of NaN, print the cost of one call, and return
+    its profile.
     """
     y = torch.full_like(x, float("nan"))
     run(x, y)
@@ -38,7 +38,7 @@ def cost(name: str, run: fk.CompiledKernel, x: torch.Tensor) -> fk.Profile:
     p = fk.profile(run, x, y)
     print(f"{name:>11}: {p.global_load_requests:,} load requests of", end=" ")
     print(f"{p.global_load_sectors_per_request:.0f} sectors", end=", ")
-    print(f"{per_kb(p, x):.0f} instructions for 1 kB")
+    print(f"{per_kb(p, x):.0f} instructions per kB")
     return p
 
 
@@ -65,14 +65,14 @@ def check_shapes(
             fk.check(y, result(x))
             break
         right.append(" × ".join(map(str, shape)))
-    print("right:", ", ".join(right))
+    print("correct:", ", ".join(right))
 
 
 def measure(
     fn: Callable[..., Any], x: torch.Tensor, y: torch.Tensor
 ) -> tuple[fk.CompiledKernel, fk.Profile]:
-    """Compile `fn(x, y)`, check that it transposes x into y, also in adversarial schedules, and
-    return the compiled kernel and the profile of one call.
+    """Compile `fn(x, y)`, check that it transposes x into y in the usual and in adversarial
+    schedules, and return the compiled kernel and the profile of one call.
     """
     run = fk.compile(fn, x, y)
     run(x, y)
@@ -81,8 +81,9 @@ def measure(
 
 
 def against_torch(steps: Mapping[str, Any], names: Iterable[str], dtype: str) -> fk.Benchmark:
-    """Return the benchmark of the transposes `names` of `steps` beside torch, with the recorded
-    times. A step is a host function, or a pair of it and a function (x, y) -> specs.
+    """Return a benchmark of torch and of the transposes `names` in `steps`, with recorded times.
+
+    A step is a host function, or a pair of a host function and a function (x, y) -> specs.
     """
     n = 8192 if fk.target.kind == "gpu" else 256  # a GPU needs a large matrix; counts do not
     x, y = (make(n, n, dtype=getattr(torch, dtype)) for make in (fk.randn, fk.empty))
@@ -94,12 +95,13 @@ def against_torch(steps: Mapping[str, Any], names: Iterable[str], dtype: str) ->
 
 
 def blocks_per_sm(run: fk.CompiledKernel, threads: int, shared_bytes: int) -> int:
-    """Return how many blocks fit into one multiprocessor of an H200: its threads, blocks, registers
-    and bytes of shared memory each set a limit.
+    """Return the number of blocks that fit into one multiprocessor of an H200.
+
+    Its threads, blocks, registers and bytes of shared memory each set a limit.
     """
-    registers = -(-run.registers // 8) * 8  # per thread, in eights
+    registers = -(-run.registers // 8) * 8  # per thread, a multiple of 8
     by_registers = 65_536 // (threads * registers)
-    by_shared = 233_472 // (shared_bytes + 1024)  # each block costs 1 kB more
+    by_shared = 233_472 // (shared_bytes + 1024)  # the system reserves 1 kB per block
     return min(2048 // threads, 32, by_registers, by_shared)
 
 
@@ -112,7 +114,7 @@ def count_here(
     numbers equal those of `ours`; without a GPU or ncu, or without permission, print that.
     """
     if fk.target.kind != "gpu" or shutil.which("ncu") is None:
-        print("No GPU or no ncu on this machine: the numbers above were recorded.")
+        print("This machine has no GPU or no ncu, so only the recorded numbers above are shown.")
         return
     metrics = ",".join(next(iter(recorded_counts.values())))
     options = "--clock-control none -k regex:transpose_ --csv --page raw --print-units base"
@@ -166,7 +168,7 @@ def show_source(function: Callable[..., Any]) -> None:
 
 # -- copies ----------------------------------------------------------------------------------------
 def flat(copy: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the copy of vectors `copy` as one for row-major matrices without gaps."""
+    """Return a version of the 1-D `copy` for row-major matrices without gaps."""
 
     @cute.jit
     def copy_flat(mX: cute.Tensor, mY: cute.Tensor):
@@ -216,10 +218,11 @@ def copy_vectors(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr = 
 
 
 def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
-    """Print what each copy in `steps` costs for x: name -> host function, or a pair of it and a
-    function (x, y) -> specs.
+    """Print the cost of each copy in `steps` for x.
+
+    steps: name -> host function, or a pair of a host function and a function (x, y) -> specs.
     """
-    print(f"{'':>22}  requests  sectors each (ideal)  bank conflicts  instructions for 1 kB")
+    print(f"{'':>22}  requests  sectors each (ideal)  bank conflicts  instructions per kB")
     for name, step in steps.items():
         fn, specs = step if isinstance(step, tuple) else (step, lambda x, y: (x, y))
         y = torch.full_like(x, float("nan"))
@@ -230,7 +233,7 @@ def side_by_side(steps: Mapping[str, Any], x: torch.Tensor) -> None:
         requests = p.global_load_requests
         each = f"{p.global_load_sectors // requests} ({p.global_load_ideal_sectors // requests})"
         conflicts = p.shared_load_bank_conflicts + p.shared_async_bank_conflicts
-        print(f"{name:>22}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):21.0f}")
+        print(f"{name:>22}  {requests:8,}  {each:>20}  {conflicts:14}  {per_kb(p, x):19.0f}")
 
 
 # -- transposes ------------------------------------------------------------------------------------
@@ -332,7 +335,7 @@ def littles_law(answer_ns: float) -> None:
 # -- pictures of transposes ------------------------------------------------------------------------
 def draw_piece() -> None:
     """Draw one thread's piece of a tile before and after it is transposed: 8 × 2 and 2 × 8."""
-    alt = "Left, 8 rows of one word each, a0 b0 to a7 b7. Right, two rows, a0 to a7 and b0 to b7."
+    alt = "Left: 8 rows of one word each, a0 b0 to a7 b7. Right: two rows, a0 to a7 and b0 to b7."
     with fk.figure("Eight words become two rows of 16 bytes", alt, height=1.7, panels=2,
                    width=4.2) as panels:  # fmt: skip
         for axes, turned in zip(panels, (False, True), strict=True):
@@ -357,9 +360,11 @@ def draw_strip(strip: torch.Tensor, ours: int, untouched: float) -> None:
     wrong = [k for k in range(ours, len(strip)) if strip[k] != untouched]
     colours = [NOTE if k < ours else WRONG if k in wrong else UNTOUCHED for k in range(len(strip))]
     alt = (
-        f"{ours} elements are ours, the {len(wrong)} after them are overwritten, the rest are not."
+        f"{ours} elements are ours. The {len(wrong)} after them are overwritten, the rest are not."
     )
-    with fk.figure(f"{len(wrong)} numbers that are not ours", alt, height=0.9, width=4.2) as axes:
+    with fk.figure(
+        f"{len(wrong)} overwritten numbers of other data", alt, height=0.9, width=4.2
+    ) as axes:
         bars = axes.bar(range(len(strip)), 1, 0.92, color=colours)
         for k in wrong:
             bars[k].set(hatch="///", edgecolor=PAPER, linewidth=0)

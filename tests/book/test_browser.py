@@ -117,7 +117,9 @@ def test_search_finds_a_word(visit: Open) -> None:
     field.press("Enter")
     page.wait_for_url("**/search.html?q=wavefront*")
     # Results are added one by one.
-    page.locator("#search-results a", has_text="See why: slow, or wrong?").first.wait_for()
+    page.locator(
+        "#search-results a", has_text="Find out why a kernel is slow or wrong"
+    ).first.wait_for()
 
 
 def test_search_shows_the_text_and_the_section_first(visit: Open) -> None:

@@ -18,9 +18,9 @@ about_layout, about_offsets = _mistakes.about_layout, _mistakes.about_offsets
 LAYOUT = offsets_by_hand.LAYOUT
 RIGHT = {(1, 0): 2, (1, (0, 2)): 14, (2, 3): 11, (0, 6): 18, 7: 8}
 
-FROM_THE_RIGHT = "the leftmost part is the fastest, you began on the right"
-NOT_SPLIT = "an index beyond the first part goes on in the second, with its stride"
-INDEX = "a linear index is no offset; make a coordinate of it first"
+FROM_THE_RIGHT = "the leftmost part is the fastest, but you began on the right"
+NOT_SPLIT = "an index beyond the first part continues in the second part, with its stride"
+INDEX = "a linear index is not an offset; convert it to a coordinate first"
 ADDED = "you added the indices; multiply each by its stride first"
 TURNED = "within a nested mode the first index goes with the first stride"
 MODE_1 = "that is mode 1 alone; add the row"
@@ -96,19 +96,19 @@ def test_missing_offsets_are_answered_politely():
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ({(1, 0): "2"}, "'2' is no offset; write one whole number"),
-        ({(1, 0): 2.0}, "2.0 is no offset"),
-        ({(1, 0): True}, "True is no offset"),
-        ({(1, 0): (1, 0)}, "(1, 0) is no offset"),
-        ({(1, 0): [None]}, "[None] is no offset"),
-        ({(1, 0): np.arange(2)}, "array([0, 1]) is no offset"),
+        ({(1, 0): "2"}, "'2' is not an offset; write one whole number"),
+        ({(1, 0): 2.0}, "2.0 is not an offset"),
+        ({(1, 0): True}, "True is not an offset"),
+        ({(1, 0): (1, 0)}, "(1, 0) is not an offset"),
+        ({(1, 0): [None]}, "[None] is not an offset"),
+        ({(1, 0): np.arange(2)}, "array([0, 1]) is not an offset"),
         ({"(1, 0)": 2}, "coordinate: got '(1, 0)', needed an integer, or a tuple of integers"),
         ({(1, None): 2}, "this coordinate leaves a mode open; give each mode an index"),
         ({None: 2}, "this coordinate leaves a mode open"),
         ({(1, 2, 3): 2}, "coordinate: got (1,2,3), needed an integer or a tuple nested like"),
-        ({}, "The answers are a dictionary, coordinate: offset"),
-        (None, "The answers are a dictionary"),
-        ([2, 14, 11, 18, 8], "The answers are a dictionary"),
+        ({}, "The answers must be a dictionary, coordinate: offset"),
+        (None, "The answers must be a dictionary"),
+        ([2, 14, 11, 18, 8], "The answers must be a dictionary"),
     ],
 )
 def test_answers_that_are_no_offsets_get_a_sentence(answers, says):
@@ -136,7 +136,7 @@ SQUARE = table_of(Layout((3, 3), (1, 5)))
 ROWS = "You assumed that the rows follow one another in memory. Where does row 1 begin?"
 COLUMNS = "You assumed that the columns follow one another in memory. Where does column 1 begin?"
 MODES = "The strides of the two modes are swapped: the first is for steps down."
-EXCHANGED = "Rows and columns are exchanged: mode 0 goes down."
+EXCHANGED = "Rows and columns are swapped: mode 0 goes down."
 FASTEST = "in the wrong order: the leftmost is the fastest."
 
 WRONG_LAYOUTS = [
@@ -154,17 +154,18 @@ WRONG_LAYOUTS = [
     (B, ((2, 2), (4, 2)), ((16, 4), (8, 1)), "Within both modes the strides are swapped."),
     (B, ((2, 2), (2, 4)), ((4, 16), (8, 1)), f"The parts of mode 1 are {FASTEST}"),
     (B, ((2, 2), (2, 4)), ((16, 4), (8, 1)), f"The parts of both modes are {FASTEST}"),
-    (A, (4, 5), (8, 1), "Your modes have the sizes 4 and 5, the picture has 4 rows and 6 columns."),
-    (SQUARE, (2, 3), (1, 5), "Your modes have the sizes 2 and 3, the picture has 3 rows"),
-    (A, (4, 6), (8, 2), "At (0,1) yours gives 2, the picture has 1. The first column agrees: mode "
-     "0 is right."),
-    (A, (4, 6), (9, 1), "At (1,0) yours gives 9, the picture has 8. The first row agrees: mode 1 "
-     "is right."),
-    (A, (4, 6), (9, 2), "At (0,1) yours gives 2, the picture has 1."),
-    ([[7, 9]], (1, 2), (0, 2), "At (0,0) yours gives 0, the picture has 7."),
-    (A, 24, 1, "Your layout has 1 mode, the picture two, rows and columns. Put the parts of one"),
-    (B, (2, 2, 4, 2), (4, 16, 1, 8), "Your layout has 4 modes, the picture two, rows and columns."),
-    (A, (), (), "Your layout has 0 modes, the picture two"),
+    (A, (4, 5), (8, 1), "Your modes have the sizes 4 and 5, but the picture has 4 rows and 6 "
+     "columns."),
+    (SQUARE, (2, 3), (1, 5), "Your modes have the sizes 2 and 3, but the picture has 3 rows"),
+    (A, (4, 6), (8, 2), "At (0,1) your layout gives 2, but the picture has 1. The first column "
+     "agrees: mode 0 is right."),
+    (A, (4, 6), (9, 1), "At (1,0) your layout gives 9, but the picture has 8. The first row "
+     "agrees: mode 1 is right."),
+    (A, (4, 6), (9, 2), "At (0,1) your layout gives 2, but the picture has 1."),
+    ([[7, 9]], (1, 2), (0, 2), "At (0,0) your layout gives 0, but the picture has 7."),
+    (A, 24, 1, "Your layout has 1 mode, but the picture has two, rows and columns. Put the parts"),
+    (B, (2, 2, 4, 2), (4, 16, 1, 8), "Your layout has 4 modes, but the picture has two, rows"),
+    (A, (), (), "Your layout has 0 modes, but the picture has two"),
 ]  # fmt: skip
 
 

@@ -46,7 +46,9 @@ def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
         remedy = "write fk.Layout(shape, stride)"
         raise UsageError(got_needed("layout", repr(layout), "a forgekit Layout", remedy))
     if not isinstance(answers, Mapping) or not answers:
-        return Reply(False, "The answers are a dictionary, coordinate: offset, as in the skeleton.")
+        return Reply(
+            False, "The answers must be a dictionary, coordinate: offset, as in the skeleton."
+        )
     replies = {coord: about_offset(layout, coord, answer) for coord, answer in answers.items()}
     width = max(12, *(len(str(coord)) for coord in replies))
     lines = [f"{coord!s:>{width}}  {reply}" for coord, reply in replies.items()]
@@ -67,7 +69,7 @@ def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
         return Reply(False, "no answer yet", open=True)
     offset = integer_or_none(answer)
     if offset is None:
-        return Reply(False, f"{answer!r} is no offset; write one whole number")
+        return Reply(False, f"{answer!r} is not an offset; write one whole number")
     if offset == wanted:
         return Reply(True, f"{offset} is right")
     misconceptions = (says for value, says in _slips(layout, coord) if value == offset)
@@ -78,18 +80,21 @@ def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
 def _slips(layout: Layout, coord: Any) -> Iterator[tuple[int, str]]:
     """Yield wrong offsets that have a likely reason, the likeliest first."""
     if not isinstance(coord, tuple):
-        yield coord, "a linear index is no offset; make a coordinate of it first"
+        yield coord, "a linear index is not an offset; convert it to a coordinate first"
     if isinstance(layout.shape, tuple):
         sizes = Layout(tuple(mode.size() for mode in layout))
         indices = sizes.coordinate(coord) if not isinstance(coord, tuple) else coord
         if all(not isinstance(index, tuple) for index in indices):
             first = tuple(flat(d)[0] for d in layout.stride)
             naive = sum(index * d for index, d in zip(indices, first, strict=True))
-            yield naive, "an index beyond the first part goes on in the second, with its stride"
+            yield (
+                naive,
+                "an index beyond the first part continues in the second part, with its stride",
+            )
     mirrored = Layout(_backwards(layout.shape), _backwards(layout.stride))
     yield (
         mirrored(_backwards(coord)),
-        "the leftmost part is the fastest, you began on the right",
+        "the leftmost part is the fastest, but you began on the right",
     )
     nested = layout.coordinate(layout.index(coord))
     yield sum(flat(nested)), "you added the indices; multiply each by its stride first"
@@ -160,13 +165,13 @@ def _mistake(layout: Layout, table: list[list[int]]) -> str | None:
     rows, columns = len(table), len(table[0])
     if layout.rank != 2:
         modes = "1 mode" if layout.rank == 1 else f"{layout.rank} modes"
-        return (f"Your layout has {modes}, the picture two, rows and columns. Put the parts of one "
-                "mode into brackets, as in (3, (2, 5)).")  # fmt: skip
+        return (f"Your layout has {modes}, but the picture has two, rows and columns. Put the parts of one "
+                "mode in parentheses, as in (3, (2, 5)).")  # fmt: skip
     sizes = tuple(mode.size() for mode in layout)
     if sizes == (columns, rows) and rows != columns:
-        return "Rows and columns are exchanged: mode 0 goes down."
+        return "Rows and columns are swapped: mode 0 goes down."
     if sizes != (rows, columns):
-        return (f"Your modes have the sizes {sizes[0]} and {sizes[1]}, the picture has {rows} rows "
+        return (f"Your modes have the sizes {sizes[0]} and {sizes[1]}, but the picture has {rows} rows "
                 f"and {columns} columns.")  # fmt: skip
     place = _difference(layout, table)
     if place is None:
@@ -211,7 +216,7 @@ def _assumption(layout: Layout, rows: int, columns: int) -> str | None:
 
 def _first_place(layout: Layout, table: list[list[int]], place: tuple[int, int]) -> str:
     i, j = place
-    says = f"At {text(place)} yours gives {text(layout(place))}, the picture has {table[i][j]}."
+    says = f"At {text(place)} your layout gives {text(layout(place))}, but the picture has {table[i][j]}."
     if all(layout((row, 0)) == line[0] for row, line in enumerate(table)):
         says += " The first column agrees: mode 0 is right."
     if all(layout((0, column)) == offset for column, offset in enumerate(table[0])):

@@ -19,7 +19,7 @@ def halo_missing(most: int) -> Misconception:
         return bool(len(wrong) and at_ends and int(wrong[0]) + most < len(got))
 
     return Misconception(
-        "only the last elements of each block of 128 are wrong: they need the halo, elements of x "
+        "only the last elements of each block of 128 are wrong. They need the halo, elements of x "
         "that belong to the next block.",
         when,
     )

@@ -52,12 +52,12 @@ def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
 
 
 _ORIGIN = (
-    "each tile is transposed, but the kernel stores it in the wrong place: in mY the origin of "
-    "the columns comes first, mY[col0 + …, row0 + …]."
+    "each tile is transposed, but the kernel stores it in the wrong place. In mY, the origin of "
+    "the columns comes first: mY[col0 + …, row0 + …]."
 )
 _STORE_PREDICATE = (
     "the store's predicate must test the element that the thread *stores*, not the one that it "
-    "loaded: its row of mY must be less than N and its column less than M."
+    "loaded. Its row in mY must be less than N, and its column less than M."
 )
 
 
@@ -157,7 +157,7 @@ def mistakes(height: int, width: int) -> list[Misconception]:
     half, whole = slice(height, width), slice(None)
     return [
         looks_like(
-            lambda x, y: x, "the result is x itself: the kernel transposes twice, or not at all."
+            lambda x, y: x, "the result is x itself, so the kernel transposes twice or not at all."
         ),
         Misconception(
             f"the kernel writes only {height} of the {width} rows that a tile has in mY.",
@@ -166,29 +166,29 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         Misconception(_ORIGIN, lambda e: never_written(e, whole, half)),
         looks_like(
             sizes_exchanged,
-            "exactly the elements in the first M rows and N columns of mY are stored, and mY has N "
-            "rows and M columns: are M and N exchanged in the store's predicate?",
+            "the kernel stores exactly the elements in the first M rows and N columns of mY, but "
+            "mY has N rows and M columns. Are M and N swapped in the store's predicate?",
             unstored=True,
         ),
         looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
         looks_like(
             lambda x, y: in_tiles(x, turned=False),
-            "the tiles have changed places, but the kernel transposes nothing inside them: where "
-            "the store writes row numbers of mY, it must read column numbers of sX.",
+            "the tiles have changed places, but the kernel transposes nothing inside them. The "
+            "index that selects the row in mY must select the column in sX.",
         ),
         looks_like(
             lambda x, y: in_tiles(x, turned=True),
             _ORIGIN,
         ),
         Misconception(
-            f"the second loop reads outside the tile, which has {height} rows and {width} columns: "
-            "which of `tx` and `ty + k` selects a row of the tile now?",
+            f"the second loop reads outside the tile, which has {height} rows and {width} columns. "
+            "Which of `tx` and `ty + k` selects a row of the tile now?",
             lambda e: "out-of-bounds" in e.kinds and " reads " in e.text and "shared-m" in e.text,
         ),
         *predicate_mistakes(height, width),
         *race_mistakes(),
         Misconception(
-            "every written element is right, but some elements are never written: which rows do "
+            "every written element is correct, but some elements are never written. Which rows do "
             "the rounds `k` of the second loop reach, and which elements does its predicate "
             "exclude?",
             lambda e: "unwritten-output" in e.kinds and not e.never.all(),
@@ -203,8 +203,9 @@ def predicate_mistakes(height: int, width: int) -> list[Misconception]:
         left_by(
             "mX",
             functools.partial(_of_load, tile=tile),
-            "the load's index is right, but its predicate lets threads through whose element does "
-            "not exist. Check the element of mX that the thread reads: row < M and column < N.",
+            "the load's index is correct, but its predicate lets through threads whose element "
+            "does not exist. Check the element of mX that the thread reads: row < M and column < "
+            "N.",
             tile=tile,
         ),
         left_by("mY", functools.partial(_of_store, tile=tile), _STORE_PREDICATE, tile=tile),
@@ -215,16 +216,16 @@ def race_mistakes() -> list[Misconception]:
     return [
         found(
             "divergent-barrier",
-            "not all threads of the block reach the barrier; take it out of the if.",
+            "not all threads of the block reach the barrier. Move it out of the `if`.",
         ),
         Misconception(
-            "nothing makes a thread wait until the others have stored: put "
+            "nothing makes a thread wait until the others have stored. Put "
             "cute.arch.sync_threads() between the store to sX and the load from it.",
             lambda e: "shared-race" in e.kinds and " reads shared memory" in e.text,
         ),
         found(
             "uninitialised-shared",
-            "a thread reads an element of the tile that no thread has stored: compare the "
+            "a thread reads an element of the tile that no thread has stored. Compare the "
             "elements that the two loops cover, and their predicates.",
         ),
     ]
@@ -277,8 +278,8 @@ def conflicts(
     stores = [
         counted(
             lambda p: True,
-            "the conflict is where the kernel *stores* to the tile: there, too, the 32 lanes of a "
-            "warp need 32 different banks.",
+            "the conflict occurs where the kernel *stores* to the tile. There, the 32 lanes of a "
+            "warp also need 32 different banks.",
         )
     ]
     gates = [
@@ -311,8 +312,8 @@ def read_whole(m: int, n: int) -> list[Counter]:
     """Return counters against taking lanes in turn: one wavefront per 32 elements."""
     few, size = m * n // 32, 4 * m * n
     turns = (
-        "the lanes of a warp take turns: no conflict, but as many wavefronts as with one. Let all "
-        "32 lanes access shared memory together."
+        "the lanes of a warp take turns, which avoids conflicts but takes as many wavefronts. Let "
+        "all 32 lanes access shared memory together."
     )
 
     def asked(kind: str, factor: int) -> Callable[[Any], bool]:
@@ -322,7 +323,7 @@ def read_whole(m: int, n: int) -> list[Counter]:
         Counter(
             f"shared_{kind}_wavefronts", f"wavefronts of shared {kind}s", at_most=few, ideal=few,
             misconceptions=[
-                counted(asked(kind, 2), f"an element needs only one {kind} of shared memory, and has more."),
+                counted(asked(kind, 2), f"the kernel makes more than one {kind} of shared memory per element, but one is enough."),
                 counted(asked(kind, 1), turns),
             ],
             look_at="fk.profile(*{failed})",
@@ -335,7 +336,7 @@ def still_coalesced(m: int, n: int) -> Group:
     """Return the gate against a conflict-free kernel for the wrong reason: whole sectors on both sides, and all through the tile."""
     strided = (
         "there is no conflict because the kernel reads the tile along its rows, but now the store "
-        "is strided, with 32 sectors per request. Read the columns of sX."
+        "is strided and has 32 sectors per request. Read the columns of sX."
     )
     gates = [
         *through_shared(4 * m * n),

@@ -1,9 +1,9 @@
-"""The kernels of notebook 09 as a program of its own: what ncu and compute-sanitizer start.
+"""The kernels of notebook 09 as a separate program, which ncu and compute-sanitizer start.
 
-    python kernels.py transposes --size 8192     scatter to padded_4: a launch each
+    python kernels.py transposes --size 8192     scatter to padded_4, one launch each
     python kernels.py suspects --size 8192       the five kernels of exercise read_the_report
     python kernels.py turn --size 8192           exercise fix_the_turn, before and after
-    python kernels.py bug race_shared            one of BUGS: kernels with a mistake planted in them
+    python kernels.py bug race_shared            one of BUGS, kernels with a planted mistake
     python kernels.py timeline --out FILE        torch.profiler's trace of short and long kernels
 
 It runs where forgekit runs kernels: on the GPU, or on the virtual GPU if there is none.
@@ -75,12 +75,12 @@ def tile_on(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr, stream: 
 @cute.kernel
 def rows_kernel(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr,
                 step: cutlass.Constexpr, reserved: cutlass.Constexpr):  # fmt: skip
-    """As tile_kernel, with `TILE // step` elements a thread, in rows `step` apart."""
+    """tile_kernel with `TILE // step` elements per thread, in rows `step` apart."""
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
     sT = smem.allocate_tensor(Float32, cute.make_layout((TILE, TILE), stride=(pitch, 1)), 128)
-    if cutlass.const_expr(reserved > 0):  # words of shared memory that nobody uses
+    if cutlass.const_expr(reserved > 0):  # words of shared memory that no thread uses
         smem.allocate_tensor(Float32, cute.make_layout(reserved), 128)
     col = bidx * TILE + tidx
     for k in cutlass.range_constexpr(TILE // step):
@@ -102,7 +102,7 @@ def rows(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr, step: cutla
     rows_kernel(mX, mY, pitch, step, reserved).launch(grid=grid, block=(TILE, step, 1))
 
 
-# -- suspects: transposes with one thing wrong, or none --------------------------------------------
+# -- suspects: transposes with one problem or none -------------------------------------------------
 @cute.kernel
 def strided_load_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, tidy, _ = cute.arch.thread_idx()
@@ -120,7 +120,7 @@ def strided_load(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def idle_lanes_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Of each warp the first eight lanes do all the work, 8 columns at a time."""
+    """The first eight lanes of each warp do all the work, 8 columns at a time."""
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
@@ -146,7 +146,7 @@ def idle_lanes(mX: cute.Tensor, mY: cute.Tensor):
     idle_lanes_kernel(mX, mY).launch(grid=grid, block=(TILE, TILE, 1))
 
 
-# -- a quarter turn: what exercise fix_the_turn starts from ---------------------------------------
+# -- a quarter turn: the start of exercise fix_the_turn -------------------------------------------
 @cute.kernel
 def turn_slow_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, tidy, _ = cute.arch.thread_idx()
@@ -217,7 +217,7 @@ def unset_global_kernel(mX: cute.Tensor, mZ: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     i = bidx * 64 + tidx
-    mY[i] = mX[i] + mZ[i]  # nobody has written mZ
+    mY[i] = mX[i] + mZ[i]  # no thread has written mZ
 
 
 @cute.jit
@@ -247,7 +247,7 @@ def split_barrier_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     mY[bidx, tidx] = mX[bidx, tidx]
-    if tidx < 40:  # lanes 0 to 7 of warp 1 arrive, its others do not
+    if tidx < 40:  # lanes 0 to 7 of warp 1 arrive, the others do not
         cute.arch.sync_threads()
 
 
@@ -256,7 +256,7 @@ def split_barrier(mX: cute.Tensor, mY: cute.Tensor):
     split_barrier_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
 
 
-# Name -> the host function and the shapes of its tensors; the first is input, the others empty.
+# Name -> the host function and the shapes of its tensors; the first is the input, the rest empty.
 BUGS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "overhang": (overhang, [(1000,), (1000,)]),
     "race_shared": (race_shared, [(4, 64), (4, 64)]),
@@ -269,7 +269,7 @@ BUGS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
 
 # -- launching them --------------------------------------------------------------------------------
 def transposes() -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Name -> the host function and what it takes besides the two tensors."""
+    """Name -> the host function and its arguments besides the two tensors."""
     return {
         "scatter": (scatter, ()),
         "shared_tile": (tile, (TILE,)),
@@ -301,7 +301,7 @@ def turns() -> dict[str, tuple[Any, tuple[Any, ...]]]:
 
 
 def compiled(fn: Any, *args: Any, name: str) -> Any:
-    """Compile, with a kernel's name that a profiler can be asked for."""
+    """Compile, and give the kernel a name that a profiler can select."""
     for kernel in (
         scatter_kernel,
         tile_kernel,
@@ -314,14 +314,14 @@ def compiled(fn: Any, *args: Any, name: str) -> Any:
 
 
 def named(kernel: Any, name: str) -> None:
-    """Give a @cute.kernel a short name; its own says the types of all arguments."""
+    """Give a @cute.kernel a short name; its default contains all argument types."""
     kernel.set_name_prefix(name, remove_cutlass_symbol=True, keep_mangled_name=False)
 
 
 def launch_all(
     table: dict[str, tuple[Any, tuple[Any, ...]]], size: int, right: Callable[[Any], Any]
 ) -> None:
-    """One launch of each, on a square matrix; then the results are checked."""
+    """Launch each once on a square matrix, then check the results."""
     x = torch.rand(size, size, device=fk.device)
     results = {}
     for name, (fn, more) in table.items():
@@ -332,7 +332,7 @@ def launch_all(
 
 
 def launch_bug(name: str) -> None:
-    """One launch. On a GPU tensors come from torch.empty: what nobody wrote stays unwritten."""
+    """Launch once. On a GPU, tensors come from torch.empty, so they begin unwritten."""
     fn, shapes = BUGS[name]
     named(globals()[f"{name}_kernel"], name)
     empty = torch.empty if fk.target.kind == "gpu" else fk.empty
@@ -345,7 +345,7 @@ def launch_bug(name: str) -> None:
 
 
 def timeline(out: Path) -> None:
-    """Twelve transposes in a row, four ways: what host and GPU did when, in microseconds."""
+    """Run twelve transposes in four ways; record the events of host and GPU, in microseconds."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
     def matrices(size: int) -> tuple[Any, Any]:
@@ -381,7 +381,7 @@ def timeline(out: Path) -> None:
     ways = {"waiting": waiting, "queued": queued, **replayed, "long": long}
     walls = {}
     for name, way in ways.items():
-        for _ in range(3):  # the first calls are never like the others
+        for _ in range(3):  # the first calls are slower than the others
             way()
         torch.cuda.synchronize()
         times = []
@@ -403,7 +403,7 @@ def timeline(out: Path) -> None:
 
 
 def event_us(fn: Any, x: Any, y: Any, *more: Any) -> float:
-    """Microseconds of a launch, nobody watching: the median of 20, each between two events."""
+    """Return the microseconds of a launch without a profiler: the median of 20 between events."""
     run = fk.compile(fn, x, y, *more)
     run(x, y)
     pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(20)]

@@ -1,4 +1,4 @@
-"""Tables and pictures of notebook 09, from what `record.py` kept."""
+"""Tables and pictures of notebook 09, from the recordings of `record.py`."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def report_table(report: Report, names: Sequence[str]) -> str:
 
 
 def limits_and_stalls(report: Report, names: Sequence[str]) -> None:
-    """Draw how busy each unit is and what warps wait for, kernel by kernel."""
+    """Draw the use of each unit and the stalls of warps, kernel by kernel."""
     busiest = {n: max(UNITS, key=lambda unit, n=n: report[n][UNITS[unit]]) for n in names}
     worst = {n: max(STALLS, key=lambda why, n=n: report[n][STALLS[why]]) for n in names}
-    alt = "; ".join(f"{n}: {busiest[n]} {report[n][UNITS[busiest[n]]]:.0f} %, most waiting: "
+    alt = "; ".join(f"{n}: {busiest[n]} {report[n][UNITS[busiest[n]]]:.0f} %, largest stall: "
                     f"{worst[n]}" for n in names)  # fmt: skip
-    with fk.figure("What limits each kernel", alt, height=3.4, panels=2) as (left, right):
+    with fk.figure("The limit of each kernel", alt, height=3.4, panels=2) as (left, right):
         for k, (unit, metric) in enumerate(UNITS.items()):
             at = [row + 0.2 * (k - 1.5) for row in range(len(names))]
             left.barh(at, [report[n][metric] for n in names], 0.18, label=unit, color=_HUES[k])
@@ -82,8 +82,8 @@ def limits_and_stalls(report: Report, names: Sequence[str]) -> None:
             right.barh(range(len(names)), cycles, 0.6, begin, label=reason, color=_HUES[k],
                        hatch=_HATCHES[k], edgecolor="white", linewidth=0)  # fmt: skip
             begin = [b + c for b, c in zip(begin, cycles, strict=True)]
-        left.set(xlim=(0, 100), title="Speed Of Light", xlabel="% of what the unit can do")
-        right.set(title="What a warp waits for", xlabel="cycles between two instructions")
+        left.set(xlim=(0, 100), title="Speed Of Light", xlabel="% of the unit's maximum")
+        right.set(title="Stalls of a warp", xlabel="cycles between two instructions")
         for side in (left, right):
             side.set(yticks=range(len(names)), yticklabels=list(names))
             side.invert_yaxis()
@@ -100,12 +100,12 @@ def busy_percent(work: Mapping[str, Any]) -> float:
 
 
 def time_lines(ways: Mapping[str, Any]) -> None:
-    """Draw what host and GPU did when, two rows per way, over the time that the way took."""
+    """Draw the work of host and GPU over time, two rows per way."""
     busy = {way: f"GPU busy {busy_percent(work):.0f} %" for way, work in ways.items()}
     alt = "; ".join(f"{way}: {said}" for way, said in busy.items())
     kinds = {"launches and kernels": (SERIES[0], ""), "copies": (SERIES[3], "||||"),
              "the host waits": (UNTOUCHED, "//")}  # fmt: skip
-    with fk.figure("Who works, and who waits", alt, height=3.6) as axes:
+    with fk.figure("Busy and waiting times of host and GPU", alt, height=3.6) as axes:
         labels = []
         for row, (way, work) in enumerate(ways.items()):
             end = work["gpu"][-1][0] + work["gpu"][-1][1]

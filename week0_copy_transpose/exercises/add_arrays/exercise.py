@@ -23,13 +23,13 @@ Signature: `add_arrays(a, b, z)`.
 """,
     hints=(
         "You need a kernel for the threads and a host function for the launch, as in `scale`.",
-        "How many blocks of 128 threads does a length of n need? Which threads have no element?",
-        "Launch `cute.ceil_div(n, 128)` blocks. The predicate comes before the first access "
-        "to any of the three arrays.",
+        "How many blocks of 128 threads do n elements need? Which threads have no element?",
+        "Launch `cute.ceil_div(n, 128)` blocks. Put the predicate before the first access to any "
+        "of the three arrays.",
     ),
     analysis="""
-The kernel moves twelve bytes per element and does one addition: on any GPU it waits for memory. No
-version can be faster than reading `a` and `b` once and writing `z` once.
+The kernel moves twelve bytes per element in float32 but does only one addition, so on any GPU it
+waits for memory. No version can take less time than reading `a` and `b` once and writing `z` once.
 """,
     entry="add_arrays",
     given=PICTURE,
@@ -39,9 +39,9 @@ version can be faster than reading `a` and `b` once and writing `z` once.
     count=[(100,), (100_003,)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda a, b, z: a, "z holds a: b is not added."),
+        looks_like(lambda a, b, z: a, "z is equal to a, so b is not added."),
         looks_like(lambda a, b, z: a - b, "b is subtracted."),
         looks_like(lambda a, b, z: a * b, "the elements are multiplied."),
     ],
-    praise="A whole kernel from scratch.",
+    praise="You have written a whole kernel from scratch.",
 )

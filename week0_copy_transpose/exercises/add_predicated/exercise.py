@@ -86,13 +86,9 @@ def _mode(rows: bool) -> list[Misconception]:
         return here(e) and rows and e.case.args[0].shape[0] % 4 != 0
 
     return [
-        Misconception("4 rows pass, where a thread's four vectors are all inside or all outside. Here "
-             "they differ: the predicate of vector `v` must check the coordinate of vector "
-             "`v`.", of_another),
-        Misconception(f"the predicate lets the {mode} after the last through, and none beyond it: the "
-             f"last {mode} is number size - 1.", one_too_many),
-        Misconception(f"the {other} of this matrix fill the tiles, and the kernel accesses {mode}s far "
-             f"beyond the last: the predicate does not check the {mode}.", lambda e: here(e) and
+        Misconception("a matrix with 4 rows passes, because there a thread's four vectors are all inside or all outside. Here they differ, so the predicate of vector `v` must check the coordinate of vector `v`.", of_another),
+        Misconception(f"the predicate lets exactly one {mode} after the last one through. The last {mode} is number size - 1.", one_too_many),
+        Misconception(f"the {other} of this matrix fill the tiles, but the kernel accesses {mode}s far beyond the last one, so the predicate does not check the {mode}.", lambda e: here(e) and
              bool(_outside(e)[0 if rows else 1])),
     ]  # fmt: skip
 
@@ -141,16 +137,12 @@ def _values() -> Group:
             looks_like(lambda x, y, z, a: x, "the kernel still copies `x`."),
             looks_like(lambda x, y, z, a: a * x.float(), "`y` is not added."),
             looks_like(lambda x, y, z, a: x.float() + y.float(), "`a` is missing."),
-            looks_like(lambda x, y, z, a: x.float() + a * y.float(), "`a` belongs to `x`."),
-            looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "`a` is for `x` alone."),
-            looks_like(_sizes_exchanged, "the sizes are exchanged: the predicate compares the row with the "
-                       "number of columns, and the column with the number of rows.", unstored=True),
-            looks_like(_overflowed, "the product is rounded to float16, which cannot represent it. "
-                       "Convert both to Float32 first, and back once, at the end."),
-            _unguarded("reads", "this load has no predicate, so it also loads vectors outside the "
-                       "matrix. Each copy needs `pred=tXpX`."),
-            _unguarded("writes", "the loads stay inside, but the store has no predicate: it also "
-                       "needs `pred=tXpX`."),
+            looks_like(lambda x, y, z, a: x.float() + a * y.float(), "the kernel multiplies `y` by `a` instead of `x`."),
+            looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "the kernel also multiplies `y` by `a`."),
+            looks_like(_sizes_exchanged, "the sizes are swapped: the predicate compares the row with the number of columns, and the column with the number of rows.", unstored=True),
+            looks_like(_overflowed, "the kernel rounds the product to float16, which cannot represent it. Convert both matrices to Float32 first, and convert back only once, at the end."),
+            _unguarded("reads", "this load has no predicate, so it also loads vectors outside the matrix. Every copy needs `pred=tXpX`."),
+            _unguarded("writes", "the loads stay inside the matrix, but the store has no predicate. It also needs `pred=tXpX`."),
             *_mode(rows=True),
             *_mode(rows=False),
             found("out-of-bounds", "the predicate is true for vectors outside the matrix."),
@@ -165,8 +157,8 @@ def _values() -> Group:
         except GateError as failure:
             if "the result is wrong" in failure.happened and "NaN" not in failure.happened:
                 failure.look_at = (
-                    "{failed}.show() repeats this call. Compute `a * x + y` of one wrong element by "
-                    "hand, in Float32: which of your steps gives a different number?"
+                    "{failed}.show() repeats this call. Compute `a * x + y` of one wrong element "
+                    "by hand, in Float32: which of your steps gives a different number?"
                 )
             raise
 
@@ -176,32 +168,34 @@ def _values() -> Group:
 EXERCISE = Exercise(
     title="add two matrices with a tiled copy",
     task="""
-Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types. The
-skeleton has the partitions, the registers and the tensor `tXpX`, one predicate for each of a
-thread's 4 vectors. Fill in the predicates, load both matrices, compute in `Float32`, and store. As
-given, the kernel copies `x`, and only where every tile fits.
+Compute `z = a * x + y` in three types, for matrices of any size whose rows consist of whole
+vectors. The skeleton contains the partitions, the registers and the tensor `tXpX`, with one
+predicate for each of a thread's 4 vectors. Fill in the predicates, load both matrices, compute in
+`Float32`, and store. The given kernel only copies `x`, and only works if the tiles fit the matrix
+exactly.
 
-Rows may have gaps between them: `x` can be a part of a wider matrix, so you cannot treat it as
-one long vector. In the tests, rows of 256 elements are 272 elements apart, and the reported sizes
-include the gaps. Signature: `add_predicated(x, y, z, a)`.
+There may be gaps between rows, because `x` can be a part of a wider matrix, so you cannot treat it
+as one long array. In the tests, for example, rows of 256 elements start 272 elements apart, and the
+reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
 """,
     hints=(
-        "`copy_tiled` above does all of it except the arithmetic. The coordinate of a thread's "
+        "`copy_tiled` above does everything except the arithmetic. The coordinate of a thread's "
         "vector `v` is that of its first element, `tXcX[(0, v), 0, 0]`.",
-        "`tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. "
-        "Compute with the result as with a number. `tXrX.store(…)` writes a result back to "
-        "registers, after `.to(gZ.element_type)`.",
-        "Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry "
-        "of the vector's coordinate is less than the matching entry of `shape`; two loads; the "
-        "arithmetic; two lines to store. All three copies take the predicates.",
+        "`tXrX.load()` returns all of a thread's values, and `.to(Float32)` converts them. You "
+        "can compute with the result as with a single number. Convert the sum with "
+        "`.to(gZ.element_type)`, and write it back to registers with `tXrX.store(…)`.",
+        "You need seven lines. The first two are a loop over the 4 vectors that sets `tXpX[v, 0, "
+        "0]` to true if each entry of the vector's coordinate is less than the matching entry of "
+        "`shape`. Then write two loads, one line of arithmetic, and two lines that store the "
+        "result. Pass the predicates to all three copies.",
     ),
     analysis="""
-One predicate per vector is enough, since rows are whole vectors: a vector is inside or outside,
-but never across the edge. Registers of vectors that were not loaded contain arbitrary values.
-Arithmetic on them does no harm, because the store has the same predicate.
+One predicate per vector is enough, because rows consist of whole vectors. A vector is either inside
+or outside the matrix, and never crosses the edge. The registers of vectors that were not loaded
+contain arbitrary values. Arithmetic on them does no harm, because the store has the same predicate.
 
-The sum is computed in `Float32` and rounded once, at the end. In `float16` the product of 3 and
-30,000 would be infinite, although the sum is not.
+The kernel computes the sum in `Float32` and rounds only once, at the end. In `float16`, a product
+such as 3 × 30,000 would be infinite even if the final sum were not.
 """,
     entry="add_predicated",
     groups=(
@@ -211,5 +205,5 @@ The sum is computed in `Float32` and rounded once, at the end. In `float16` the 
         counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="16 bytes at the edges"),
         economical(_case, [(16, 256), (64, 1024)], waste={"threads": 1}),
     ),
-    praise="Any matrix, at full width up to its edge.",
+    praise="The kernel uses full-width accesses up to the edges of any matrix.",
 )  # fmt: skip

@@ -28,14 +28,15 @@ elements. Signature: `add_row(x, r, z)`.
         "A matrix has two edges, so each thread needs two indices: its row and its column.",
         "Launch blocks of 32 × 8 threads in a two-dimensional grid. Which of the two indices "
         "must change from lane to lane?",
-        "Let the x indices of thread and block give the column, and the y indices the row. "
-        "The first entry of the grid counts blocks across, the second counts blocks down. The "
-        "predicate checks both edges.",
+        "Compute the column from the x indices of thread and block, and the row from their y "
+        "indices. The first entry of the grid counts blocks across, and the second counts blocks "
+        "down. The predicate checks both edges.",
     ),
     analysis="""
 The kernel loads `r` once for each row of `x`, so it requests as many sectors for `r` as for `x`. On
-a GPU a cache serves most of these requests, but the warps still issue them. A thread that keeps
-`r[j]` in a register and goes down eight rows issues an eighth of them. Try it: it passes as well.
+a GPU, a cache serves most of these requests, but the warps still have to issue them. If each thread
+keeps `r[j]` in a register and processes eight rows, the warps issue an eighth as many requests for
+`r`. Try this version; it passes as well.
 """,
     entry="add_row",
     given=PICTURE,
@@ -45,15 +46,17 @@ a GPU a cache serves most of these requests, but the warps still issue them. A t
     count=[(24, 90), (260, 330)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, r, z: x, "z holds x: r is not added."),
-        looks_like(lambda x, r, z: x + r[0], "every column gets the first element of r."),
+        looks_like(lambda x, r, z: x, "z is equal to x, so r is not added."),
+        looks_like(
+            lambda x, r, z: x + r[0], "the kernel adds the first element of r to every column."
+        ),
         looks_like(
             lambda x, r, z: x + r[: len(x), None],
-            "row i gets r[i], but the *column* index selects the element of r.",
+            "the kernel adds r[i] to row i, but the *column* index must select the element of r.",
         ),
         looks_like(
             lambda x, r, z: x + r[torch.arange(x.numel()).reshape(x.T.shape).T % len(r)],
-            "a single index counts down the columns, not along the rows: `mZ[k]` is row k % M of "
+            "a single index counts down the columns, not along the rows. `mZ[k]` is row k % M of "
             "column k // M, so it does not need r[k % N].",
         ),
     ],

@@ -12,8 +12,10 @@ FLAT = """    k = (by * cute.ceil_div(mZ.shape[1], 32) + bx) * 256 + ty * 32 + t
 
 WRONG = (
     Wrong("one index for both", {BODY: FLAT}, "counts down the columns"),
-    Wrong("the row chooses", {"mR[j]": "mR[i]"}, "the *column* index selects"),
-    Wrong("always the first of r", {"mR[j]": "mR[0]"}, "gets the first element of r"),
+    Wrong("the row chooses", {"mR[j]": "mR[i]"}, "the *column* index must select"),
+    Wrong(
+        "always the first of r", {"mR[j]": "mR[0]"}, "adds the first element of r to every column"
+    ),
     Wrong("r forgotten", {"mX[i, j] + mR[j]": "mX[i, j]"}, "r is not added"),
     Wrong(
         "one column too many", {"j < mZ.shape[1]": "j <= mZ.shape[1]"}, "column 4 is let through"

@@ -74,28 +74,22 @@ def _waiting() -> Group:
         _case,
         sizes=[(2, 512), (3, 104)],
         misconceptions=[
-            found("divergent-barrier", "the barrier is inside the `if`, and some threads never "
-                  "reach it. Lines for all threads belong outside."),
-            Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so "
-                 "all threads wait first and meet at the barrier afterwards.",
+            found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Lines that all threads must execute belong outside."),
+            Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so all threads must wait first and then meet at the barrier.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
-            found("shared-race", "more than one thread copies to the same place: each vector "
-                  "belongs to one thread.", text="writes another value there"),
+            found("shared-race", "more than one thread copies to the same place, but each vector belongs to one thread.", text="writes another value there"),
             found("shared-race", "each thread waits for its own copies, but it reads elements that "
                   "other threads copied, so it needs a barrier."),
-            Misconception("the copy's place in shared memory is beyond the block's allocation: a vector's "
-                 "place has the vector's number.", lambda e: _where(e, "copies to", "shared-memory")),
-            Misconception("the loop reads outside the row in shared memory, whose elements are 0 to n - 1: "
-                 "element j comes from n - 1 - j, if j is less than n.",
+            Misconception("the copy's place in shared memory is beyond the block's allocation. The place of a vector has the same number as the vector.", lambda e: _where(e, "copies to", "shared-memory")),
+            Misconception("the loop reads outside the row in shared memory, whose elements are 0 to n - 1. Element j comes from element n - 1 - j if j is less than n.",
                  lambda e: _where(e, "reads", "shared-memory")),
             Misconception("there are more blocks than rows.", _a_block_too_many),
-            Misconception("threads beyond the end of the row also copy: a row has n // vec vectors, and a "
-                 "block has 128 threads.", _beyond_the_row),
+            Misconception("threads beyond the end of the row also copy. A row has n // vec vectors, but a block has 128 threads.", _beyond_the_row),
             Misconception("the loop reads elements that no thread has copied. Each thread with a vector "
                  "must copy all of it, 16 bytes.",
                  lambda e: e.kinds == ("uninitialised-shared",)),
         ],
-        look_at="fk.timeline(*{failed})  # what is between copy and read?",
+        look_at="fk.timeline(*{failed}) # what happens between copy and read?",
     )  # fmt: skip
 
     def run(submission: Submission) -> str:
@@ -113,17 +107,17 @@ def _waiting() -> Group:
 def _not_awaited(ptx: str) -> str:
     waits = [int(n) for n in re.findall(r"cp\.async\.wait_group\s+(\d+)", ptx)]
     if "cp.async.wait_all" in ptx:
-        return "the wait comes too early or too late: it belongs between copy and barrier."
+        return "the wait comes too early or too late. It belongs between the copy and the barrier."
     if not waits:
-        return "no thread waits for the copies: a barrier does not wait for them."
+        return "no thread waits for the copies, and a barrier does not wait for them either."
     if "cp.async.commit_group" not in ptx:
-        return "the wait is for groups, and these copies are in no group: commit them first."
+        return "the wait is for groups, but these copies are in no group. Commit them first."
     if min(waits) > 0:
         return (
             f"wait_group({min(waits)}) allows that many of the newest groups to be incomplete. "
-            "Here is one group, and you need all of it."
+            "Here there is only one group, and you need all of it."
         )
-    return "the order is copy, commit, wait; the wait ignores groups that are committed later."
+    return "the order must be copy, commit, wait, because the wait ignores groups that are committed later."
 
 
 def _bytes_a_copy(p: Profile) -> float:
@@ -140,31 +134,31 @@ _FRUGAL = economical(_case, [(2, 104), (40, 512)], waste={"threads": 1})
 EXERCISE = Exercise(
     title="reverse rows with asynchronous copies",
     task="""
-One block reverses one row of up to 128 vectors. Copy the row into shared memory with `cp.async`,
-one vector per thread, and make sure that it has arrived before the loop below reads it. A thread
-now reads what *other* threads have copied. Rows are whole vectors, but may have fewer than 128.
+Each block reverses one row. Copy the row into shared memory with `cp.async`, one vector per thread,
+and make sure that it has arrived before the loop below reads it. A thread now reads elements that
+*other* threads have copied. Rows consist of whole vectors, at most 128 of them and possibly fewer.
 Signature: `async_reverse(x, y)`.
 
-Decide first which of your lines belong inside an `if`, and which must be outside."""
+Decide first which of your lines belong inside an `if` and which must be outside it."""
     + stated(_ASKED),
     hints=(
-        "Four calls in order: copy, commit, wait, and one more, because a thread reads elements "
-        "that other threads have copied.",
-        "Only threads that have a vector copy, `tidx < n // vec`. A thread's vector is `gX[(None, "
-        "tidx)]`, and its place in shared memory is `sX[(None, tidx)]`.",
-        "The copy is one `cute.copy` with `atom`, alone inside its `if`. All threads execute the "
-        "three lines after it: section 4 has two of them, and `01_why_slow_why_wrong` has the "
-        "third.",
+        "You need four calls in this order: copy, commit, wait, and one more, because a thread "
+        "reads elements that other threads have copied.",
+        "Only threads with a vector may copy, so the predicate is `tidx < n // vec`. A thread's "
+        "vector is `gX[(None, tidx)]`, and its place in shared memory is `sX[(None, tidx)]`.",
+        "The copy is one `cute.copy` with `atom`, which is the only line inside the `if`. All "
+        "threads execute the three lines after it. Section 4 shows two of them, and "
+        "`01_why_slow_why_wrong` shows the third.",
     ),
     analysis="""
-The wait makes a thread wait for its own copies; the barrier makes threads wait for each other. You
-need both, in this order: if the barrier comes first, other threads' copies may still be in flight
-after it. The wait costs nothing for a thread that has copied nothing, so it needs no `if`, and the
-barrier must not be in one.
+`cp_async_wait_group` makes a thread wait for its own copies, and the barrier makes the threads wait
+for each other. You need both, in this order: if the barrier came first, other threads' copies could
+still be in flight after it. The wait costs nothing for a thread that has copied nothing, so it
+needs no `if`. The barrier must not be inside an `if`.
 
-Both sides are coalesced: vectors of 16 bytes on the way in, and on the way out one element per
-thread, neighbours side by side. The reversal happens in shared memory, where the order of
-elements costs nothing.
+Both sides are coalesced. Neighbouring threads copy neighbouring vectors of 16 bytes into shared
+memory and store neighbouring elements of the result. The reversal happens when the threads read
+shared memory, where the order of elements costs nothing.
 """,
     entry="async_reverse",
     groups=(
@@ -177,8 +171,7 @@ elements costs nothing.
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied but not reversed."),
                 found("out-of-bounds", "threads beyond the end of the row also copy."),
-                Misconception("all sizes in float32 pass: check everything that depends on the type. "
-                     "16 bytes are 8 elements of this type.",
+                Misconception("all sizes in float32 pass, so check everything that depends on the type. 16 bytes are 8 elements of this type.",
                      lambda e: e.case.args[0].element_size() == 2),
             ],
         ),
@@ -202,7 +195,8 @@ elements costs nothing.
                                 "wait. Let each thread copy one vector."),
                         counted(lambda p: _bytes_a_copy(p) < 512,
                                 "a whole warp with 16 bytes per thread copies 512 bytes per "
-                                "request: these copies are narrower, or some threads copy nothing."),
+                                "request. These copies are narrower, or some threads copy "
+                                "nothing."),
                     ],
                 ),
             ],
@@ -225,5 +219,5 @@ elements costs nothing.
         as_asked(_FRUGAL.counts, _ASKED, ("m", "n")),
         _FRUGAL,
     ),
-    praise="Two kinds of waiting, and you need both.",
+    praise="The kernel needs both kinds of waiting.",
 )  # fmt: skip

@@ -38,13 +38,13 @@ def _different() -> Iterator[Pair]:
         x,
         half,
         "a float32 and a float16 matrix",
-        "the key lacks the element type: the same instructions would read other bytes.",
+        "the key lacks the element type. The same instructions would read different bytes.",
     )
     yield Pair(
         half,
         half.to(torch.bfloat16),
         "a float16 and a bfloat16 matrix",
-        "the size of an element is not its type; both have two bytes.",
+        "the size of an element does not determine its type; both types have two bytes.",
     )
     yield Pair(
         x,
@@ -56,39 +56,39 @@ def _different() -> Iterator[Pair]:
         x,
         columns,
         "strides (8, 1) and strides (1, 4)",
-        "the key lacks the memory order: which mode has stride 1 is compiled in.",
+        "the key lacks the memory order, but the code depends on which mode has stride 1.",
     )
     yield Pair(
         x,
         gaps,
         "strides (8, 1) and strides (16, 2)",
-        "in x[:, ::2] no mode has stride 1, and neighbours are two elements apart.",
+        "in x[:, ::2], no mode has stride 1, and neighbouring elements are two places apart.",
     )
     yield Pair(
         columns,
         gaps,
         "strides (1, 4) and strides (16, 2)",
-        '"contiguous" is not enough: which mode has stride 1?',
+        '"contiguous" is not enough. Which mode has stride 1?',
     )
     yield Pair(
         x,
         _matrix(4, 8, start=1),
         "a start at a multiple of 16 bytes and one 4 bytes on",
-        "the key lacks the alignment of the first element, which decides if wide loads are "
+        "the key lacks the alignment of the first element, which determines if wide loads are "
         "possible.",
     )
     yield Pair(
         _matrix(4, 8, start=2),
         _matrix(4, 8, start=1),
         "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
-        "alignment has steps: code for a multiple of 8 bytes may load 8 at once, which fails at a "
-        'multiple of 4. "16 or not" is not enough.',
+        "alignment has steps. Code for a multiple of 8 bytes may load 8 bytes at once, which fails "
+        'at an address that is only a multiple of 4. "16 or not" is not enough.',
     )
     yield Pair(
         x,
         _matrix(4, 8, start=2),
         "a start at a multiple of 16 bytes and one 8 bytes on",
-        "alignment has steps, and 16 bytes is the highest: 8 promises less.",
+        "alignment has steps, and 16 bytes is the highest of them; 8 bytes is a weaker promise.",
     )
     yield Pair(
         _matrix(4, 8, torch.float16, start=2),
@@ -106,11 +106,13 @@ def _different() -> Iterator[Pair]:
 
 def _alike() -> Iterator[Pair]:
     x = _matrix(4, 8)
-    yield Pair(x, x, "one tensor, asked twice", "the key of one tensor must be the same each time.")
+    yield Pair(
+        x, x, "one tensor, in two calls", "the key of one tensor must be the same each time."
+    )
     yield Pair(
         x,
         x + 1,
-        "two tensors that differ in their values only",
+        "two tensors that differ only in their values",
         "values, addresses and identity change with every call; the code does not.",
     )
     yield Pair(
@@ -141,7 +143,7 @@ def _alike() -> Iterator[Pair]:
         _matrix(4, 8, start=1),
         _matrix(4, 8, start=3),
         "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
-        "both are a multiple of 4 and not of 8, so the promise is the same. The remainder itself, "
+        "both are multiples of 4 but not of 8, so the promise is the same. The remainder itself, "
         "`% 16`, distinguishes tensors that run the same code.",
     )
 
@@ -165,8 +167,8 @@ def _own(submission: Submission) -> None:
         submission.value(_matrix(4, 8))
     if asked or "spec(x)" in file_text(submission.value):
         raise GateError(
-            "The key is forgekit's own: fk.spec(x) knows the answer.",
-            look_at="Build it from x: its dtype, device, stride() and data_ptr().",
+            "This key comes from forgekit, because fk.spec(x) already contains it.",
+            look_at="Build it from the dtype, device, stride() and data_ptr() of x.",
         )
 
 
@@ -176,7 +178,7 @@ def _distinguished(submission: Submission) -> str:
 
 
 def _hits(submission: Submission) -> str:
-    """Check many calls of many sizes: they need few kernels."""
+    """Check that many calls of many sizes need few kernels."""
     chance, families = random.Random(0), _families()
     calls = [
         (k, make(chance.randint(2, 40), chance.randint(2, 40)))
@@ -186,7 +188,8 @@ def _hits(submission: Submission) -> str:
     found = {key_of(submission.value, x) for _, x in calls}
     if len(found) != len(families):
         raise GateError(
-            f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(found)} kernels.",
+            f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(found)} "
+            "kernels.",
             "part of the key changes with the size, or does not change with the kind.",
         )
     return f"{len(calls)} calls, {len(found)} kernels, {len(calls) - len(found)} hits"
@@ -197,28 +200,31 @@ _DIFFERENT = keys("cache_key(x)", _different, same=False, name="Different code, 
 EXERCISE = Exercise(
     title="write the key",
     task="""
-Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
-compiles them. Each call passes the sizes, and every stride that is not 1. Five facts are compiled
-in: the element type, the number of dimensions, which modes (if any) have stride 1, the kind of
-device, and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the
-address of the first element. Two tensors share a key if and only if these facts agree.
+Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each call
+passes the sizes and every stride that is not 1. Five facts are compiled in: the element type, the
+number of dimensions, the set of modes with stride 1 (if any), the kind of device, and the
+alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of the
+first element. Two tensors must have the same key if and only if these facts agree.
 """,
     hints=(
         "Every fact is a property of `x`: `dtype`, `device`, `stride()`, and the address "
         "`data_ptr()`. You do not need `shape`.",
-        "For the memory order, turn `x.stride()` into a tuple of True and False. Its length is the "
-        "number of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?",
-        "Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers "
-        "is it the alignment? The rest is a `return` of four values, one of them a tuple.",
+        "For the memory order, turn `x.stride()` into a tuple of True and False. Its length is "
+        "the number of dimensions. For the alignment, ask if the address is a multiple of 16, 8 "
+        "or 4.",
+        "Python's `math.gcd(a, b)` is the largest number that divides both a and b. For which two "
+        "numbers is it the alignment? The rest is a `return` of four values, one of which is a "
+        "tuple.",
     ),
     analysis="""
-The key contains exactly what is compiled in. With less, a stale kernel runs: wrong numbers, or an
-access out of bounds. With more, the cache misses: with `x.shape` in the key, each new size costs
-a compilation. With `x.data_ptr() % 16`, float32 gets four kernels where three are enough: 4 and 12
-bytes after a multiple of 16 have the same alignment, 4. A matrix with one column has stride 1
-twice, so this key gives it its own kernel; `fk.compile` treats it as row-major and saves one.
-A tensor does not know the second half of a key: the *function*, and the values that it captures.
-*A key that forgets*, above, shows what happens without it.
+The key contains exactly the facts that are compiled in. If one is missing, a kernel that does not
+fit may run and give wrong numbers or access memory out of bounds. If the key contains more, the
+cache misses: with `x.shape` in the key, each new size costs a compilation. With `x.data_ptr() % 16`
+in the key, float32 needs four kernels instead of three, although addresses 4 and 12 bytes after a
+multiple of 16 have the same alignment, 4. A matrix with one column has stride 1 twice, so this key
+gives it a separate kernel; `fk.compile` treats it as row-major and saves that kernel. A tensor
+cannot supply the second half of a key, the *function* and the values that it captures. Section 3
+shows what happens without this half.
 """,
     entry="cache_key",
     groups=(
@@ -226,5 +232,5 @@ A tensor does not know the second half of a key: the *function*, and the values 
         keys("cache_key(x)", _alike, same=True, name="The same code, one key"),
         Group("A hundred calls", _hits),
     ),
-    praise="Nothing less and nothing more.",
+    praise="The key contains exactly the compiled-in facts.",
 )

@@ -10,12 +10,12 @@ WRONG = (
     Wrong("no dtype", {_KEY: "return x.device.type, order, align"},
           "lacks the element type"),
     Wrong("size of an element", {"return x.dtype": "return x.element_size()"},
-          "both have two bytes"),
+          "both types have two bytes"),
     Wrong("last stride only", {_ORDER: "x.stride()[-1] == 1"}, "lacks the number of dimensions"),
     Wrong("dimensions for order", {_ORDER: "x.dim()"}, "lacks the memory order"),
     Wrong("fastest mode", {_ORDER: "(x.dim(), min(x.stride()) == x.stride()[-1])"},
-          "neighbours are two elements apart"),
-    Wrong("contiguous or not", {_ORDER: "(x.dim(), x.is_contiguous())"}, "which mode has stride 1?"),
+          "neighbouring elements are two places apart"),
+    Wrong("contiguous or not", {_ORDER: "(x.dim(), x.is_contiguous())"}, "Which mode has stride 1?"),
     Wrong("no alignment", {", align": "", "align = ": "_ = "},
           "alignment of the first element"),
     Wrong("16 or not", {_ALIGN: "x.data_ptr() % 16 == 0"}, "alignment has steps"),
@@ -39,5 +39,5 @@ WRONG = (
           "ends without `return`"),
     Wrong("a list", {_KEY: "return [x.dtype, x.device.type, order]"}, "cannot be a key of a dict"),
     Wrong("forgekit's", {_KEY: "import forgekit; return x.device.type, align, "
-                         "forgekit.spec(x).key()"}, "The key is forgekit's own"),
+                         "forgekit.spec(x).key()"}, "This key comes from forgekit"),
 )  # fmt: skip

@@ -37,20 +37,22 @@ def _cut(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="clamp and convert",
     task="""
-Limit each element to the range from `low` to `high`, then round it to bfloat16: `y[i]` is `low`
-where `x[i]` is smaller, `high` where it is larger, and otherwise `x[i]`. `x` is float32, `y` is
-bfloat16, and `low` and `high` are numbers. Signature: `clamp(x, low, high, y)`.
+Limit each element to the range from `low` to `high`, then round it to bfloat16. Before rounding,
+`y[i]` is `low` where `x[i]` is less than `low`, `high` where it is greater than `high`, and `x[i]`
+otherwise. `x` is float32, `y` is bfloat16, and `low` and `high` are numbers. Signature: `clamp(x,
+low, high, y)`.
 """,
     hints=(
-        "A kernel takes numbers as it takes tensors: `low: cutlass.Float32`. Which Python "
-        "functions return the smaller and the larger of two numbers?",
-        "`min` and `max` work inside a kernel. Which bound goes with which function?",
-        "One line computes and stores: take the larger of x and low, then the smaller of that "
-        "and high, then convert it with `.to(…)`. A store does not convert to another type by "
-        "itself.",
+        "A number is a parameter like a tensor, annotated as in `low: cutlass.Float32`. Which "
+        "Python functions return the smaller and the larger of two numbers?",
+        "`min` and `max` work inside a kernel. Which of them applies `low`, and which applies "
+        "`high`?",
+        "A single line can compute and store: take the larger of x and low, then the smaller of "
+        "that value and high, and convert the result with `.to(…)`. A store does not convert to "
+        "another type by itself.",
     ),
     analysis="""
-The kernel moves six bytes per element; with a float32 result it would move eight. One conversion
+The kernel moves six bytes per element; with a float32 result it would move eight. So one conversion
 instruction saves a quarter of the traffic. Moving such work into a kernel that loads the data
 anyway is called **fusion**.
 """,
@@ -65,27 +67,27 @@ anyway is called **fusion**.
         looks_like(lambda x, low, high, y: x.to(torch.bfloat16), "nothing is clamped."),
         looks_like(
             lambda x, low, high, y: x.clamp(min=low).to(torch.bfloat16),
-            "only low limits the values: nothing is cut at high.",
+            "only low limits the values; the kernel does not apply high.",
         ),
         looks_like(
             lambda x, low, high, y: x.clamp(max=high).to(torch.bfloat16),
-            "only high limits the values: nothing is cut at low.",
+            "only high limits the values; the kernel does not apply low.",
         ),
         looks_like(
             lambda x, low, high, y: torch.full_like(x, high).to(torch.bfloat16),
-            "every element is high: min and max are swapped.",
+            "every element is high, because min and max are swapped.",
         ),
         looks_like(
             lambda x, low, high, y: torch.full_like(x, low).to(torch.bfloat16),
-            "every element is low: min and max are swapped.",
+            "every element is low, because min and max are swapped.",
         ),
         looks_like(
             lambda x, low, high, y: _cut(x.clamp(low, high)),
-            "the lower bits are cut off; a conversion rounds to the nearest bfloat16.",
+            "the kernel drops the lower bits, but a conversion must round to the nearest bfloat16.",
         ),
         looks_like(
             lambda x, low, high, y: x.clamp(low, high).half().to(torch.bfloat16),
-            "the value went through float16, so it was rounded twice.",
+            "the kernel first converts the value to float16, so it is rounded twice.",
         ),
     ],
 )

@@ -6,13 +6,17 @@ VALUE = "min(max(mX[i], low), high)"
 
 WRONG = (
     Wrong("not clamped", {VALUE: "mX[i]"}, "nothing is clamped"),
-    Wrong("low alone", {VALUE: "max(mX[i], low)"}, "nothing is cut at high"),
-    Wrong("high alone", {VALUE: "min(mX[i], high)"}, "nothing is cut at low"),
+    Wrong("low alone", {VALUE: "max(mX[i], low)"}, "the kernel does not apply high"),
+    Wrong("high alone", {VALUE: "min(mX[i], high)"}, "the kernel does not apply low"),
     Wrong("exchanged", {VALUE: "max(min(mX[i], low), high)"}, "every element is high"),
     Wrong(
         "exchanged, outside first", {VALUE: "min(max(mX[i], high), low)"}, "every element is low"
     ),
-    Wrong("through float16", {VALUE: VALUE + ".to(cutlass.Float16)"}, "went through float16"),
+    Wrong(
+        "through float16",
+        {VALUE: VALUE + ".to(cutlass.Float16)"},
+        "first converts the value to float16",
+    ),
     Wrong(
         "not converted",
         {VALUE + ".to(cutlass.BFloat16)": VALUE},

@@ -27,25 +27,26 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="convolve with a filter in shared memory",
     task="""
-`y[i]` is the sum of `w[k] * x[i + k]` over all elements of the filter `w`; past its end, `x`
-counts as 0. `w` has 1 to 32 elements. Each block loads every element of `x` and of `w` that it
-needs once. All tensors are float32. Signature: `convolve(x, w, y)`.
+Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts as
+0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than once.
+All tensors are float32. Signature: `convolve(x, w, y)`.
 """,
     hints=(
-        "This is the previous puzzle with a halo whose size is known only at run time, and "
-        "with a second tensor in shared memory. A tensor there has a fixed size, so allocate "
-        "the largest possible.",
-        "Which threads load w, and which load the halo? Neither has more than 32 elements. "
-        "How many barriers do two tensors need?",
-        "Use tiles of 128 + 31 and of 32 elements. The first `w.shape[0] - 1` threads load "
-        "the halo. After one barrier, the sum begins with `cutlass.Float32(0)` and adds in a "
-        "loop over `range(mW.shape[0])`.",
+        "This is the previous exercise with a second tensor in shared memory and a halo whose "
+        "size is known only at run time. Tensors in shared memory have fixed sizes, so allocate "
+        "space for the largest halo and filter.",
+        "Which threads load w, and which load the halo? Neither of them has more than 32 "
+        "elements. How many barriers do two tensors need?",
+        "Use one tile of 128 + 31 elements and one of 32 elements. The first `mW.shape[0] - 1` "
+        "threads load the halo. After one barrier, start the sum with `cutlass.Float32(0)` and "
+        "add the products in a loop over `range(mW.shape[0])`.",
     ),
     analysis="""
-All lanes read the same `sW[k]` at the same time: a broadcast, which takes one wavefront.
-`sX[tidx + k]` reads 32 neighbours for every k, which also takes one wavefront. So each product
-costs two accesses of shared memory and one multiply-add. For a long filter these accesses limit
-the kernel; then the next step is to compute several results per thread from registers.
+All lanes read the same `sW[k]` at the same time, which is called a broadcast and takes one
+wavefront. For every k, `sX[tidx + k]` reads 32 adjacent elements, which also takes one wavefront.
+So each product costs two accesses to shared memory and one multiply-add. For a long filter, these
+accesses limit the kernel. The next step would be to compute several results per thread from values
+in registers.
 """,
     asked={
         "barriers": 1,
@@ -65,14 +66,14 @@ the kernel; then the next step is to compute several results per thread from reg
     misconceptions=[
         looks_like(
             lambda x, w, y: _filtered(x, w.flip(0)),
-            "the filter is applied backwards: w[k] belongs to x[i + k].",
+            "the kernel applies the filter backwards. w[k] belongs to x[i + k].",
         ),
         looks_like(
             lambda x, w, y: _filtered(x.flip(0), w).flip(0),
-            "the filter runs backwards in x: w[k] meets x[i - k].",
+            "the kernel moves backwards in x and multiplies w[k] by x[i - k].",
         ),
-        looks_like(lambda x, w, y: _filtered(x, w[:-1]), "the last element of w is left out."),
-        looks_like(lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x, "w[0] is left out."),
+        looks_like(lambda x, w, y: _filtered(x, w[:-1]), "the sum omits the last element of w."),
+        looks_like(lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x, "the sum omits w[0]."),
         halo_missing(31),
         found(
             "shared-race",

@@ -21,19 +21,19 @@ MISCONCEPTIONS = {
 EXERCISE = Exercise(
     title="predict what four reads cost",
     task="""
-The 32 lanes `i` of a warp read float32 elements of `s`, a row in shared memory that begins in
+Lanes `i = 0 … 31` of a warp read float32 elements of `s`, an array in shared memory that begins in
 bank 0. How many wavefronts does each read take?
 """,
     hints=(
-        "Word number w is in bank w % 32. Write down the banks of lanes 0, 1, 2, … until a bank "
-        "repeats.",
-        "Find the bank from which the lanes need the most different words, and count those words.",
-        "With a stride of 16 all lanes read from two banks, so half of the lanes share one bank. "
-        "Lanes that read the same word count once.",
+        "Word number w is in bank w % 32. Write down the banks that lanes 0, 1, 2, … read until a "
+        "bank repeats.",
+        "Find the bank that has to serve the most different words, and count those words.",
+        "With a stride of 16, the lanes read from only two banks, so each bank serves half of the "
+        "lanes. Lanes that read the same word count once.",
     ),
     analysis="""
-A stride of 2 uses 16 banks, each for two words; a stride of 16 uses two banks, each for 16
-words. An odd stride uses all 32 banks, which is why a pitch of 33 helps. Lanes that read the
+With a stride of 2, each of 16 banks serves two words; with a stride of 16, each of two banks serves
+16 words. An odd stride uses all 32 banks, which is why a pitch of 33 helps. Lanes that read the
 same word share one wavefront.
 """,
     entry="wavefronts",

@@ -30,29 +30,29 @@ def _of_vectors(x: torch.Tensor, k: int, step: int) -> torch.Tensor:
 EXERCISE = puzzle(
     title="keep every k-th column",
     task="""
-Store `y[i, c] = x[i, c * k]`, where `x` has M rows of N elements and `y` has N / k columns. `k`
-is a power of two, at least 2, and known when the kernel is compiled. N is a multiple of k and
-of 8. Support float16 and float32. Signature: `every_kth(x, k, y)`.
+Store `y[i, c] = x[i, c * k]`, where `x` has M rows of N elements and `y` has N / k columns. `k` is
+a power of two, at least 2, and known at compile time. N is a multiple of both k and 8. Support
+float16 and float32. Signature: `every_kth(x, k, y)`.
 """,
     hints=(
-        "How many elements does a vector of 16 bytes hold, and how many of them are kept? From "
-        "which k on is only one kept?",
-        "`k` is a `cutlass.Constexpr`: an `if cutlass.const_expr(…)` chooses the kernel while "
-        "it is compiled. The grid has to follow that choice.",
-        "`zipped_divide` cuts x into pieces of `(1, vec)` and y into pieces of `(1, vec // "
-        "k)`. A thread copies its piece into registers, picks every k-th element, and stores "
-        "these as one vector. For k from vec on, use one element per thread.",
+        "How many elements does a vector of 16 bytes hold, and how many of them does the kernel "
+        "keep? What is the smallest k for which it keeps only one?",
+        "`k` is a `cutlass.Constexpr`, so an `if cutlass.const_expr(…)` can choose the version at "
+        "compile time. The size of the grid depends on this choice.",
+        "`zipped_divide` cuts x into pieces of `(1, vec)` and y into pieces of `(1, vec // k)`. A "
+        "thread copies its piece into registers, selects every k-th element, and stores the "
+        "selected elements as one vector. If k is vec or more, use one element per thread.",
     ),
     analysis="""
-The sectors are the same in both versions: elements that are kept share each sector of 32 bytes with
-elements that are not. A vector saves requests: with float16 and k = 2, one request loads four times
-as many kept elements. With float16 it saves nothing from k = 8 on, and at k = 32 loading whole rows
-would double the bytes. Count bytes to decide where vectors pay off; a `const_expr` makes that
-decision per type.
+For small k, both versions load the same sectors, because each sector of 32 bytes contains elements
+to keep. A vector saves requests: with float16 and k = 2, one request loads four times as many
+elements to keep. With float16, a vector saves nothing for k = 8 or more, and for k = 32 loading
+whole rows would double the number of bytes. Count bytes to decide where vectors pay off; a
+`const_expr` makes that decision for each type.
 """,
     asked={
         "load_bytes": (
-            "16 bytes per load where they hold more than one element that is kept",
+            "16 bytes per load where they contain more than one element to keep",
             lambda k, itemsize: 16 if k * itemsize < 16 else 0,
         ),
     },
@@ -69,15 +69,20 @@ decision per type.
     waste={"threads": 4},
     misconceptions=[
         looks_like(
-            lambda x, k, y: x[:, : y.shape[1]], "the first columns are kept, not every k-th."
+            lambda x, k, y: x[:, : y.shape[1]],
+            "the kernel keeps the first columns instead of every k-th column.",
         ),
-        looks_like(lambda x, k, y: x[:, 1::k], "the columns kept are 1, k + 1, …: one too far."),
         looks_like(
-            lambda x, k, y: x[:, k - 1 :: k], "the last of each k columns is kept, not the first."
+            lambda x, k, y: x[:, 1::k],
+            "the kernel keeps columns 1, k + 1, …, which is one too far.",
+        ),
+        looks_like(
+            lambda x, k, y: x[:, k - 1 :: k],
+            "the kernel keeps the last of each k columns instead of the first.",
         ),
         looks_like(
             lambda x, k, y: _of_vectors(x, k, 1),
-            "the first elements of each vector are kept, not every k-th element.",
+            "the kernel keeps the first elements of each vector instead of every k-th element.",
         ),
         looks_like(lambda x, k, y: _of_vectors(x, k, 2), "the step is 2 instead of k."),
     ],

@@ -57,7 +57,7 @@ def _mirrored_in_tiles(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 _STORE_PREDICATE = (
-    "the thread stores another element than the one it loaded: the predicate of the store must "
+    "the thread does not store the element that it loaded, so the predicate of the store must "
     "check the row and the column that the thread *stores*."
 )
 
@@ -66,13 +66,13 @@ _ORDER = [
     found("divergent-barrier", "the barrier must be outside every `if`."),
     found(
         "shared-race",
-        "a thread now reads an element that *another* one stored: put cute.arch.sync_threads() "
+        "a thread now reads an element that *another* thread stored. Put cute.arch.sync_threads() "
         "between the store to sT and the read.",
         text=" reads shared memory",
     ),
     found(
         "uninitialised-shared",
-        "a thread reads a place of sT that no thread has stored: compare the two predicates.",
+        "a thread reads an element of sT that no thread has stored. Compare the two predicates.",
     ),
 ]
 
@@ -86,33 +86,34 @@ def _stored(p: Places) -> Iterator[np.ndarray]:
 
 
 EXERCISE = Exercise(
-    title="fix a slow kernel by its report",
+    title="use a report to fix a slow kernel",
     task="""
 `turn` rotates a matrix clockwise by a quarter turn: `mY[col, M - 1 - row] = mX[row, col]`. It uses
-a tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Fix it. Change
-the two marked places: the layout of `sT`, and the lines after the barrier.
+a tile in shared memory, yet it took 995 µs on the H200, as the report above shows. Make it faster
+by changing the two marked places: the layout of `sT`, and the lines after the barrier.
 """,
     hints=(
         "Which line has more sectors than the ideal? In that line, which index of `mY` differs "
-        "between neighbouring threads, those with consecutive `tidx`?",
-        "After the barrier a thread need not store the element that it loaded. Let `tidx` select "
-        "the *row* of X (the column of Y) and `tidy` the column. Which element of `sT` is that? "
-        "Which banks do the 32 lanes read then?",
-        "After the barrier, compute `row` and `col` again, with tidx and tidy exchanged, before the "
-        "predicate. Exchange the indices of sT as well. This read goes down a column of sT: which "
+        "between neighbouring threads, that is, threads with consecutive `tidx`?",
+        "After the barrier, a thread does not have to store the element that it loaded. Let "
+        "`tidx` select the *row* of X (the column of Y), and `tidy` the column. Which element of "
+        "`sT` does a thread store then, and from which banks do the 32 lanes read?",
+        "After the barrier and before the predicate, compute `row` and `col` again, with tidx and "
+        "tidy swapped. Swap the indices of sT as well. This read goes down a column of sT. Which "
         "pitch does `07_transpose` use for such a tile?",
     ),
     analysis="""
-The store was the bad line. `tidx` ran along `col`, the *row* of `mY`, so each lane wrote its own
-sector. The tile in shared memory had no effect, because every thread read back what it had stored
-itself. With the roles of `tidx` and `tidy` exchanged after the barrier, the lanes of a store fill
-whole sectors. They fill them from right to left, because of `M - 1 - row`, at no extra cost: the
-sectors of a request do not depend on the order of its lanes. Since lanes now read a column of `sT`,
-the tile needs padding.
+The store was the slow line. `tidx` ran along `col`, the *row* of `mY`, so each lane wrote to a
+different sector. The tile in shared memory had no effect, because every thread read back the
+element that it had stored itself. If `tidx` and `tidy` are swapped after the barrier, the lanes of
+a store fill whole sectors. `M - 1 - row` means that they fill them from right to left. This costs
+nothing, because the sectors of a request do not depend on the order of its lanes. Since the lanes
+now read a column of `sT`, the tile needs padding.
 
-Recorded on the H200: 995 µs before, 311 µs after, with DRAM at 35 % of its peak. `padded` above
-takes as long; `padded_4`, with four elements per thread in blocks of 256, takes half the time. The
-virtual GPU cannot measure that gain, so the exercise does not require it.
+On the H200, this change reduced the time from 995 µs to 311 µs, with DRAM at 35 % of its peak. That
+is as long as `padded` above takes. `padded_4`, with four elements per thread and blocks of 256
+threads, takes half that time. The virtual GPU cannot measure this further gain, so the exercise
+does not require it.
 """,
     entry="turn",
     groups=(
@@ -124,28 +125,29 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
             misconceptions=[
                 looks_like(
                     lambda x, y: x.T,
-                    "the kernel transposes and does not turn: `M - 1 -` is missing.",
+                    "the kernel transposes instead of rotating, because `M - 1 -` is missing.",
                 ),
                 looks_like(
                     lambda x, y: x.rot90(1),
-                    "the kernel turns to the left: mirror the other index.",
+                    "the kernel rotates counterclockwise. Mirror the other index.",
                 ),
                 looks_like(
                     _mirrored_in_tiles,
-                    "the tiles are where a transpose puts them, and each is mirrored in itself: "
-                    "`M - 1 -` applies to the row of the matrix, not to the row of the tile.",
+                    "the tiles are where a transpose would put them, and each tile is mirrored "
+                    "inside. `M - 1 -` applies to the row of the matrix, not to the row of the "
+                    "tile.",
                 ),
                 looks_like(
                     lambda x, y: x.flip(1),
-                    "the indices of mY and of sT do not match: sT[a, b] contains the element of "
+                    "the indices of mY and of sT do not match. sT[a, b] contains the element in "
                     "row a and column b of the tile of mX.",
                 ),
                 left_by("mY", _stored, _STORE_PREDICATE, block=(32, 32)),
                 left_by(
                     "mX",
                     _loaded,
-                    "the load's index is right, but its predicate lets threads through whose "
-                    "element does not exist: keep the predicate of the load.",
+                    "the load's index is correct, but its predicate lets through threads whose "
+                    "element does not exist. Keep the predicate of the load.",
                     block=(32, 32),
                 ),
                 *_ORDER,
@@ -170,8 +172,8 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
                     misconceptions=[
                         counted(
                             lambda p: p.global_load_sectors_per_request > 16,
-                            "now the load is strided: exchange tidx and tidy after the barrier, "
-                            "where a thread reads sT.",
+                            "now the load is strided. Swap tidx and tidy after the barrier, where "
+                            "a thread reads sT.",
                         ),
                         counted(lambda p: True, "some elements are loaded more than once."),
                     ],
@@ -185,8 +187,8 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
                     misconceptions=[
                         counted(
                             lambda p: p.global_store_sectors_per_request > 31,
-                            "neighbouring threads still store to neighbouring *rows* of mY, as in "
-                            "the report: 32 sectors per request.",
+                            "neighbouring threads still store to neighbouring *rows* of mY, with "
+                            "32 sectors per request, as in the report.",
                         ),
                         counted(
                             lambda p: p.global_store_sectors > _LEAST,
@@ -210,13 +212,13 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
                     misconceptions=[
                         counted(
                             lambda p: p.shared_load_wavefronts_per_request > 31,
-                            "the store is fixed, but now the shared load has conflicts: a column "
-                            "of sT lies in one bank. Rows 33 words apart avoid that.",
+                            "the store is fixed, but now the shared load has conflicts, because a "
+                            "column of sT is in one bank. With a pitch of 33 words it is not.",
                         ),
                         counted(
                             lambda p: True,
-                            "the pitch of sT and the 32 banks have a common factor. An odd pitch "
-                            "has none.",
+                            "the pitch of sT has a common factor with 32, the number of banks. An "
+                            "odd pitch does not.",
                         ),
                     ],
                     look_at="fk.banks(*{failed}, kind='load')",
@@ -229,8 +231,8 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "the conflict is where the kernel *stores* to sT: there, too, 32 "
-                            "lanes need 32 banks.",
+                            "the conflict occurs where the kernel *stores* to sT. There, 32 lanes "
+                            "also need 32 banks.",
                         ),
                     ],
                     look_at="fk.banks(*{failed}, kind='store')",
@@ -244,11 +246,10 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
                         counted(
                             lambda p: p.shared_load_requests > 256 * 320 // 32,
                             "there is no conflict, but the lanes of a warp read sT one after the "
-                            "other, in as many wavefronts as with a conflict.",
+                            "other, which takes as many wavefronts as a conflict.",
                         )
                     ],
-                    look_at="Every element passes sT once: one wavefront stores 32 of them, and "
-                    "one loads them.",
+                    look_at="Every element passes through sT once. One wavefront stores 32 elements, and one loads them.",
                 ),
             ],
             name="Banks",
@@ -265,7 +266,7 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "the counters above are good because most lanes do nothing: one "
+                            "the counters above are good only because most lanes do nothing. One "
                             "instruction of a warp has become several.",
                         )
                     ],
@@ -292,8 +293,8 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "one thread moves more than 64 elements, one after the other; too few "
-                            "warps remain to wait for memory at the same time.",
+                            "one thread moves more than 64 elements, one after the other, so too "
+                            "few warps remain to wait for memory at the same time.",
                         )
                     ],
                 ),
@@ -302,5 +303,5 @@ virtual GPU cannot measure that gain, so the exercise does not require it.
         ),
         economical(_case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="From a report to a fixed line.",
+    praise="The report led you to the slow line.",
 )

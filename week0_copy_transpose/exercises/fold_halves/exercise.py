@@ -6,20 +6,20 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="fold a vector in the middle",
     task="""
-`y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
-multiple of 8. Support float32 and float16. The lengths are promised to the compiler. Write the
+Compute `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`. It is half the length of `x` and a
+multiple of 8, which the grader promises to the compiler. Support float32 and float16. Write the
 whole kernel and its launch. Signature: `fold_halves(x, y)`.
 """,
     hints=(
-        "Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` is the "
-        "partner of vector i?",
-        "`h` elements make `h // vec` vectors. You can add the values that `load()` returns.",
-        "The predicate counts the vectors of `y`. The line after it loads vector i and its "
-        "partner from `gX`, adds them, and stores vector i of `gY`.",
+        "Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` must be added "
+        "to vector i?",
+        "`h` elements form `h // vec` vectors. You can add the values that `load()` returns.",
+        "The predicate compares i with the number of vectors of `y`. The line after it loads both "
+        "vectors from `gX`, adds them, and stores the sum in vector i of `gY`.",
     ),
     analysis="""
-Both loads come before the store, so a thread has 32 bytes in flight; a copy has 16. Twelve bytes
-move per element of `y` in float32, which is the minimum.
+Both loads come before the store, so a thread waits for 32 bytes at the same time, twice as many as
+in a copy. In float32 the kernel moves 12 bytes per element of `y`, which is the minimum.
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="fold_halves",

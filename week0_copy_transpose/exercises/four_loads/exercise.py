@@ -5,24 +5,34 @@ from forgekit.lessons.gates import answers
 
 RIGHT = {"mX[2 * i]": 8, "mX[i + 1]": 5, "mX[255 - i]": 4, "mX[i // 4]": 1}
 MISCONCEPTIONS = {
-    ("mX[2 * i]", 4): "four sectors hold 32 neighbours of 4 bytes. Here every second word "
-    "is skipped.",
-    ("mX[2 * i]", 16): "16 sectors are for every *fourth* word; this load reads every second.",
-    ("mX[2 * i]", 32): "that would be one sector per thread. How many threads have their "
-    "element in the same sector?",
+    ("mX[2 * i]", 4): "four sectors hold 32 adjacent words, but this load skips every second word.",
+    (
+        "mX[2 * i]",
+        16,
+    ): "a load of every *fourth* word would need 16 sectors, but this load reads every second word.",
+    (
+        "mX[2 * i]",
+        32,
+    ): "that would be one sector per thread, but several threads read from the same sector. How many?",
     ("mX[2 * i]", 64): "all eight warps together fetch 64 sectors. The question is about one warp.",
     ("mX[2 * i]", 256): "256 is the number of bytes in these sectors, not the number of sectors.",
     ("mX[i + 1]", 4): "four sectors would hold the bytes if they began on a sector boundary.",
-    ("mX[i + 1]", 8): "the shift does not double the number: 128 bytes that begin 4 bytes "
-    "late reach into one more sector.",
+    (
+        "mX[i + 1]",
+        8,
+    ): "the shift does not double the number. 128 bytes that begin 4 bytes after a sector boundary reach into only one more sector.",
     (
         "mX[255 - i]",
         32,
-    ): "the order of the lanes does not matter: a sector that several lanes touch counts once.",
-    ("mX[255 - i]", 5): "the elements of one warp begin and end on a sector boundary: 255 - 31 is "
-    "224, a multiple of 8.",
-    ("mX[i // 4]", 4): "four sectors are for 32 different words. Here four threads read the "
-    "same word.",
+    ): "the order of the lanes does not matter. A sector that several lanes access counts once.",
+    (
+        "mX[255 - i]",
+        5,
+    ): "the elements of one warp begin and end on a sector boundary, because 255 - 31 is 224, a multiple of 8.",
+    (
+        "mX[i // 4]",
+        4,
+    ): "32 different words would need four sectors, but here four threads read the same word.",
     ("mX[i // 4]", 8): "8 is the number of different words. How many sectors hold them?",
     ("mX[i // 4]", 32): "the hardware serves lanes that read the same word together.",
 }
@@ -30,22 +40,23 @@ MISCONCEPTIONS = {
 EXERCISE = Exercise(
     title="predict what four loads cost",
     task="""
-Threads `i = 0 … 255` load float32 elements of `x`, which begins at a multiple of 256 bytes. How
-many sectors does the first warp (threads 0 to 31) fetch with each load? After the grade, a cell
+Threads `i = 0 … 255` load float32 elements of `x`, whose address is a multiple of 256 bytes. How
+many sectors does the first warp (threads 0 to 31) fetch with each load? A cell after the grade
 draws them.
 """,
     hints=(
         "Which elements do threads 0 to 31 read? Write down the first and the last.",
-        "A sector holds eight elements: 0 to 7, 8 to 15, and so on. It counts once, however "
-        "many threads touch it.",
-        "Divide the index of the first and of the last element by 8 and round down: these are "
-        "the first and the last sector. The warp touches every sector between them, unless "
-        "its stride skips some.",
+        "Each sector holds eight elements: 0 to 7, 8 to 15, and so on. A sector counts once, "
+        "however many threads access it.",
+        "Divide the indices of the first and the last element by 8 and round down to get the "
+        "numbers of the first and the last sector. The warp accesses every sector between them, "
+        "unless its stride skips some.",
     ),
     analysis="""
-Count sectors, not lanes or words. A stride of 2 fetches all bytes and uses half of them. A start
-off a sector boundary costs one extra sector: five instead of four. The order of the lanes costs
-nothing. Lanes that share a word share its sector.
+The cost depends on the number of sectors, not on the number of lanes or words. A load with a stride
+of 2 fetches every byte in its range and uses half of them. A load that does not start on a sector
+boundary fetches five sectors instead of four. The order of the lanes makes no difference, and lanes
+that read the same word share its sector.
 """,
     entry="sectors",
     groups=(
@@ -53,7 +64,7 @@ nothing. Lanes that share a word share its sector.
             RIGHT,
             MISCONCEPTIONS,
             name="Sectors per request",
-            look_at="Draw the sectors as boxes of eight elements, and mark the elements that are read.",
+            look_at="Draw the sectors as boxes of eight elements, and mark the elements that the warp reads.",
         ),
     ),
 )

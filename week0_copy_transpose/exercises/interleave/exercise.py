@@ -25,22 +25,21 @@ def _woven(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="interleave two arrays",
     task="""
-Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`; `a` and `b` have n elements, `z` has 2n. Request no
-sector of memory twice. Signature: `interleave(a, b, z)`.
+Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`, where `a` and `b` have n elements and `z` has 2n.
+Request no sector of memory twice. Signature: `interleave(a, b, z)`.
 """,
     hints=(
-        "If thread i writes `z[2 * i]`, how far apart do the 32 lanes of a warp store? How "
-        "many sectors does that store touch, and how much of each does it use?",
-        "`04_copy_fast` shows how a thread moves elements that lie side by side.",
-        "Put the two values into a small tensor in registers and store it as *one* vector of "
-        "two elements: `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one "
-        "pair.",
+        "If thread i writes `z[2 * i]`, how far apart are the addresses of neighbouring lanes? "
+        "How many sectors does such a store access, and how much of each does it use?",
+        "`04_copy_fast` shows how a thread moves several adjacent elements with one access.",
+        "Put the two values into a small tensor in registers, and store it as *one* vector of two "
+        "elements. `zipped_divide` cuts z into such pairs, and `autovec_copy` stores one pair.",
     ),
     analysis="""
-Each of the two scalar stores touches 8 sectors and fills half of each; one vector store touches the
-same 8 sectors once. In another version, one thread per element of z reads from a or from b: its
-stores are coalesced, and each load fetches the sectors of half a warp. It passes as well, with
-twice as many threads.
+Each of two scalar stores would access 8 sectors and fill half of each, whereas one vector store
+accesses the same 8 sectors only once. In another correct version, one thread per element of z reads
+from a or from b. Its stores are coalesced, and each load fetches sectors for half of a warp. This
+version also passes, with twice as many threads.
 """,
     entry="interleave",
     given=PICTURE,
@@ -55,6 +54,6 @@ twice as many threads.
         looks_like(
             lambda a, b, z: torch.cat((a, b)), "b follows a instead of alternating with it."
         ),
-        looks_like(lambda a, b, z: _woven(a, a), "b is never read."),
+        looks_like(lambda a, b, z: _woven(a, a), "the kernel never reads b."),
     ],
 )

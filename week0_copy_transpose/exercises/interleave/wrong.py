@@ -14,5 +14,5 @@ WRONG = (
     Wrong("two stores", {VECTOR: TWO_STORES}, "neighbouring threads are 8 bytes apart"),
     Wrong("exchanged", {"mA[i], mB[i]": "mB[i], mA[i]"}, "a and b are swapped"),
     Wrong("behind each other", {VECTOR: BEHIND}, "b follows a instead"),
-    Wrong("b never read", {"mA[i], mB[i]": "mA[i], mA[i]"}, "b is never read"),
+    Wrong("b never read", {"mA[i], mB[i]": "mA[i], mA[i]"}, "the kernel never reads b"),
 )

@@ -9,20 +9,20 @@ EXERCISE = puzzle(
 Copy `x` to `y` where `col <= row`, and store `0` above the diagonal, for matrices of any size in
 float32 and float16. `mX.element_type(0)` is a 0 of the tensor's type. Write the whole kernel and
 its launch, for example with one thread per element in blocks of (32, 8, 1). Fetch no more sectors
-than needed, and use one store for both cases: two would write sectors on the diagonal twice.
-Signature: `lower_triangle(x, y)`.
+than needed. Use a single store for both cases, because two stores would write the sectors on the
+diagonal twice. Signature: `lower_triangle(x, y)`.
 """,
     hints=(
-        "You need two different predicates: does this element exist, and is it kept?",
-        "Every element of `y` is stored, even where `x` does not matter. Which of `tidx` and "
-        "`tidy` must be the column, so that a warp writes one row?",
-        "A variable that is assigned inside an `if` must exist before it: begin with `value = "
-        "mX.element_type(0)`, and store once, after the `if`.",
+        "You need two predicates: one for elements that exist, and one for elements that are kept.",
+        "The kernel stores every element of `y`, including those that do not depend on `x`. Which "
+        "of `tidx` and `tidy` must be the column so that a warp writes part of one row?",
+        "A variable that you assign inside an `if` must already exist before it. Begin with "
+        "`value = mX.element_type(0)`, and store `value` once, after the `if`.",
     ),
     analysis="""
-The kernel loads nothing above the diagonal, which saves about half of the loads: a predicate can
-save traffic. It saves only whole sectors. Where the diagonal crosses a sector, the hardware fetches
-all of it.
+The kernel loads nothing above the diagonal, which saves about half of the loads. So a predicate can
+save traffic, but only in whole sectors. Where the diagonal crosses a sector, the hardware still
+fetches all of it.
 """,
     entry="lower_triangle",
     inputs=lambda draw, m, n: (draw(m, n),),
@@ -34,8 +34,7 @@ all of it.
     exact=True,
     misconceptions=[
         looks_like(lambda x, y: x, "the kernel copies everything, including the elements above the diagonal."),
-        looks_like(lambda x, y: x.tril(-1), "the diagonal itself is not kept: there `col == row`."),
-        looks_like(lambda x, y: x.triu(), "the kernel keeps the upper triangle: the comparison swaps "
-                   "row and column."),
+        looks_like(lambda x, y: x.tril(-1), "the diagonal itself is not kept; on it, `col == row`."),
+        looks_like(lambda x, y: x.triu(), "the kernel keeps the upper triangle, because the comparison swaps row and column."),
     ],
 )  # fmt: skip

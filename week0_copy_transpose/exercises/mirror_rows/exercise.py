@@ -35,31 +35,32 @@ EXERCISE = Exercise(
     title="halve a predicted time",
     task="""
 `mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
-of 8, and addresses are multiples of 16 bytes. The kernel below is right, and `fk.profile` finds
-four ideal sectors in every request. Halve its predicted time on an H200 for 2,048 × 8,192, which is
-54 µs, bound by the start of blocks. The **whole interval** must lie below half of it, so a small
-gain is not enough. When a grade stops at the predicted time, this line shows all bounds of your
-kernel:
+of 8, and addresses are multiples of 16 bytes. The kernel below is correct, and `fk.profile` reports
+four sectors per request, the ideal number. Its predicted time for 2,048 × 8,192 on an H200 is 54
+µs, bound by the start of blocks. Halve this time. The **whole interval** must be below half of 54
+µs, so a small gain is not enough. If your grade stops at the predicted time, this line shows all
+bounds of your kernel:
 
 `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
 """,
     hints=(
-        "Which bound is the longest, and which is the second? If a change shortens only the first, "
-        "the second remains.",
-        "To have fewer blocks, fewer instructions and more bytes in flight at the same time, let "
-        "each access of a thread move more bytes. How many bytes can one access move?",
-        "In the line with `mX[row, col]`, let `zipped_divide` give each thread a vector of 8 "
-        "elements. Mirror the position of the vector in its row, and mirror the elements inside "
-        "the vector in registers, as in section 2.",
+        "Which bound is the longest, and which is the second longest? If a change shortens only "
+        "the longest, the second remains.",
+        "A single change can give you fewer blocks, fewer instructions and more bytes in flight: "
+        "let each access of a thread move more bytes. How many bytes can one access move?",
+        "Instead of the line with `mX[row, col]`, use `zipped_divide` to give each thread a "
+        "vector of 8 elements. Mirror the position of the vector in its row, and mirror the "
+        "elements inside the vector in registers, as in section 2.",
     ),
     analysis="""
-The given kernel starts 65,536 blocks, which takes 39 µs alone, while memory needs 13 µs for the
-same bytes. Larger blocks do not help. With 1,024 threads the start of blocks takes 10 µs, but
-latency takes 63 µs: a thread requests two bytes, and no new block replaces a block before its last
-warp has ended. A two-dimensional grid removes the divisions, which saves 3 of 54 µs. Vectors
-shorten all three bounds: an eighth of the blocks, an eighth of the instructions, and eight times
-the bytes in flight. Then device memory is the bound, and no kernel that moves these bytes can be
-faster. (All these times are predicted for an H200, not measured.)
+The given kernel starts 65,536 blocks, which alone takes 39 µs, while memory needs only 13 µs for
+the bytes. Larger blocks do not help. With 1,024 threads per block, the start of blocks takes 10 µs,
+but latency takes 63 µs, because a thread requests only two bytes and a new block cannot start until
+the last warp of an old one has ended. A two-dimensional grid removes the divisions, which saves
+only 3 of the 54 µs. Vectors shorten all three bounds, with an eighth as many blocks, an eighth as
+many instructions, and eight times as many bytes in flight. Then device memory is the bound, and no
+kernel that moves these bytes can be faster. (All these times are predicted for an H200, not
+measured.)
 """,
     entry="mirror_rows",
     groups=(
@@ -72,9 +73,7 @@ faster. (All these times are predicted for an H200, not measured.)
             drawn=2,
             legal=lambda m, n: (m, -(-n // 8) * 8),
             misconceptions=[
-                looks_like(_mirrored_in_vectors, "the kernel reverses each vector but leaves it "
-                                                 "in its place: vector v of a row belongs in "
-                                                 "place N / 8 - 1 - v."),
+                looks_like(_mirrored_in_vectors, "the kernel reverses each vector but leaves it in its place. Vector v of a row belongs in place N / 8 - 1 - v."),
                 looks_like(lambda x, y: _mirrored_in_vectors(x, y).flip(1),
                            "the vectors have changed places, but the elements inside each vector "
                            "keep their old order."),
@@ -101,10 +100,10 @@ faster. (All these times are predicted for an H200, not measured.)
                 ),
                 counted(
                     lambda p: p.global_store_requests > p.global_load_requests,
-                    "the loads are wide now, but the stores are still single elements.",
+                    "the loads are wide now, but the stores still move single elements.",
                 ),
             ],
         ),
     ),
-    praise="The whole interval lies below half of the given time.",
+    praise="The whole interval is below half of the given time.",
 )  # fmt: skip

@@ -39,7 +39,7 @@ WRONG = (
                             "    i = bidx * 256 + tidx\n    if i":
                             "    mY = cute.make_tensor(mY.iterator.align(2), mY.layout)\n"
                             "    i = bidx * 256 + tidx\n    if i"},
-          "the stores are still single elements"),
+          "the stores still move single elements"),
     Wrong("turned in place", {"vectors - 1 - v": "v"}, "leaves it in its place"),
     Wrong("old order inside", {"rX[7 - k]": "rX[k]"}, "keep their old order"),
     Wrong("right at small sizes", {"    if i < M * vectors:": "    if i < M * vectors and M < 1000:"},

@@ -23,7 +23,7 @@ def _offsets(submission: Submission) -> str:
     missing = [c for c in COORDINATES if c not in given]
     if missing:
         raise GateError(
-            f"The coordinate {missing[0]} is missing: keep all five coordinates of the skeleton."
+            f"The coordinate {missing[0]} is missing. Keep all five coordinates of the skeleton."
         )
     reply = about_offsets(LAYOUT, {c: given[c] for c in COORDINATES})
     if not reply.right:
@@ -35,17 +35,18 @@ def _offsets(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="offsets by hand",
+    title="compute offsets by hand",
     task="""
-Take the layout `(3,(2,4)):(2,(1,6))`. Replace each `None` with the offset of its coordinate. The
-last coordinate is a single number: it counts through the *whole* layout, leftmost mode fastest.
+For the layout `(3,(2,4)):(2,(1,6))`, replace each `None` with the offset of its coordinate. The
+last coordinate is a single number that counts through the *whole* layout, leftmost mode fastest.
 """,
     hints=(
-        "Multiply each index by its stride and add the products. First split an index that "
-        "addresses a nested mode.",
-        "Mode 1 has the parts 2 and 4. Index 3 splits, leftmost first, into `(3 % 2, 3 // 2)`.",
-        "Linear index 7: mode 0 has size 3, so the row is `7 % 3` and the column is `7 // 3`. "
-        "Then split the column.",
+        "Multiply each index by its stride and add the products. If an index addresses a nested "
+        "mode, split it first.",
+        "The parts of mode 1 have sizes 2 and 4. Index 3 splits, leftmost part first, into `(3 % "
+        "2, 3 // 2)`.",
+        "For linear index 7, the row is `7 % 3` and the column is `7 // 3`, because mode 0 has "
+        "size 3. Then split the column.",
     ),
     analysis="""
 | coordinate | split | offset |
@@ -56,7 +57,7 @@ last coordinate is a single number: it counts through the *whole* layout, leftmo
 | `(0, 6)` | `(0,(0,3))` | 0·2 + 0·1 + 3·6 = 18 |
 | `7` | `(1, 2)`, so `(1,(0,1))` | 1·2 + 0·1 + 1·6 = 8 |
 
-To draw it: `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
+To draw the layout, call `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
 """,
     entry="answers",
     groups=(Group("Offsets", _offsets),),

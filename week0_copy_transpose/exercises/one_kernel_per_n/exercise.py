@@ -72,7 +72,7 @@ class _Trial:
             ) from None
         if not callable(call):
             raise GateError(
-                f"one_kernel_per_n returned {call!r:.100}; return a function of (x, y)."
+                f"one_kernel_per_n returned {call!r:.100}. Return a function of (x, y)."
             )
         return cls(compiler, call)
 
@@ -92,9 +92,9 @@ class _Trial:
             happened = f"With {label}, `run` chose a kernel that does not fit.\n{error}"
             raise GateError(happened, _misfit(str(error), label)) from None
         except KernelError as error:
-            happened = f"With {label} the kernel was stopped.\n{error}"
+            happened = f"With {label}, the kernel was stopped.\n{error}"
             raise GateError(
-                happened, "the kernel was launched with other tensors than (x, y)."
+                happened, "the kernel was launched with tensors other than (x, y)."
             ) from None
         except ForgekitError as error:
             raise GateError(f"With {label}: {error}") from None
@@ -110,14 +110,14 @@ class _Trial:
             raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
         report = compare(y, x + x, name="y", max_shown=3)
         if not report.ok:
-            likely = "no kernel was launched." if bool(torch.isnan(y).all()) else ""
+            likely = "`run` launched no kernel." if bool(torch.isnan(y).all()) else ""
             raise GateError(f"With {label} the result is wrong.\n{report}", likely)
         if self.compiler.made and not self.compiler.launches:
-            happened = f"With {label} y is right, but no compiled kernel has written it."
+            happened = f"With {label}, y is correct, but no compiled kernel has written it."
             raise GateError(happened, look_at="Call what `compile` returned.")
         if self.compiler.made and (x.data_ptr(), y.data_ptr()) not in self.compiler.launches:
-            happened = f"With {label} y is right, but no kernel has written it."
-            likely = "a kernel was launched on other tensors than the x and y of the call."
+            happened = f"With {label}, y is correct, but no kernel has written it."
+            likely = "a kernel was launched on tensors other than the x and y of the call."
             raise GateError(happened, likely, "Call what `compile` returned with x and y.")
 
 
@@ -141,8 +141,7 @@ def _misfit(text: str, label: str) -> str:
         "dtype": "the key lacks the element type.",
         "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
         "compiled in as well.",
-        "alignment": "the key lacks the alignment of the first element, or only says if it is 16 "
-        "bytes; a kernel for 8 does not fit 4.",
+        "alignment": "the key lacks the alignment of the first element, or records only if it is 16 bytes. A kernel for an alignment of 8 bytes does not fit one of 4.",
     }
     return next((says for what, says in reasons.items() if what in text), "")
 
@@ -176,10 +175,11 @@ def _compilations(submission: Submission) -> str:
     count, shapes = len(trial.compiler.made), ", ".join(f"{m}×{n}" for m, n in _BOTH)
     if count != 2:
         reasons = {
-            0: "one_kernel_per_n does not use the function `compile` that it is given.",
-            1: "one kernel serves every N: the spec leaves N open.",
-            len(_BOTH): "each of these shapes was compiled: M is in the key, or `run` keeps no "
-            "kernel.",
+            0: "one_kernel_per_n does not use its argument `compile`.",
+            1: "one kernel serves every N, so the spec leaves N open.",
+            len(
+                _BOTH
+            ): "`run` compiled a kernel for each of these shapes, so M is in the key, or `run` keeps no kernel.",
         }
         raise GateError(
             f"Compilations: {count} for {shapes}; needed 2, one for N = 48 and one for N = 33.",
@@ -219,7 +219,7 @@ def _knows_n(submission: Submission) -> str:
             if spec.shape != (None, n):
                 modes = ", ".join("?" if s is None else str(s) for s in spec.shape)
                 raise GateError(
-                    f"For N = {n} the kernel was compiled with {name} of shape ({modes}); "
+                    f"For N = {n}, the kernel was compiled with {name} of shape ({modes}); "
                     f"it must be (?, {n}).",
                     "each call still passes N to this kernel.",
                     "fk.spec(t, static=[1]) for both tensors.",
@@ -228,29 +228,29 @@ def _knows_n(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="one kernel for each N",
+    title="compile one kernel per N",
     task="""
-Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on them.
-The number of columns N of both tensors is compiled into the kernel; the number of rows M is not.
-Call `compile` as you would call `fk.compile`, once per kernel, and keep its results in `kernels`.
-N is not the only fact that is compiled in: so are the element type, the strides (a matrix cut out
-of a wider one has others) and the alignment, of *both* tensors.
+Complete `one_kernel_per_n(compile, fn)`, which returns a function of `(x, y)` that runs `fn` on
+them. Compile the number of columns N of both tensors into the kernel, but not the number of rows M.
+Call `compile` as you would call `fk.compile`, once per kernel, and keep its results in `kernels`. N
+is not the only compiled-in fact. The others are the element type, the strides (which differ for a
+matrix cut out of a wider one) and the alignment of *both* tensors.
 """,
     hints=(
         "`fk.spec(t, static=[1])` describes a tensor like `t` whose number of columns is compiled "
         "in.",
-        "First make the key from the dtype, N, the strides and the alignment of x and of y. If "
-        "`kernels` lacks the key, compile and keep the kernel. Then call it.",
-        "The key contains the same four facts for `x` and for `y`. Three are properties of a "
-        "tensor. The fourth is the alignment, the largest number up to 16 that divides the "
-        "address: Python's `math.gcd` finds it.",
+        "First build the key from the dtype, N, the strides and the alignment of x and y. If "
+        "`kernels` does not contain the key, compile the kernel and keep it. Then call it.",
+        "The key contains the same four facts for `x` and for `y`. Three of them are properties "
+        "of a tensor. The fourth is the alignment, the largest power of two up to 16 that divides "
+        "the address, which Python's `math.gcd` computes.",
     ),
     analysis="""
-With N static, the rows of a contiguous matrix are N elements apart, so the stride is a constant in
-the code as well. That is why a matrix cut out of a wider one needs its own kernel. The specs
-contain all these facts, so `tuple(spec.key() for spec in specs)` is also a good key, but it costs
-time to make specs at every call. `fk.compile` keeps kernels as well, but it reads the source at
-each call to detect a change. A program that keeps the kernel saves that time.
+If N is static, the distance between the rows of a contiguous matrix is N, so this stride is a
+constant in the code as well. That is why a matrix cut out of a wider one needs its own kernel. The
+specs contain all these facts, so `tuple(spec.key() for spec in specs)` is also a good key, but
+creating specs at every call takes time. `fk.compile` also caches kernels, but it reads the source
+at each call to detect changes. A program that keeps the kernel itself saves that time.
 """,
     entry="one_kernel_per_n",
     groups=(
@@ -259,5 +259,5 @@ each call to detect a change. A program that keeps the kernel saves that time.
         Group("The rest of the key", _rest_of_key),
         Group("N is in the code", _knows_n),
     ),
-    praise="Two kernels, six calls, and none of them stale.",
+    praise="Two kernels serve six calls.",
 )

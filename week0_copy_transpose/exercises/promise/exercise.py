@@ -18,7 +18,7 @@ __all__ = ["EXERCISE"]
 
 _LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.[bfsu](\d+)\b")
 _DTYPES = (torch.float32, torch.float16)
-_ROWS = "mode 0 counts the rows; along which mode does a vector lie?"
+_ROWS = "mode 0 counts the rows. Along which mode does a vector lie?"
 
 
 def _pair(m: int, n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
@@ -56,10 +56,11 @@ def _one_load(submission: Submission) -> str:
         bits = [int(v or 1) * int(b) for v, b in _LOAD.findall(kernel.ptx)]
         if bits != [128]:
             raise GateError(
-                f"For {_name(x)} a thread loads {len(bits)} times, {bits[0] if bits else 0} bits "
-                "each; it must be one load of 128 bits.",
+                f"For {_name(x)}, a thread loads {len(bits)} times, {bits[0] if bits else 0} bits each, but it must "
+                "be one load of 128 bits.",
                 _too_little(bits, dtype, kernel.specs["mX"]),
-                "How many elements of this type are 16 bytes, and which mode do they lie in?",
+                "How many elements of this type make up 16 bytes, and along which mode do they "
+                "lie?",
             )
     return "in two types"
 
@@ -70,8 +71,8 @@ def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
     if dtype != torch.float32:
         return "16 bytes are four elements of float32, but eight of float16."
     if len(bits) == 2:
-        return "two elements are 8 bytes; a load of 128 bits needs a multiple of four."
-    return "the spec promises nothing about the rows, so the second one may start anywhere."
+        return "two elements are only 8 bytes. A 128-bit load needs a multiple of four elements."
+    return "the spec promises nothing about the rows, so the second row may start at any address."
 
 
 def _serves(
@@ -100,15 +101,18 @@ def _too_much(text: str) -> str:
     if "alignment" in text:
         return "16 bytes is the widest load, so no load needs more alignment."
     if "dtype" in text:
-        return "the spec describes a tensor of another type than `x`."
+        return "the spec describes a tensor of a different type from `x`."
     if "size of mode 0" in text and "compiled-in" in text:
         return "static=True fixes all sizes, so M is compiled in."
     if "size of mode 0" in text:
         return (
-            "this promises something about the number of rows, mode 0; a vector lies along mode 1."
+            "this promises something about the number of rows, mode 0, but a vector lies along "
+            "mode 1."
         )
     if "compiled-in" in text:
-        return "N is compiled in, which makes one kernel for each N; a promise serves many."
+        return (
+            "N is compiled in, which requires one kernel per N. A promise serves many values of N."
+        )
     return "the spec promises more than a load of 128 bits needs, so fewer tensors fit."
 
 
@@ -144,23 +148,26 @@ def _refuses(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="promise enough for 128 bits",
+    title="make the promises for 128-bit loads",
     task="""
-Write `promise(x)`. It returns the spec with which `scale_by_vectors` moves each vector in one load
-of 128 bits, for `float32` *and* for `float16`. One kernel must serve any number of rows, and every
-number of columns that allows such loads. Promise enough, and no more.
+Write `promise(x)`, which returns a spec for `scale_by_vectors`. If you compile with this spec, the
+kernel must load each vector with one 128-bit load, for `float32` *and* for `float16`. It must
+accept any number of rows and every number of columns that allows such loads, so promise no more
+than these loads need.
 """,
     hints=(
         "The promise is `divisible={mode: number}`. Along which mode does a vector lie?",
-        "How many elements make up 16 bytes? `x.element_size()` is the size of one, in bytes.",
-        "One argument of `fk.spec` is enough. It promises the number of elements in 16 bytes, for "
-        "the mode along which a vector lies.",
+        "How many elements make up 16 bytes? `x.element_size()` is the size of one element in "
+        "bytes.",
+        "One argument of `fk.spec` is enough. It promises that the size of the mode along which a "
+        "vector lies is a multiple of the number of elements in 16 bytes.",
     ),
     analysis="""
-The promise about mode 1 has two effects. Each row contains whole vectors. And since the rows of a
-contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the first one
-does. The first one does, because `fk.spec` reads the address of `x`; `align=16` only makes that
-explicit. The number of rows needs no promise, because no vector crosses from row to row.
+The promise about mode 1 has two effects. First, each row consists of whole vectors. Second, since
+the rows of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if
+the first row does. The first row does, because `fk.spec` derives the alignment from the address of
+`x`; `align=16` only makes that explicit. The number of rows needs no promise, because no vector
+extends from one row into the next.
 """,
     entry="promise",
     groups=(

@@ -11,10 +11,10 @@ WRONG = (
     Wrong("four elements", {"16 // x.element_size()": "4"}, "but eight of float16"),
     Wrong("bytes for elements", {"16 // x.element_size()": "16"}, "than a load of 128 bits needs"),
     Wrong("rows", {_PROMISE: "divisible={0: 2, 1: 16 // x.element_size()}"}, "the number of rows"),
-    Wrong("rows instead", {_PROMISE: "divisible={0: 2}"}, "along which mode does a vector lie"),
+    Wrong("rows instead", {_PROMISE: "divisible={0: 2}"}, "Along which mode does a vector lie"),
     Wrong("a float", {"16 // x": "16 / x"}, "got 4.0 for mode 1, needed a whole number; use `//`"),
     Wrong("all static", {_PROMISE: "static=True"}, "static=True fixes all sizes"),
-    Wrong("N static", {_PROMISE: "static=[1]"}, "one kernel for each N"),
+    Wrong("N static", {_PROMISE: "static=[1]"}, "requires one kernel per N"),
     Wrong("too much alignment", {"align=16": "align=32"}, "16 bytes is the widest load"),
     Wrong("no spec", {_SPEC: "x"}, "return the result of fk.spec(x, …)"),
 )

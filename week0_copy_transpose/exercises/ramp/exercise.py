@@ -14,20 +14,21 @@ EXERCISE = puzzle(
     title="write a ramp",
     task="""
 Store `y[i] = 5 + 3 * i` for any length. Write the whole kernel, with its host function and launch.
-It has no input: thread `i` needs only its own number. Overwrite the values that `y` holds before
-the call. (`cutlass.Float32(i)` converts an integer to `float32`; store that.) Signature: `ramp(y)`.
+It has no input, because thread `i` needs only its own number. Overwrite the values that `y` holds
+before the call. (`cutlass.Float32(i)` converts an integer to `float32`; store the converted value.)
+Signature: `ramp(y)`.
 """,
     hints=(
-        "The kernel answers three questions: which thread am I, do I have an element, what do "
-        "I store in it?",
-        "The host function takes the length from `mY.shape[0]`, as `guarded_copy` takes it "
+        "The kernel answers three questions: which thread am I, does my element exist, and what "
+        "do I store in it?",
+        "The host function reads the length from `mY.shape[0]`, just as `guarded_copy` reads it "
         "from `mX`.",
-        "`i` is an integer, so convert the result before you store it: the line with the "
-        "store contains `cutlass.Float32(…)`.",
+        "The result is an integer, so convert it with `cutlass.Float32(…)` in the line that "
+        "stores it.",
     ),
     analysis="""
-The kernel reads nothing, so it moves half as many bytes as a copy. A thread knows only its own
-index; often that is enough.
+The kernel reads no array, so it moves half as many bytes as a copy. A thread knows only its own
+index, but often that is all it needs.
 """,
     entry="ramp",
     inputs=lambda draw, n: (draw(n),),
@@ -37,12 +38,11 @@ index; often that is enough.
     in_place=True,
     misconceptions=[
         looks_like(lambda y: y, "the kernel stores nothing, or stores the old values again."),
-        looks_like(lambda y: _ramp(y) - 5, "5 is not added."),
-        looks_like(lambda y: 5 + torch.arange(len(y), dtype=y.dtype), "the index of the element "
-                   "is not multiplied by 3."),
+        looks_like(lambda y: _ramp(y) - 5, "the kernel does not add 5."),
+        looks_like(lambda y: 5 + torch.arange(len(y), dtype=y.dtype), "the kernel does not multiply the index of the element by 3."),
         looks_like(lambda y: 5 + 3 * (torch.arange(len(y), dtype=y.dtype) % 128),
-                   "every block starts again at 5: the index of a thread within its block is not "
-                   "the index of its element."),
+                   "every block starts again at 5, because the index of a thread within its block "
+                   "is not the index of its element."),
     ],
-    praise="A whole kernel from scratch.",
+    praise="You have written a whole kernel from scratch.",
 )  # fmt: skip

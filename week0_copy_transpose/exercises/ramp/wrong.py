@@ -6,8 +6,8 @@ GRID = "grid=(blocks, 1, 1)"
 
 WRONG = (
     Wrong("not converted", {"cutlass.Float32(5 + 3 * i)": "5 + 3 * i"}, "does not compile"),
-    Wrong("5 forgotten", {"5 + 3 * i": "3 * i"}, "5 is not added"),
-    Wrong("3 forgotten", {"5 + 3 * i": "5 + i"}, "not multiplied by 3"),
+    Wrong("5 forgotten", {"5 + 3 * i": "3 * i"}, "the kernel does not add 5"),
+    Wrong("3 forgotten", {"5 + 3 * i": "5 + i"}, "does not multiply the index of the element by 3"),
     Wrong("thread for element", {"5 + 3 * i": "5 + 3 * tidx"}, "every block starts again at 5"),
     Wrong("nothing stored", {"mY[i] = ": "y = "}, "stores the old values again"),
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "the last 2,372 elements (128 to 2499)"),

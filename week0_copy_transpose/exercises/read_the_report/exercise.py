@@ -29,31 +29,31 @@ def _why_not(letter: str, said: str) -> str:
     us, load, store, waves, lanes, occupancy = NUMBERS[letter]
     if said == "sectors" and letter == "D":
         return (
-            "one sector per request is not too many: eight lanes ask for 32 bytes and get 32. "
-            "Why only eight lanes? D needs four times as many requests as E."
+            "one sector per request is not too many, because eight lanes ask for 32 bytes and "
+            "receive 32. But why only eight lanes? D needs four times as many requests as E."
         )
     if said == "sectors":
         return (
-            f"{letter} moves {load} sectors per load and {store} per store; 32 lanes of 4 bytes are "
-            "four sectors, so no byte is wasted."
+            f"{letter} moves {load} sectors per load and {store} per store. 32 lanes of 4 bytes "
+            "need four sectors, so no byte is wasted."
         )
     if said == "conflicts" and not waves:
-        return f"{letter} does not use shared memory at all: its row says 0 wavefronts."
+        return f"{letter} does not use shared memory at all; the table shows 0 wavefronts for it."
     if said == "conflicts":
         return (
             f"a shared load of {letter} takes {waves} wavefront, apart from chance traffic in the "
             "banks."
         )
     if said == "lanes":
-        return f"an instruction of {letter} runs in {lanes} of 32 lanes, which is all of them."
+        return f"an instruction of {letter} runs in all of the {lanes} lanes."
     if said == "occupancy":
         return (
-            f"a multiprocessor may hold {occupancy} % of its warps with {letter}. Its achieved "
-            "occupancy is lower, which is normal."
+            f"the theoretical occupancy of {letter} is {occupancy} %. Its achieved occupancy is "
+            "lower, which is normal."
         )
     return (
-        f"{letter} takes {us} µs where another kernel here takes {NUMBERS['E'][0]}: go down "
-        "its column and look for the number that differs from the others'."
+        f"{letter} takes {us} µs, but another kernel here takes {NUMBERS['E'][0]} µs. Go down its "
+        "column and look for a number that differs from those of the other kernels."
     )
 
 
@@ -66,11 +66,9 @@ _SLIPS = {
 _US = {letter: numbers[0] for letter, numbers in NUMBERS.items()}
 _GAIN = _US["B"] / _US["E"]
 _NOT_FIRST = {
-    "C": "32 sectors where 4 would be enough look worst, but C takes 394 µs and B 529. A counter "
-    "names the problem; the time shows its cost.",
-    "A": "A has a bad number, but without it A could go from 197 to 141 µs at best. Which kernel "
-    "can gain most?",
-    "D": "D takes 475 µs; another kernel takes longer.",
+    "C": "32 sectors where 4 would be enough look worst, but C takes 394 µs and B takes 529 µs. A counter names the problem; the time shows its cost.",
+    "A": "A has a bad number, but fixing it could reduce its time from 197 to 141 µs at best. Which kernel can gain the most?",
+    "D": "D takes 475 µs, but another kernel takes longer.",
     "E": "E is the fastest of the five, and all do the same work.",
 }
 
@@ -79,29 +77,30 @@ def _about_gain(got: Any) -> None:
     """Raise GateError unless this is how many times as fast B gets."""
     where = f"'gain of B': {got!r:.100}"
     if not isinstance(got, Real) or isinstance(got, bool):
-        raise GateError(f"{where} is no number: write it without quotes, such as 1.25.")
+        raise GateError(f"{where} is not a number. Write it without quotes, such as 1.25.")
     number = float(got)
     if abs(number - _GAIN) < 0.01:
         return
     likely = ""
     if abs(number - 1 / _GAIN) < 0.01:
         likely = (
-            "this is upside down: divide the old time by the new one, so the result is above 1."
+            "this is the inverse. Divide the old time by the new one, so that the result is above "
+            "1."
         )
     elif abs(number - (_GAIN - 1)) < 0.01:
         likely = (
-            "that is the *increase*: a kernel of the same speed is 1 times as fast, not 0 times. "
-            "Divide the old time by the new one."
+            "that is the *increase*. A kernel with the same speed is 1 times as fast, not 0 "
+            "times. Divide the old time by the new one."
         )
     elif min(abs(number - 100 * _GAIN), abs(number - 100 * (_GAIN - 1))) < 1:
-        likely = "that is in percent; write how many *times* as fast."
+        likely = "that is a percentage. Write how many *times* as fast the kernel becomes."
     elif abs(number - 8) < 0.01:
         likely = (
-            "eight times the warps do not make it eight times as fast: E has all of them and takes "
-            "141 µs, bound by memory."
+            "eight times as many warps do not make it eight times as fast. E has all of them and "
+            "takes 141 µs, because memory is its limit."
         )
     elif number in (round(_GAIN, 1), 3.7, round(_GAIN)):
-        raise GateError(f"{where} is near; give two decimals.")
+        raise GateError(f"{where} is close, but give two decimals.")
     raise GateError(f"{where} is not right.", likely, "The row of times.")
 
 
@@ -125,34 +124,35 @@ EXERCISE = Exercise(
     title="read five reports",
     task="""
 The table above is all you know about five transposes. Name the problem of each: `"sectors"` (it
-moves too many), `"conflicts"` (of banks), `"lanes"` (too few are active), `"occupancy"` (too few
-warps fit into a multiprocessor: the *theoretical* occupancy) or `"nothing"`. Then answer two
-questions. Which one do you fix first? How many times as fast will B be if it becomes as fast as the
-fastest of the five (two decimals)?
+moves too many), `"conflicts"` (in the banks), `"lanes"` (too few are active), `"occupancy"` (its
+*theoretical* occupancy is too low, because too few warps fit into a multiprocessor) or `"nothing"`.
+Then answer two questions. Which kernel would you fix first? If B becomes as fast as the fastest of
+the five, how many times as fast as before will it be (two decimals)?
 """,
     hints=(
-        "Read the table row by row, not column by column. In each row look for the number that "
-        "differs.",
-        "The best values are 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes, and 100 % of "
-        "theoretical occupancy. Ignore differences of less than a tenth. If L2 is high together "
-        "with DRAM, nothing is wrong.",
-        "Four rows answer the question: sectors, wavefronts, lanes, theoretical occupancy. Which "
-        "kernel is farthest from the best value in each? The fifth kernel has no problem. For the "
-        "order, compare times rather than counters, since all five do the same work.",
+        "Read the table row by row, not column by column. In each row, look for the number that "
+        "differs from the others.",
+        "The best values are 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes, and 100 % "
+        "theoretical occupancy. Ignore differences of less than a tenth. If both L2 and DRAM are "
+        "high, nothing is wrong.",
+        "Four kinds of rows answer the question: sectors, wavefronts, lanes and theoretical "
+        "occupancy. In each of them, which kernel is farthest from the best value? The fifth "
+        "kernel has no problem. To decide which kernel to fix first, compare times rather than "
+        "counters, because all five do the same work.",
     ),
     analysis="""
-**A**: rows of the tile are 48 words apart, so 32 lanes share two banks: 16 wavefronts. It takes
-1.4 times as long as E, not 16 times, because the conflicts are not its only cost. **B** reserves
-200 KB of shared memory, so only one block of 256 threads fits into a multiprocessor, 8 of its
-64 warps. Its memory counters are good, and it is the slowest. **C** loads down the columns. The L1
-cache serves 78 % of its sectors, and yet it is slow. **D** lets eight lanes of each warp do the
-work (a few instructions outside the `if` raise the average to 10). It makes four times as many
-requests, and they have 1 sector each *because* they are small. **E** moves eight elements per
-thread and uses 76 % of DRAM's peak; the same bytes keep L2 at 84 %. Leave it, or find a way to
-move fewer bytes.
+In **A**, the rows of the tile are 48 words apart, so 32 lanes share two banks and a load takes 16
+wavefronts. A takes 1.4 times as long as E, not 16 times, because the conflicts are not its only
+cost. **B** reserves 200 KB of shared memory, so only one block of 256 threads, 8 of a possible 64
+warps, fits into a multiprocessor. Its memory counters are good, but it is the slowest of the five.
+**C** loads down the columns. It is slow although the L1 cache serves 78 % of its sectors. In **D**,
+only eight lanes of each warp do the work (a few instructions outside the `if` raise the average to
+10). It makes four times as many requests, which have only 1 sector each *because* they are small.
+**E** moves eight elements per thread and uses 76 % of DRAM's peak; the same bytes keep L2 at 84 %.
+It needs no fix, unless you find a way to move fewer bytes.
 
-Four kernels have four problems, and the virtual GPU shows only three of them: to `fk.profile`
-the sectors and wavefronts of B are as good as those of E.
+The virtual GPU reveals only three of these four problems. In `fk.profile`, the sectors and
+wavefronts of B are as good as those of E.
 """,
     entry="diagnosis",
     groups=(
@@ -160,10 +160,10 @@ the sectors and wavefronts of B are as good as those of E.
             SICK,
             _WORDS,
             _SLIPS,
-            name="What is wrong",
-            look_at="Read its rows: where does it differ from E?",
+            name="Problems",
+            look_at="Where do its numbers differ from those of E?",
         ),
-        Group("What it is worth", _worth),
+        Group("Order and gain", _worth),
     ),
     praise="The counters name the problem of a kernel; the times decide which one to fix first.",
 )

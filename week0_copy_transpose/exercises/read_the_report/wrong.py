@@ -4,12 +4,12 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("worst counter first", {'"begin with": "B"': '"begin with": "C"'}, "32 sectors where 4"),
-    Wrong("warps for time", {"529 / 141": "8"}, "eight times the warps do not make it"),
-    Wrong("upside down", {"529 / 141": "141 / 529"}, "divide the old time by the new one"),
+    Wrong("warps for time", {"529 / 141": "8"}, "eight times as many warps do not make it"),
+    Wrong("upside down", {"529 / 141": "141 / 529"}, "Divide the old time by the new one"),
     Wrong("the increase", {"529 / 141": "2.75"}, "that is the *increase*"),
     Wrong("one decimal", {"529 / 141": "3.8"}, "give two decimals"),
-    Wrong("a text", {"529 / 141": '"3.75"'}, "is no number: write it without quotes"),
-    Wrong("in percent", {"529 / 141": "375"}, "that is in percent"),
+    Wrong("a text", {"529 / 141": '"3.75"'}, "is not a number. Write it without quotes"),
+    Wrong("in percent", {"529 / 141": "375"}, "that is a percentage"),
     Wrong("another word", {'"A": "conflicts"': '"A": "conflict"'},
           "'conflict' is not one of: \"sectors\", \"conflicts\""),
     Wrong("no such kernel", {'"begin with": "B"': '"begin with": "turn"'},

@@ -7,9 +7,8 @@ from forgekit.lessons.puzzle import puzzle
 def _reads(shift: int) -> Misconception:
     """Return the misconception whose every out-of-bounds read is of element n - 1 - i + shift."""
     says = {
-        1: "off by one: thread i reads element n - i, but the last element is n - 1.",
-        -1: "off by one in the other direction: thread i reads element n - 2 - i, which lies "
-        "before the array for the last thread.",
+        1: "the index is off by one. Thread i reads element n - i, but the last element is n - 1.",
+        -1: "the index is off by one in the other direction. Thread i reads element n - 2 - i, which is before the array for the last thread.",
     }[shift]
 
     def when(e: Evidence) -> bool:
@@ -27,17 +26,19 @@ def _from_the_end(e: Evidence) -> bool:
 EXERCISE = puzzle(
     title="reverse a vector",
     task="""
-Write a kernel that stores `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. After the grade, a
-cell draws your kernel for eight elements.
+Write a kernel that stores `y[0] = x[n-1]`, `y[1] = x[n-2]`, and so on, for any length. A cell after
+the grade draws what your kernel does with eight elements.
 """,
     hints=(
-        "Which element does thread `i` read, if it writes `y[i]`?",
+        "If thread `i` writes `y[i]`, which element does it read?",
         "For `n = 8`, thread 0 reads element 7 and thread 7 reads element 0.",
-        "The two indices of a thread always have the same sum. What is that sum for n elements?",
+        "The index that a thread reads and the index that it writes always have the same sum. "
+        "What is that sum for n elements?",
     ),
     analysis="""
-The predicate does not change: if `i` runs from 0 to n − 1, so does `n − 1 − i`. The index `n - i`
-is off by one: thread 0 reads `mX[n]`. Try it and read the virtual GPU's message.
+The predicate does not change, because `n − 1 − i` runs through the same numbers 0 to n − 1 as `i`.
+The index `n - i` is off by one: with it, thread 0 reads `mX[n]`. Try it and read the virtual GPU's
+message.
 """,
     entry="reverse",
     inputs=lambda draw, n: (draw.places(n),),
@@ -50,8 +51,8 @@ is off by one: thread 0 reads `mX[n]`. Try it and read the virtual GPU's message
         looks_like(lambda x, y: x, "the kernel still copies."),
         _reads(1),
         Misconception(
-            "a negative index does not count from the end, as it does in a Python list: index -1 "
-            "lies before the array.",
+            "a negative index does not count from the end, as it does in a Python list. Index -1 "
+            "is before the array.",
             _from_the_end,
         ),
         _reads(-1),

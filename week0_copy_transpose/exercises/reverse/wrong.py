@@ -6,8 +6,8 @@ INDEX = "mX[n - 1 - i]"
 
 WRONG = (
     Wrong("still copies", {INDEX: "mX[i]"}, "the kernel still copies"),
-    Wrong("off by one", {INDEX: "mX[n - i]"}, "thread i reads element n - i,"),
-    Wrong("off by one below", {INDEX: "mX[n - 2 - i]"}, "thread i reads element n - 2 - i"),
+    Wrong("off by one", {INDEX: "mX[n - i]"}, "Thread i reads element n - i,"),
+    Wrong("off by one below", {INDEX: "mX[n - 2 - i]"}, "Thread i reads element n - 2 - i"),
     Wrong("as in a list", {INDEX: "mX[-1 - i]"}, "does not count from the end"),
     Wrong("of eight", {INDEX: "mX[7 - i]"}, "With n = 1, float32 the kernel was stopped"),
     Wrong("each block by itself", {INDEX: "mX[bidx * 128 + 127 - tidx]"},

@@ -27,20 +27,22 @@ def _last_is_n(e: Evidence) -> bool:
 EXERCISE = puzzle(
     title="reverse an array in place",
     task="""
-Reverse `x`, of any length, without a second array: each store overwrites a part of the input. *One*
-thread exchanges each pair. Signature: `reverse_in_place(x)`.
+Reverse `x`, which has any length, without a second array. Since each store overwrites a part of the
+input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
 """,
     hints=(
-        "How many pairs do 7 elements form? How many do 8 elements form, and how many does 1?",
-        "A thread that exchanges two elements must hold both in registers before it stores either.",
-        "Thread i owns the elements i and n - 1 - i. The predicate counts *pairs*. The grid "
-        "covers the pairs as well, and needs one block even for a single element.",
+        "How many pairs do 7 elements form? How many do 8 elements form, and how many does 1 "
+        "element form?",
+        "A thread that swaps two elements must hold both in registers before it stores either of "
+        "them.",
+        "Thread i owns elements i and n - 1 - i. The predicate counts *pairs*, and the grid "
+        "covers pairs as well. Even a single element needs one block.",
     ),
     analysis="""
-When input and output are the same array, two threads that touch an element race as soon as either
-of them writes it. So assign ownership first: one thread per pair. Lanes that count *down* from the
-end are coalesced just as well: a request fetches the same four sectors whatever the order of its
-lanes.
+When input and output are the same array, two threads that access the same element race as soon as
+one of them writes it. So decide first which thread owns each element; here, one thread owns each
+pair. The accesses that run *down* from the end are coalesced as well, because a request fetches the
+same four sectors in any order of the lanes.
 """,
     entry="reverse_in_place",
     given=PICTURE,
@@ -60,12 +62,12 @@ lanes.
         looks_like(
             _back_unchanged,
             "the front half is right and the back half is unchanged: the kernel never stores the "
-            "back half, or overwrites the front half before reading it.",
+            "back half, or overwrites the front half before it reads it.",
         ),
         Misconception("thread 0 accesses element n, but the last element is n - 1.", _last_is_n),
         found(
             "out-of-bounds",
-            "the task reverses the whole array, not each block by itself.",
+            "the kernel must reverse the whole array, not each block separately.",
             text="mX[127]",
         ),
         found(

@@ -85,10 +85,10 @@ class _Exchange(Listener):
         if not self.threads:
             return "the kernel rotates the rows without shared memory, while it loads or stores."
         if len(self.threads) == 1:
-            return "one thread of the block does the work of all."
+            return "one thread of the block does the work of all threads."
         if not self.reads:
             return "each thread reads back its own element."
-        return "one round is missing or does nothing, and the other does the work of both."
+        return "one round is missing or does nothing, and the other round does the work of both."
 
 
 def _through_shared_memory(submission: Submission) -> str:
@@ -110,22 +110,23 @@ EXERCISE = Exercise(
     title="fix a race",
     task="""
 Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-the usual order the values are right, but there is a race: run `fk.sanitize(fk.compile(rotate, x, y,
-device="virtual"), x, y)` and read its finding. Then fix the race. (`range_constexpr` is a loop that
-the compiler unrolls.)
+the usual order the values are correct, but the kernel has a race. Run
+`fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y)`, read its finding, and then fix the
+race. (The compiler unrolls a `range_constexpr` loop.)
 """,
     hints=(
-        "Read the sanitizer's finding from the top: which line reads, which line writes?",
-        "In the second round a thread overwrites an element. Which thread may not have read "
-        "it yet?",
+        "Read the sanitizer's finding from the top. Which line reads, and which line writes?",
+        "In the second round, a thread overwrites an element. Which thread may not have read that "
+        "element yet?",
         "A `cute.arch.sync_threads()` must separate the read of one round from the write of the "
         "next, just as the existing one separates the write from the read.",
     ),
     analysis="""
-A barrier protects in both directions: a thread must store a value before another reads it, and must
-read a value before another overwrites it. A loop that goes through shared memory usually needs two
-barriers. The last of the four orders nothing, because no round follows it. (Two rows of shared
-memory, used in turn, would also let slow threads finish reading.)
+A barrier protects in both directions: a thread must store a value before another thread reads it,
+and must read a value before another thread overwrites it. So a loop that exchanges data through
+shared memory usually needs two barriers per round. Here the last of the four orders nothing,
+because no round follows it. (If the rounds alternated between two rows of shared memory, slow
+threads would also have time to finish reading.)
 """,
     entry="rotate",
     groups=(
@@ -136,7 +137,7 @@ memory, used in turn, would also let slow threads finish reading.)
                 looks_like(lambda x, y: x.roll(-1, dims=1), "it rotates only once."),
                 looks_like(lambda x, y: x.roll(-3, dims=1), "it rotates three times."),
                 looks_like(lambda x, y: x.roll(2, dims=1), "it rotates the other way."),
-                looks_like(lambda x, y: x, "the rows come out unchanged."),
+                looks_like(lambda x, y: x, "the rows are unchanged."),
                 found("divergent-barrier", _DIVERGENT),
                 found("deadlock", _DIVERGENT),
             ],
@@ -151,8 +152,7 @@ memory, used in turn, would also let slow threads finish reading.)
                 found("shared-race", "a fast warp begins the next round and overwrites elements "
                       "that a slow warp has not read yet."),
             ],
-            look_at="The finding names two lines. Which must come first, and what makes the other "
-            "threads wait for it?",
+            look_at="The finding names two lines. Which one must come first, and what makes the other threads wait for it?",
         ),
         Group("No barrier too many", _not_everywhere),
         Group("Both rounds through shared memory", _through_shared_memory),

@@ -17,20 +17,20 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="rotate an image by 90 degrees",
     task="""
-Rotate `x`, with M rows of N elements, clockwise: `y` has N rows of M elements, and
-`y[j, M - 1 - i] = x[i, j]`. Coalesce loads *and* stores. Signature: `rotate_image(x, y)`.
+Rotate `x`, which has M rows of N elements, clockwise: `y[j, M - 1 - i] = x[i, j]`, where `y` has N
+rows of M elements. Both loads *and* stores must be coalesced. Signature: `rotate_image(x, y)`.
 """,
     hints=(
         "You have written this kernel before, without the `M - 1 -`.",
-        "The kernel fills a tile in shared memory along rows of x and reads it along rows of "
-        "y. Which index of the tile changes from lane to lane when it is read?",
+        "The kernel fills a tile in shared memory along rows of x and reads it along rows of y. "
+        "Which index of the tile changes from lane to lane when a warp reads it?",
         "Keep the transpose with a padded or swizzled tile and its two predicates. Change only "
-        "the destination column: lanes with descending addresses are coalesced as well.",
+        "the destination column; stores to descending addresses are coalesced as well.",
     ),
     analysis="""
-Every rotation and reflection of an image is this kernel with another index in the last line. The 32
-addresses of a warp run downwards here; sectors do not depend on the order of the lanes. A pitch of
-32 would cost 32 wavefronts per load instead of one.
+Any rotation or reflection of an image is this kernel with a different index in the last line. The
+addresses of the 32 lanes descend here, but the number of sectors does not depend on the order of
+the lanes. A pitch of 32 would cost 32 wavefronts per load instead of one.
 """,
     asked={"bank_conflicts": 0},
     entry="rotate_image",
@@ -43,12 +43,15 @@ addresses of a warp run downwards here; sectors do not depend on the order of th
     dtypes=("float32", "int32"),
     waste={"threads": 4},
     misconceptions=[
-        looks_like(lambda x, y: x.T, "that is the transpose: the columns do not run backwards."),
-        looks_like(lambda x, y: x.rot90(1), "that is a quarter turn the other way."),
-        looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "that is a quarter turn the other way."),
+        looks_like(
+            lambda x, y: x.T,
+            "the result is the transpose, because the columns do not run backwards.",
+        ),
+        looks_like(lambda x, y: x.rot90(1), "the kernel rotates counterclockwise."),
+        looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "the kernel rotates counterclockwise."),
         looks_like(lambda x, y: x.T.flip((0, 1)), "rows and columns both run backwards."),
         Misconception(
-            "the destination column is negative, so x has no such row: the predicate of the store "
+            "the destination column is negative, so x has no such row. The predicate of the store "
             "must test the element that the store moves, not the one that the thread loaded.",
             lambda e: "writes mY" in e.text and "before its start" in e.text,
         ),

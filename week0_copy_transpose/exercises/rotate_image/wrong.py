@@ -12,7 +12,11 @@ WRONG = (
     Wrong(
         "a transpose", {STORE: "mY[col0 + ty + k, row0 + tx]"}, "the columns do not run backwards"
     ),
-    Wrong("the other way", {STORE: "mY[N - 1 - (col0 + ty + k), row0 + tx]"}, "the other way"),
+    Wrong(
+        "the other way",
+        {STORE: "mY[N - 1 - (col0 + ty + k), row0 + tx]"},
+        "the kernel rotates counterclockwise",
+    ),
     Wrong(
         "both backwards",
         {STORE: "mY[N - 1 - (col0 + ty + k), M - 1 - (row0 + tx)]"},

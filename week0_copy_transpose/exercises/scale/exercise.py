@@ -6,16 +6,16 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="scale a vector",
     task="""
-Write a kernel that computes `y[i] = 3 * x[i] + 1` for any length. The skeleton is `guarded_kernel`;
-one line changes.
+Write a kernel that computes `y[i] = 3 * x[i] + 1` for any length. The skeleton is `guarded_kernel`,
+and you need to change only one line.
 """,
     hints=(
         "Change only the line inside the `if`.",
-        "Inside the `if`, `mX[i]` is an ordinary number: compute with it as in Python.",
-        "A kernel returns nothing: thread `i` assigns its result to its element of `mY`.",
+        "Inside the `if`, `mX[i]` is an ordinary number that you can compute with as in Python.",
+        "A kernel returns nothing. Instead, thread `i` assigns its result to its element of `mY`.",
     ),
     analysis="""
-The compiler merges the multiplication and the addition into one instruction, `fma` (*fused
+The compiler merges the multiplication and the addition into a single instruction, `fma` (*fused
 multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
 """,
     entry="scale",
@@ -31,5 +31,5 @@ multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
         ),
         looks_like(lambda x, y: 3 * x, "the + 1 is missing."),
     ],
-    praise="Your first kernel.",
+    praise="You have written your first kernel.",
 )

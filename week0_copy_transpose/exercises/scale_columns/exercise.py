@@ -13,26 +13,26 @@ def _beyond(e: Evidence) -> bool:
 
 
 EXERCISE = puzzle(
-    title="a factor for each column",
+    title="multiply each column by a factor",
     task="""
-Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16, from one source: the number of elements
-in a vector is a `Constexpr`. `x` has any number of rows and a multiple of 8 columns, which is
-promised to the compiler. `mX[row, None]` is one row of `mX`, with the same single mode as `mW`.
-Signature: `scale_columns(x, w, y)`.
+Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because the
+number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of
+columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is one row of
+`mX` and has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
 """,
     hints=(
-        "The kernel resembles `scale_by_vectors`: one block per 128 vectors of a row. Each thread "
-        "now also loads a vector of `w`.",
-        "You can multiply the values of two tiles if the tiles have the same shape. Cut "
+        "The kernel resembles `scale_by_vectors`, with one block per 128 vectors of a row. Each "
+        "thread now also loads a vector of `w`.",
+        "You can multiply the values of two tiles if the tiles have the same shape. So cut "
         "`mX[row, None]` and `mW` with the same tiler.",
-        "Host: the width is `128 // mX.element_type.width`; one direction of the grid counts rows, "
-        "the other counts groups of 128 vectors. Kernel: one predicate, then one line that loads "
-        "twice, multiplies and stores.",
+        "In the host function, the width is `128 // mX.element_type.width`. One dimension of the "
+        "grid counts rows, and the other counts groups of 128 vectors. The kernel needs one "
+        "predicate, then one line that loads twice, multiplies and stores.",
     ),
     analysis="""
-The width of a vector decides which instructions the compiler generates, so it cannot be a value
-that the call passes. It is a `Constexpr`, and each type gets its own kernel from the same lines.
-Each row loads `w` again, but `w` is small and stays in a cache.
+The width of a vector determines which instructions the compiler generates, so a call cannot pass it
+as a value. It is a `Constexpr` instead, and the compiler generates a separate kernel for each type
+from the same lines. The kernel loads `w` again for each row, but `w` is small and stays in a cache.
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="scale_columns",
@@ -48,8 +48,7 @@ Each row loads `w` again, but `w` is small and stays in a cache.
         looks_like(lambda x, w, y: x + w, "the kernel adds the factors instead of multiplying by "
                                           "them."),
         looks_like(lambda x, w, y: x * w[: 16 // x.element_size()].repeat(len(w))[: len(w)],
-                   "every vector gets the factors of the first one."),
-        Misconception("threads access vectors beyond the row: vector k begins at element k times "
-              "the width, which must be less than the number of columns.", _beyond),
+                   "the kernel applies the factors of the first vector to every vector."),
+        Misconception("threads access vectors beyond the end of the row. Vector k begins at element k times the width, which must be less than the number of columns.", _beyond),
     ],
 )  # fmt: skip

@@ -4,11 +4,11 @@ from forgekit.lessons.wrong import Wrong
 
 WIDTH = "width = 128 // mX.element_type.width"
 WRONG = (
-    Wrong("no predicate", {"k * width < mX.shape[1]": "k >= 0"}, "access vectors beyond the row"),
+    Wrong("no predicate", {"k * width < mX.shape[1]": "k >= 0"}, "access vectors beyond the end of the row"),
     Wrong("w forgotten", {" * gW.load()": ""}, "ignores `w`"),
     Wrong("added", {"gX.load() * gW": "gX.load() + gW"}, "adds the factors"),
     Wrong("w's first vector", {"mW, (width,), (k,)": "mW, (width,), (0,)"},
-          "the factors of the first one"),
+          "the factors of the first vector"),
     Wrong("four elements in any type", {WIDTH: "width = 4"}, "Bytes per load: 8"),
     Wrong("one element per thread", {WIDTH: "width = 1"}, "Bytes per load: 2"),
     Wrong("row and column exchanged", {"mY[row, None]": "mY[None, row]"}, "writes mY["),

@@ -18,7 +18,7 @@ def _max_of(x: torch.Tensor, width: int, beyond: float = -torch.inf) -> torch.Te
 
 _Y = _max_of(torch.tensor(X, dtype=torch.float32), 4).int().tolist()
 PICTURE = picture(
-    "the largest of four, or of what is left",
+    "the largest of four, or of those that exist",
     {
         "x": [coloured(X, {0: 0, 1: 0, 2: 0, 3: 0, 5: 1, 6: 1, 7: 1})],
         "y": [coloured(_Y, {0: 0, 5: 1})],
@@ -34,26 +34,26 @@ def _values(draw, n):
 
 
 EXERCISE = puzzle(
-    title="the largest of four neighbours",
+    title="find the largest of four neighbours",
     task="""
-`y[i]` is the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of as many of them as
-exist. Each block loads its elements from global memory *once* and shares them. Both tensors are
+Let `y[i]` be the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of those that exist.
+Each block must load its elements from global memory *once* and share them. Both tensors are
 float32. Signature: `sliding_max(x, y)`.
 """,
     hints=(
-        "A block of 128 threads needs more than 128 elements of x. How many more, and which "
-        "threads load them?",
-        "Which value can shared memory hold where x has no element, so that it is never the "
-        "maximum? Not 0: all of x may be negative.",
-        "Use a tile of 128 + 3 elements. Every thread stores its element; the first three also "
-        "store one element of the halo, 128 places further on. Store -cutlass.Float32.inf past "
-        "the end of x. After a barrier, read four elements of the tile.",
+        "A block of 128 threads needs more than 128 elements of x. How many more does it need, "
+        "and which threads load them?",
+        "Where x has no element, shared memory must hold a value that is never the maximum. Which "
+        "value is that? It is not 0, because all elements of x may be negative.",
+        "Use a tile of 128 + 3 elements. Every thread stores its own element, and each of the "
+        "first three threads also stores one element of the halo, 128 places further on. Past the "
+        "end of x, store -cutlass.Float32.inf. After a barrier, read four elements of the tile.",
     ),
     analysis="""
-Without shared memory the kernel would load each element four times. With it, a block loads 131
-elements for 128 results; the three extra elements are the *halo*. In a larger tile the halo is a
-smaller share. All 128 threads must reach the barrier, including those past the end of x, so the
-predicates enclose the loads and the store, not the whole body.
+Without shared memory, the kernel would load each element four times. With it, a block loads 131
+elements for 128 results; the three extra elements are called the *halo*. The larger the tile, the
+smaller the share of the halo. All 128 threads must reach the barrier, including those past the end
+of x, so the predicates enclose only the loads and the store, not the whole body.
 """,
     asked={"barriers": 1},
     entry="sliding_max",
@@ -64,17 +64,17 @@ predicates enclose the loads and the store, not the whole body.
     sizes=[(8,), (1,), (1000,), (128,), (2500,), (129,), (257,)],
     count=[(1000,), (50_001,)],
     misconceptions=[
-        looks_like(lambda x, y: x, "y holds x: nothing is compared."),
-        looks_like(lambda x, y: _max_of(x, 3), "that is the largest of three."),
-        looks_like(lambda x, y: _max_of(x, 5), "that is the largest of five."),
+        looks_like(lambda x, y: x, "y is equal to x, so the kernel compares nothing."),
+        looks_like(lambda x, y: _max_of(x, 3), "each result is the largest of three elements."),
+        looks_like(lambda x, y: _max_of(x, 5), "each result is the largest of five elements."),
         looks_like(
             lambda x, y: _max_of(x.flip(0), 4).flip(0),
-            "that is the largest of x[i] and the three *before* it.",
+            "each result is the largest of x[i] and the three elements *before* it.",
         ),
         looks_like(
             lambda x, y: _max_of(x, 4, 0.0),
-            "0 takes part past the end of x and wins against negative numbers. Minus infinity "
-            "never wins.",
+            "the kernel uses 0 past the end of x, which is larger than negative numbers. Use "
+            "minus infinity.",
         ),
         halo_missing(3),
         found(

@@ -14,16 +14,16 @@ SYNC_INSIDE = f"""    if i < n:
         mY[i] = {MAX}"""
 
 WRONG = (
-    Wrong("a copy", {MAX: "sX[tidx]"}, "nothing is compared"),
+    Wrong("a copy", {MAX: "sX[tidx]"}, "the kernel compares nothing"),
     Wrong(
         "of three",
         {MAX: "max(max(sX[tidx], sX[tidx + 1]), sX[tidx + 2])"},
-        "that is the largest of three",
+        "is the largest of three elements",
     ),
     Wrong(
         "0 beyond the end",
         {"mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(0)"},
-        "wins against negative numbers",
+        "is larger than negative numbers",
     ),
     Wrong("no halo", {HALO: ""}, "belong to the next block"),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
@@ -32,6 +32,6 @@ WRONG = (
     Wrong(
         "backwards",
         {MAX: "max(max(mX[i], mX[max(i - 1, 0)]), max(mX[max(i - 2, 0)], mX[max(i - 3, 0)]))"},
-        "three *before* it",
+        "three elements *before* it",
     ),
 )

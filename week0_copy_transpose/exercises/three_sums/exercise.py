@@ -19,20 +19,20 @@ def _sums(x):
 EXERCISE = puzzle(
     title="add three neighbours",
     task="""
-Rows have 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`; elements
-outside the row count as 0. Load each element of `x` from global memory once, and read its
+Each row has 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where
+elements outside the row count as 0. Load each element of `x` from global memory once, and read its
 neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
 """,
     hints=(
-        "As in `mirror`: store, wait, read. Which elements does a thread read here that other "
-        "threads stored?",
-        "The first and the last thread of a row lack one neighbour: begin with the thread's "
+        "As in `mirror`, each thread stores, waits and reads. Here, which elements of other "
+        "threads does each thread read?",
+        "The first and the last thread of a row have only one neighbour. Begin with the thread's "
         "own element, and add each neighbour under its own predicate.",
-        "All threads must reach the barrier, so it comes before the first `if`.",
+        "All threads must reach the barrier, so put it before the first `if`.",
     ),
     analysis="""
-Without shared memory the kernel would load each element three times. A cache would serve two of
-these loads, but each is still an instruction and a request, which the profile counts.
+Without shared memory, the kernel would load each element three times. A cache would serve two of
+these loads, but each of them is still an instruction and a request, and the profile counts both.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 1, "shared_bytes": 512},
     entry="three_sums",
@@ -44,8 +44,7 @@ these loads, but each is still an instruction and a request, which the profile c
         looks_like(lambda x, y: x, "only the element itself is stored."),
         looks_like(lambda x, y: _shifted(x, 1) + x, "the right neighbour is missing."),
         looks_like(lambda x, y: _sums(x) - _shifted(x, 1), "the left neighbour is missing."),
-        looks_like(lambda x, y: x.roll(1, 1) + x + x.roll(-1, 1), "the kernel treats the row as "
-                   "a ring, but its two ends are not neighbours."),
+        looks_like(lambda x, y: x.roll(1, 1) + x + x.roll(-1, 1), "the kernel treats the row as a ring, but the two ends of a row are not neighbours."),
     ],
     praise="Each element is loaded once and used three times.",
 )  # fmt: skip

@@ -10,26 +10,26 @@ def _rows(x, of=(2, 0, 1, 3)):  # type: ignore[no-untyped-def]
 
 
 EXERCISE = puzzle(
-    title="a row for each tile",
+    title="store each tile in one row",
     task="""
-Cut `x` into tiles of 2 × 4. Store tile `t` in row `t` of `y`, as 8 elements: first the upper row of
-the tile, then the lower row. Count tiles as CuTe does, leftmost mode fastest: tile 1 lies *below*
-tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to the kernel.
-The sizes of `x` are multiples of the tile's. Signature: `tiles_to_rows(x, y)`.
+Cut `x` into tiles of 2 × 4. Store the 8 elements of tile `t` in row `t` of `y`, first the upper row
+of the tile, then the lower row. Number the tiles as CuTe does, leftmost mode fastest, so that tile
+1 is *below* tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to
+the kernel. The sizes of `x` are multiples of the tile's sizes. Signature: `tiles_to_rows(x, y)`.
 """,
     hints=(
-        "Let thread i write element i of `y`, counted along its rows. Which row of `y` is "
-        "that, and which position in the row?",
-        "In `gX[((r, c), t)]` the inner pair is the position in the tile. `t` may be a single "
-        "number: CuTe splits it, leftmost first.",
+        "Let thread i write element i of `y`, counted along its rows. In which row of `y` is that "
+        "element, and at which position in the row?",
+        "In `gX[((r, c), t)]`, the inner pair is the position in the tile. `t` may be a single "
+        "number, which CuTe splits leftmost part first.",
         "The tile is `i // 8`, and `k = i % 8` is the position in it. A tile has 4 columns, so "
         "`k` splits into a row and a column. `cute.size(mY)` is the total number of elements.",
     ),
     analysis="""
-The kernel computes no index into `x`: `zipped_divide` knows the position of each tile, and its
-layout does the arithmetic. Neighbouring threads write neighbouring elements of `y`. From `x` they
-read pieces of 16 bytes, half a sector each. The threads of the tile to the right read the other
-half, much later.
+The kernel computes no index into `x`, because the layout that `zipped_divide` returns does this
+arithmetic. Neighbouring threads write neighbouring elements of `y`. From `x` they read pieces of 16
+bytes in float32, half of a sector each. The threads of the tile to the right read the other half of
+the sector much later.
 """,
     asked={"work": "one thread per element"},
     entry="tiles_to_rows",
@@ -42,10 +42,10 @@ half, much later.
     legal=lambda m, n: (2 * max(1, m // 2), 4 * max(1, n // 4)),
     misconceptions=[
         looks_like(lambda x, y: _rows(x, (0, 2, 1, 3)),
-                   "the kernel counts tiles along the rows of tiles: its tile 1 lies beside tile 0."),
+                   "the kernel counts along the rows of tiles, so its tile 1 is beside tile 0."),
         looks_like(lambda x, y: _rows(x, (2, 0, 3, 1)),
                    "within a tile, the kernel counts the elements down its columns."),
-        looks_like(lambda x, y: x.reshape(-1, 8), "x is copied row by row, as if there were no tiles."),
+        looks_like(lambda x, y: x.reshape(-1, 8), "the kernel copies x row by row, as if there were no tiles."),
     ],
     praise="The layout did the arithmetic.",
 )  # fmt: skip

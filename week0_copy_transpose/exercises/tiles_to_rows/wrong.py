@@ -8,7 +8,7 @@ WRONG = (
     Wrong("down the columns", {PLACE: "gX[((k % 2, k // 2), t)]"}, "counts the elements down"),
     Wrong("along the rows of tiles",
           {PLACE: "gX[((k // 4, k % 4), (t // gX.shape[1][1], t % gX.shape[1][1]))]"},
-          "tile 1 lies beside tile 0"),
+          "tile 1 is beside tile 0"),
     Wrong("turned tile", {"(2, 4)": "(1, 8)", PLACE: "gX[((0, k), t)]"}, "WRONG mY:"),
     Wrong("one block per tile", {"grid=(blocks": "grid=(mY.shape[0]"}, "asks for one thread per element"),
     Wrong("one thread per tile",

@@ -10,23 +10,26 @@ from ..transposing import predicate_mistakes, race_mistakes
 EXERCISE = puzzle(
     title="transpose a batch of matrices",
     task="""
-`x` has shape (B, M, N) and is row-major: B matrices of M × N, one after the other. Transpose each
-of them, `y[b] = x[b].T`, for any M and N and for B up to 65,535, in float32 and float16. Use one
-launch, and whole sectors on both sides. Signature: `transpose_batch(x, y)`.
+`x` has shape (B, M, N) and is row-major, so it contains B matrices of M × N, one after another.
+Transpose each of them, `y[b] = x[b].T`, for any M and N and for B up to 65,535, in float32 and
+float16. Use one launch, and access whole sectors in both loads and stores. Signature:
+`transpose_batch(x, y)`.
 """,
     hints=(
-        "You have written the transpose of each matrix. What else must a block know besides the "
-        "position of its tile?",
+        "You have already written the transpose of a single matrix. What must a block know "
+        "besides the position of its tile?",
         "A grid has three sizes, and `cute.arch.block_idx()` returns three numbers. `mX[b, row, "
-        "col]` is an element of a tensor with three modes, and `mX.shape` has their sizes.",
+        "col]` is an element of a tensor with three modes, whose sizes are in `mX.shape`.",
         "The third size of the grid is B, and the third block index is the first index of mX and "
-        "of mY. The rest is exercise 1 of `07_transpose` with the pitch of its exercise 2.",
+        "of mY. The rest is exercise 1 of `07_transpose`, with one padding word per row, as in "
+        "its exercise 2.",
     ),
     analysis="""
-A batch costs one index. Neighbouring blocks should write neighbouring parts of one matrix, so the
-batch is the third, *slowest* size of the grid. That size is at most 65,535; for a larger batch, put
-it into the first size or let a block transpose several matrices. One launch per matrix would be B
-launches, and for small matrices a launch takes longer than its kernel.
+A batch requires only one more index. Neighbouring blocks should write neighbouring parts of one
+matrix, so the batch is the third, *slowest* dimension of the grid. The size of that dimension is at
+most 65,535; for a larger batch, use the first dimension or let a block transpose several matrices.
+One launch per matrix would need B launches, and for small matrices a launch takes longer than its
+kernel.
 """,
     asked={
         "bank_conflicts": (
@@ -47,22 +50,22 @@ launches, and for small matrices a launch takes longer than its kernel.
         *race_mistakes(),
         looks_like(
             lambda x, y: x[:1].transpose(1, 2).expand(x.shape[0], -1, -1),
-            "every matrix of y is the transpose of the first matrix of x: the load lacks the "
-            "index of the batch.",
+            "every matrix of y is the transpose of the first matrix of x, so the load lacks the "
+            "batch index.",
         ),
         looks_like(
             lambda x, y: x.reshape(y.shape),
-            "the kernel transposes nothing: y contains x in the order of x.",
+            "the kernel transposes nothing, so y contains the elements of x in the same order.",
         ),
         looks_like(
             lambda x, y: x.flip(0).transpose(1, 2),
             "each matrix is transposed, but the batch is in the opposite order.",
         ),
         Misconception(
-            "every written element is right, but some elements are never written: does the grid "
+            "every written element is correct, but some elements are never written. Does the grid "
             "have a block for every tile of every matrix?",
             lambda e: "unwritten-output" in e.kinds and not e.never.all(),
         ),
     ],
-    praise="Many matrices, one launch.",
+    praise="One launch transposes many matrices.",
 )

@@ -14,23 +14,23 @@ _SIZE = (96, 128)
 EXERCISE = Exercise(
     title="write whole rows",
     task="""
-Fix the kernel of section 4, so that both its loads and its stores are coalesced. The load is
-already good; change only what follows the barrier. The kernel must work for every M and N.
+Fix the kernel of section 4 so that both its loads and its stores are coalesced. The loads already
+are, so change only the code after the barrier. The kernel must work for every M and N.
 """,
     hints=(
-        "Neighbouring threads should write neighbouring elements of mY. Which of its two indices "
-        "must contain `tx`?",
-        "A thread no longer writes the element that it loaded. It writes the element at row "
-        "`col0 + ty + k`, column `row0 + tx` of mY. Where in the tile `sX` is that element?",
-        "In the last line `tx` and `ty + k` change places, in mY and in sX. The predicate in the "
-        "line above checks the element of mY that the thread writes: its row is less than N, its "
-        "column less than M.",
+        "Neighbouring threads should write neighbouring elements of mY. Which of the two indices "
+        "of mY must contain `tx`?",
+        "A thread no longer writes the element that it loaded. It writes the element in row `col0 "
+        "+ ty + k` and column `row0 + tx` of mY. Where in the tile `sX` is that element?",
+        "In the last line, swap `tx` and `ty + k` in the indices of both mY and sX. The predicate "
+        "in the line above must check the element of mY that the thread writes: its row must be "
+        "less than N, and its column less than M.",
     ),
     analysis="""
-The threads change roles at the barrier: `tx` runs along a row of X before it, and along a row of Y
-after it. This exchange is the purpose of the shared tile. Because threads pass elements to each
+The threads change roles at the barrier: before it, `tx` runs along a row of X, and after it, along
+a row of Y. This exchange is the purpose of the shared tile. Because threads pass elements to each
 other, the kernel needs the barrier and a second predicate. A detour through shared memory does not
-make a store coalesced; only the addresses of the 32 lanes do.
+by itself make a store coalesced; only the addresses of the 32 lanes do.
 """,
     entry="transpose_coalesced",
     groups=(
@@ -53,8 +53,9 @@ make a store coalesced; only the addresses of the 32 lanes do.
                     misconceptions=[
                         counted(
                             lambda p: p.global_store_sectors_per_request > 31,
-                            "32 sectors per request: neighbouring threads still write one below "
-                            "the other in mY. tx must be part of the last index of mY.",
+                            "a store still has 32 sectors per request, because neighbouring "
+                            "threads write elements below one another in mY. tx must be part of "
+                            "the last index of mY.",
                         )
                     ],
                     look_at="fk.coalescing(*{failed}, kind='store')",
@@ -71,22 +72,22 @@ make a store coalesced; only the addresses of the 32 lanes do.
                     misconceptions=[
                         counted(
                             lambda p: p.global_load_sectors_per_request > 31,
-                            "the strided access has moved from the store to the load: now "
-                            "neighbouring threads read one below the other in mX. Restore the "
-                            "load, and transpose inside the shared tile.",
+                            "the strided access has moved from the store to the load. Now "
+                            "neighbouring threads read elements below one another in mX. Restore "
+                            "the load, and transpose inside the shared tile.",
                         ),
                         counted(
                             lambda p: p.global_load_sectors_per_request > 8,
-                            "after the barrier the threads load from mX, down its columns; read "
+                            "after the barrier, the threads load from mX, down its columns. Read "
                             "from `sX` instead.",
                         ),
                     ],
                     look_at="fk.coalescing(*{failed}, kind='load')",
                 )
             ],
-            name="Coalesced reads, still",
+            name="Coalesced reads",
         ),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="Whole sectors on both sides.",
+    praise="Both loads and stores access whole sectors.",
 )  # fmt: skip

@@ -11,7 +11,7 @@ WRONG = (
     Wrong(
         "called coalesced",
         {_PREDICATE: _LOADED + " ", _STORE: "mY[col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
-        "neighbouring threads still write one below the other",
+        "because neighbouring threads write elements below one another",
     ),
     Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "not the one that it loaded"),
     Wrong(
@@ -31,13 +31,13 @@ WRONG = (
     Wrong(
         "bound one too large",
         {_PREDICATE: _PREDICATE.replace("<", "<=")},
-        "its row of mY must be less than N",
+        "Its row in mY must be less than N",
     ),
     Wrong("no store", {_STORE: "pass"}, "nothing is stored"),
     Wrong(
         "sizes exchanged",
         {_PREDICATE: "if col0 + ty + k < M and row0 + tx < N:"},
-        "are M and N exchanged",
+        "Are M and N swapped",
     ),
     Wrong(
         "half of the rounds",
@@ -49,7 +49,7 @@ WRONG = (
     Wrong(
         "from mX once more",
         {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
-        "read from `sX` instead",
+        "Read from `sX` instead",
     ),
     Wrong("no predicate on the load", {_LOADED: "if True:"}, "whose element does not exist"),
     Wrong(
@@ -72,6 +72,6 @@ WRONG = (
             "    cute.arch.sync_threads()\n": "",
             _LOAD: _LOAD + "\n            cute.arch.sync_threads()",
         },
-        "take it out of the if",
+        "Move it out of the `if`",
     ),
 )

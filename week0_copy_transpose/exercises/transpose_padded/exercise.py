@@ -27,29 +27,29 @@ def _a_request(profile: Any) -> float:
 
 
 EXERCISE = Exercise(
-    title="a padded tile that is not square",
+    title="pad a tile that is not square",
     task="""
 Write the second half of a transpose whose tile has 32 rows and 64 columns of X. A block has 32 × 8
 threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a
-bank conflict. `mX.element_type.width` is the number of bits of an element, known when the kernel is
-compiled.
+bank conflict. `mX.element_type.width` is the number of bits per element, which is known at compile
+time.
 """,
     hints=(
-        "The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? "
-        "And which index of `sX` is `tx` now?",
-        "Without conflicts, the next row of the tile is one *bank* further, and a bank is a word "
-        "of 32 bits. How many 16-bit elements make a word?",
+        "The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads "
+        "need? Which index of `sX` must contain `tx` now?",
+        "To avoid conflicts, each row of the tile must begin one *bank* further than the row "
+        "above, and a bank holds words of 32 bits. How many 16-bit elements make up a word?",
         "The pitch in `layout_s` is 64 elements plus one word, counted in elements of mX's type. "
-        "After the load come a barrier and the second loop of exercise 1, with one round per eight "
-        "rows of a tile of mY.",
+        "After the loads, add a barrier and the second loop of exercise 1, with one round per "
+        "eight rows of a tile of mY.",
     ),
     analysis="""
-Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32 and a half words,
-so rows two apart are 65 words apart: the 32 rows use only 16 banks, and two lanes share each bank.
-A pitch of 66 elements is 33 words, and each row has its own bank.
+Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32.5 words, so two
+consecutive rows of a column can be in the same bank. The 32 rows use only 16 banks, and two lanes
+share each bank. A pitch of 66 elements is 33 words, which puts each row in a different bank.
 
-The padding costs 31 words per block. It also costs alignment: neither rows 65 words apart nor rows
-33 words apart all begin at multiples of 16 bytes. The next exercise needs no padding.
+The padding costs 31 words per block. It also costs alignment, because with a pitch of 65 or 33
+words most rows do not begin at a multiple of 16 bytes. The next exercise needs no padding.
 """,
     entry="transpose_padded",
     groups=(
@@ -71,15 +71,15 @@ The padding costs 31 words per block. It also costs alignment: neither rows 65 w
             [
                 counted(
                     lambda p: _a_request(p) > 31,
-                    "all 32 lanes are in one bank: rows are still a multiple of 32 words apart. "
-                    "Pad the *stride* of the rows; another shape, or room after the last row, "
-                    "moves no element.",
+                    "all 32 lanes need the same bank, because rows are still a multiple of 32 "
+                    "words apart. Pad the *stride* of the rows; a different shape, or space after "
+                    "the last row, moves no element.",
                 ),
                 counted(
                     lambda p: _a_request(p) > 1,
-                    "the distance between two rows, in words, and the 32 banks have a common "
-                    "factor, so lanes meet again after a few rows. An odd number of words has "
-                    "none.",
+                    "the distance between two rows in words has a common factor with 32, the "
+                    "number of banks, so lanes share banks again after a few rows. An odd number "
+                    "of words has no such factor.",
                 ),
             ],
             "Bank conflicts, float32",
@@ -90,13 +90,13 @@ The padding costs 31 words per block. It also costs alignment: neither rows 65 w
             [
                 counted(
                     lambda p: 1 < _a_request(p) <= 2,
-                    "the padding is one element: in a 16-bit type that is half a word, and two "
+                    "the padding is one element. In a 16-bit type that is half a word, so two "
                     "rows share each bank. Pad by one *word*, however many elements that is.",
                 ),
                 counted(
                     lambda p: True,
-                    "the distance between two rows must be an odd number of *words*; here a word "
-                    "is two elements.",
+                    "the distance between two rows must be an odd number of *words*, and here a "
+                    "word is two elements.",
                 ),
             ],
             "Bank conflicts, float16",

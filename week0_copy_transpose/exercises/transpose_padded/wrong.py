@@ -15,7 +15,7 @@ WRONG = (
         {"64 + elements_a_word": "64 + 2 * elements_a_word"},
         "a common factor",
     ),
-    Wrong("padded by one element", {"64 + elements_a_word": "65"}, "in a 16-bit type that is half"),
+    Wrong("padded by one element", {"64 + elements_a_word": "65"}, "In a 16-bit type that is half"),
     Wrong("rows of the tile read", {"= sX[tx, ty + k]": "= sX[ty + k, tx]"},
           "reads outside the tile"),
     Wrong(
@@ -63,5 +63,5 @@ WRONG = (
         "the lanes of a warp take turns",
     ),
     Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
-    Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "needs only one store of shared memory"),
+    Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "makes more than one store of shared memory"),
 )  # fmt: skip

@@ -64,8 +64,9 @@ _SEE = "fk.coalescing(*{{failed}}, kind='{}')"
 _HALF = [
     counted(
         lambda p: p.global_load_requests == p.global_store_requests == _FEWEST,
-        "every access is 16 bytes wide, but some sectors are only half used: no lane accesses the "
-        "other 16 bytes of the sector. Two squares side by side, in X and in Y, fill a sector.",
+        "every access is 16 bytes wide, but some requests use only half of a sector, because no "
+        "lane accesses its other 16 bytes. Two squares that are side by side, in X and in Y, fill "
+        "a sector.",
     )
 ]
 _OVERWRITTEN = (
@@ -85,9 +86,9 @@ def _requests(kind: str) -> Counter:
         misconceptions=[
             counted(
                 lambda p: p[f"global_{kind}_requests"] == 8 * _FEWEST,
-                f"each lane {verb} 2 bytes at a time. Eight neighbouring elements are one access of 16 "
-                "bytes if cute.autovec_copy copies a whole row, `[r, None]`, and the row is also "
-                "contiguous in registers (stride 1).",
+                f"each lane {verb} 2 bytes at a time. cute.autovec_copy moves eight neighbouring "
+                "elements in one access of 16 bytes if you copy a whole row, `[r, None]`, that is "
+                "also contiguous in registers (stride 1).",
             ),
         ],
         look_at=f"fk.coalescing(*{{failed}}, kind='{kind}')",
@@ -97,31 +98,32 @@ def _requests(kind: str) -> Counter:
 EXERCISE = Exercise(
     title="transpose 8 × 8 elements in registers",
     task="""
-Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
-barrier. The launch is given: a block is one warp and covers 32 × 64 elements of X, so each thread
-has a square of 8 × 8 elements. A thread loads each row of its square with one access of 16 bytes,
-transposes the square, and stores each row of the result with one access of 16 bytes. The warp's 32
-squares cover the same sectors in any order, so choose the order that you find easiest.
+Transpose a 16-bit matrix whose sizes are multiples of 8 in registers alone, without shared memory
+or a barrier. In the given launch, a block is one warp and covers 32 × 64 elements of X, so each
+thread has a square of 8 × 8 elements. A thread loads each row of its square with one 16-byte
+access, transposes the square, and stores each row of the result with one 16-byte access. The 32
+squares of a warp cover the same sectors in any order, so choose the order that you find easiest.
 """,
     hints=(
         "A block's part of X is eight squares wide and four squares high. Which square belongs to "
-        "lane `tidx`? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does it belong?",
-        "Make two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a "
-        "row-major layout. Registers have no addresses, so the compiler must know each index into "
-        "them: loop with `cutlass.range_constexpr(8)`.",
-        "Put three loops inside the predicate. The first copies each row of gX, `[r, None]`, to the "
-        "same row of rX with `cute.autovec_copy`. The second copies element by element from rX to "
-        "rY, with row and column exchanged. The third copies each row of rY to gY.",
+        "lane `tidx`? `cute.local_tile(mX, (8, 8), …)` returns that square. Where does it belong "
+        "in mY?",
+        "Create two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` "
+        "and a row-major layout. Registers have no addresses, so the compiler must know each "
+        "index into them. So write the loops with `cutlass.range_constexpr(8)`.",
+        "Put three loops inside the predicate's `if`. The first loop copies each row of gX, `[r, "
+        "None]`, to the same row of rX with `cute.autovec_copy`. The second copies each element "
+        "from rX to rY, with row and column swapped. The third copies each row of rY to gY.",
     ),
     analysis="""
-With eight lanes side by side and four below one another, one load of the warp reads four pieces of
-8 × 16 = 128 bytes, and one store writes eight pieces of 4 × 16 = 64 bytes. Both use whole sectors,
-16 per request, the fewest that 512 bytes need. No element moves to another thread, so no thread
-waits for another. The price is registers: 64 elements in and 64 out take 32 registers each.
+The lanes form four rows of eight. One load of the warp reads four pieces of 8 × 16 = 128 bytes, and
+one store writes eight pieces of 4 × 16 = 64 bytes. Both access 16 whole sectors per request, the
+minimum for 512 bytes. No element moves to another thread, so no thread waits for another. The price
+is registers: the 64 elements of rX and the 64 elements of rY take 32 registers each.
 
-It works because 16 bytes are *eight* elements, so a square has whole pieces on both sides. For
-32-bit elements the square is 4 × 4, for 64-bit elements 2 × 2. Sizes that are not multiples of
-eight still need the shared tile.
+The method works because 16 bytes are *eight* elements, so both the rows and the columns of a square
+are whole 16-byte pieces. The square would be 4 × 4 for 32-bit elements and 2 × 2 for 64-bit
+elements. Sizes that are not multiples of eight still need the shared tile.
 """,
     entry="transpose_registers",
     groups=(
@@ -135,26 +137,25 @@ eight still need the shared tile.
                 left_by(
                     "mX",
                     _own_rows,
-                    "the index is right, but the predicate lets threads through whose square does "
-                    "not exist: its first row must be less than M, and its first column less "
-                    "than N.",
+                    "the index is correct, but the predicate lets through threads whose square "
+                    "does not exist. The first row of a square must be less than M, and its first "
+                    "column less than N.",
                     tile=(32, 64),
                     block=(32, 1),
                 ),
                 looks_like(
                     _sizes_exchanged,
-                    "squares are stored as if N were the number of rows of X, and M that of its "
-                    "columns: are M and N exchanged in the predicate?",
+                    "the kernel stores squares as if X had N rows and M columns. Are M and N "
+                    "swapped in the predicate?",
                     unstored=True,
                 ),
-                looks_like(lambda x, y: x, "the kernel copies and transposes nothing."),
+                looks_like(lambda x, y: x, "the kernel copies x but transposes nothing."),
                 looks_like(functools.partial(_mirrored, upper=True), _OVERWRITTEN),
                 looks_like(functools.partial(_mirrored, upper=False), _OVERWRITTEN),
                 looks_like(
                     _squares_in_place,
-                    "the squares have changed places, but inside each square the kernel "
-                    "transposes nothing: exchange row and column between the loads and the "
-                    "stores.",
+                    "the squares have changed places, but the kernel transposes nothing inside "
+                    "them. Swap row and column between the loads and the stores.",
                 ),
             ],
             drawn=2, legal=_multiples,
@@ -186,8 +187,8 @@ eight still need the shared tile.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "no thread here reads an element that another has stored, so there is "
-                            "nothing to wait for.",
+                            "no thread here reads an element that another thread has stored, so "
+                            "there is nothing to wait for.",
                         )
                     ],
                     look_at="fk.profile(*{failed})",

@@ -21,7 +21,7 @@ _SHARED = """        smem = cutlass.memory.SmemAllocator()
 """
 
 WRONG = (
-    Wrong("not turned", {_TURN: "rY[r, c] = rX[r, c]"}, "inside each square the kernel transposes nothing"),
+    Wrong("not turned", {_TURN: "rY[r, c] = rX[r, c]"}, "the kernel transposes nothing inside them"),
     Wrong(
         "turned in place",
         {_TURN: "rX[c, r] = rX[r, c]", _STORE: _STORE.replace("rY", "rX")},
@@ -48,7 +48,7 @@ WRONG = (
     Wrong("through shared memory", {_LOOPS + "                " + _TURN + "\n": _SHARED},
           "transposes its own square in registers"),
     Wrong("no predicate", {_PREDICATE: "if True:"}, "whose square does not exist"),
-    Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "are M and N exchanged"),
+    Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "Are M and N swapped"),
     Wrong(
         "a barrier outside of the if",
         {_PREDICATE: "cute.arch.sync_threads()\n    " + _PREDICATE},
@@ -61,7 +61,7 @@ WRONG = (
             "mX.shape[1], 64), cute.ceil_div(mX.shape[0], 32)": "mX.shape[1], 256), "
             "cute.ceil_div(mX.shape[0], 8)",
         },
-        "some sectors are only half used",
+        "some requests use only half of a sector",
     ),
     Wrong(
         "a doubled grid",

@@ -44,8 +44,8 @@ def _of_tiles(x: Any, stored: bool) -> Any:
 
 
 _ONE_SIDE = (
-    "only one side is swizzled: a thread must read an element at the place where the kernel "
-    "stored it. A swizzle in the layout of sX does both."
+    "only one side is swizzled, but a thread must read an element at the place where the kernel "
+    "stored it. A swizzle in the layout of sX applies to both sides."
 )
 
 
@@ -54,28 +54,30 @@ def _a_request(profile: Any) -> float:
 
 
 EXERCISE = Exercise(
-    title="the same tile, swizzled",
+    title="swizzle the same tile",
     task="""
-Use the tile of 32 × 64 again, in float32, and with no more shared memory than its 8,192 bytes. Make
-`layout_s` conflict-free. (You may also compute the exchange yourself, with `^`, and leave the
-layout as it is.)
+Use the 32 × 64 tile again, in float32 and with no more shared memory than its 8,192 bytes. Make
+`layout_s` conflict-free. (You may instead leave the layout unchanged and compute the XOR in the
+indices yourself, with `^`.)
 """,
     hints=(
-        "Write the offset of element (row, column), 64 · row + column, as bits. Which bits select "
-        "the bank? Which bits change from lane to lane when a warp reads a column?",
-        "Bits 0 to 4 select the bank. The column now takes bits 0 to 5, so the row begins at bit 6. "
-        "XOR each bit of the bank with a bit of the row.",
-        "In the marked line, put a `cute.make_composed_layout` with `cute.make_swizzle(bits, base, "
-        "shift)` around the plain layout. How many bits select the bank, at which bit do they "
-        "begin, and how many places higher does the row begin?",
+        "The offset of element (row, column) is 64 · row + column. Write it in binary. Which bits "
+        "select the bank? Which bits change from lane to lane when a warp reads a column?",
+        "Bits 0 to 4 select the bank. The column now occupies bits 0 to 5, so the row begins at "
+        "bit 6. XOR each bit of the bank with a bit of the row.",
+        "In the marked line, combine the plain layout with `cute.make_swizzle(bits, base, shift)` "
+        "by calling `cute.make_composed_layout`. How many bits select the bank, at which bit do "
+        "they begin, and how many places higher does the row begin?",
     ),
     analysis="""
-Bits 0 to 4 of the offset select the bank. In a tile of 64 columns the row is in bits 6 to 10, so the
-shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the column, so
-only four bits of the row take part: 32 rows share 16 banks, and a request takes two wavefronts.
+Bits 0 to 4 of the offset select the bank. In a tile with 64 columns, the row occupies bits 6 to 10,
+so the shift is 6. The square tile's shift of 5 would XOR with bits 5 to 9. Bit 5 belongs to the
+column, so only four bits of the row would reach the bank. The 32 rows would share 16 banks, and a
+request would take two wavefronts.
 
-Written in the index, the same exchange is `sX[r, c ^ r]` on both sides. In a 16-bit type the words
-begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one tile *and* one type.
+If you write the XOR in the index, use `sX[r, c ^ r]` both to store and to read. With a 16-bit type,
+bit 0 selects the element within a word, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle is
+specific to one tile *and* one element size.
 """,
     entry="transpose_swizzled",
     groups=(
@@ -99,19 +101,19 @@ begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one 
             [
                         counted(
                             lambda p: _a_request(p) > 31,
-                            "all 32 lanes are still in one bank: no bit of the row reaches the "
-                            "bank, which is bits 0 to 4 of the offset.",
+                            "all 32 lanes still need the same bank, because no bit of the row is "
+                            "XORed into bits 0 to 4 of the offset, which select the bank.",
                         ),
                         counted(
                             lambda p: _a_request(p) == 2,
-                            "two lanes per bank: four bits of the row reach the bank, and it "
-                            "needs five. At which bit does the row begin, now that a row has 64 "
-                            "elements?",
+                            "two lanes share each bank, because only four bits of the row reach "
+                            "the bank, and it needs five. At which bit does the row begin, now "
+                            "that a row has 64 elements?",
                         ),
                         counted(
                             lambda p: _a_request(p) > 2,
-                            "too few bits of the row reach the bank, which needs five: each "
-                            "missing bit doubles the lanes per bank.",
+                            "too few bits of the row reach the bank, which needs five. Each "
+                            "missing bit doubles the number of lanes per bank.",
                         ),
                     ],
             "Bank conflicts",
@@ -126,8 +128,8 @@ begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one 
                     misconceptions=[
                         counted(
                             lambda p: p.shared_bytes <= 1.5 * _TILE_BYTES,
-                            "the tile has unused places between its rows: that is padding. A "
-                            "swizzle exchanges elements within the tile and needs no room.",
+                            "the tile has unused places between its rows, which is padding. A "
+                            "swizzle exchanges elements within the tile and needs no extra space.",
                         ),
                         counted(lambda p: True, "one tile is enough."),
                     ],
@@ -138,5 +140,5 @@ begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one 
         still_coalesced(*_SIZE),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),
-    praise="Same tile, same bytes, no conflict.",
+    praise="The same tile has no bank conflicts now.",
 )  # fmt: skip

@@ -8,10 +8,10 @@ _STORE = "mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
 _PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
 
 WRONG = (
-    Wrong("no swizzle", {_SWIZZLE: "layout_s"}, "no bit of the row reaches the bank"),
+    Wrong("no swizzle", {_SWIZZLE: "layout_s"}, "because no bit of the row is XORed"),
     Wrong("shift of the square tile", {"(5, 0, 6)": "(5, 0, 5)"}, "four bits of the row reach"),
     Wrong("three bits", {"(5, 0, 6)": "(3, 0, 6)"}, "too few bits of the row"),
-    Wrong("padding", {_SWIZZLE: "cute.make_layout((32, 64), stride=(65, 1))"}, "that is padding"),
+    Wrong("padding", {_SWIZZLE: "cute.make_layout((32, 64), stride=(65, 1))"}, "which is padding"),
     Wrong(
         "on the store side only",
         {_SWIZZLE: "layout_s", _WRITE: "sX[ty + k, (tx + c) ^ (ty + k)] ="},

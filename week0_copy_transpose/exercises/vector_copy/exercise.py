@@ -85,8 +85,8 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
     """For elements of `width` bytes. requests: the fewest that can be."""
     scalar = "each element has its own instruction. Load and store a whole vector under one "
     scalar += "predicate."
-    half = "these vectors have half the width: the number of elements in 16 bytes depends on "
-    half += "the type, and is not always 4."
+    half = "these vectors have half the width. The number of elements in 16 bytes depends on "
+    half += "the type and is not always 4."
     return Counter(
         measure=f"global_{kind}_requests",
         called=f"{kind} requests",
@@ -99,8 +99,8 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
                     p[f"global_{kind}_bytes_asked"] > 1.2 * _SIZE * width
                     and _bytes_a_lane(p, kind) < 10
                 ),
-                "every thread copies the rest. One thread should copy each remaining element; "
-                "let `i` decide which.",
+                "every thread copies the remaining elements. One thread should copy each of them; "
+                "let `i` decide which thread does.",
             ),
             counted(lambda p: _bytes_a_lane(p, kind) < 10, half),
             counted(lambda p: True, "more than one thread copies the same element."),
@@ -117,7 +117,7 @@ def _bytes_a_lane(p: Profile, kind: str) -> float:
 
 
 def _once(kind: str) -> Counter:
-    says = "every block copies the rest, but one block should. Which index decides that, "
+    says = "every block copies the remaining elements, but only one block should. Which index decides that, "
     rest = 2 * (_SIZE % 8)  # bytes
 
     def in_every_block(p: Profile) -> bool:
@@ -134,28 +134,27 @@ def _once(kind: str) -> Counter:
 
 
 EXERCISE = Exercise(
-    title="copy vectors, and what is left over",
+    title="copy vectors and the remaining elements",
     task="""
-Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes: 4 elements of
-`float32`, or 8 of `float16`. One thread copies each whole vector with one load and one store. The
-elements after the last whole vector, at most 7, are copied one by one. Signature: `vector_copy(x,
-y)`.
+Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, which is 4 elements of
+`float32` or 8 of `float16`. Let one thread copy each whole vector with one load and one store. Copy
+the elements after the last whole vector, at most 7, one at a time. Signature: `vector_copy(x, y)`.
 """,
     hints=(
-        "How many *whole* vectors are in `n` elements? How many elements remain? Python has an "
-        "operator for each, and both work in a kernel.",
+        "How many *whole* vectors do `n` elements contain, and how many elements remain? Python "
+        "has an operator for each of these numbers, and both operators work in a kernel.",
         "Use two predicates, one after the other. Threads whose `i` is less than the number of "
         "whole vectors copy a vector. Threads whose `i` is less than the number of remaining "
         "elements copy one element. A few threads do both.",
-        "The first predicate compares `i` with a number of *vectors*, the second with a number of "
-        "*elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements come before the "
-        "first remaining one?",
+        "The first predicate compares `i` with a number of *vectors*, and the second compares it "
+        "with a number of *elements*. The second `if` copies `mX[…]` to `mY[…]`. How many "
+        "elements come before the first remaining one?",
     ),
     analysis="""
-The first threads of block 0 copy the remaining elements, after their vectors. Any threads could,
-as long as one thread copies each element. With `tidx` in place of `i`, every block would copy
-them. Production kernels often use one predicate per element in the last tile instead. The cost is
-equally small, because a vector of any length has only one last tile.
+The first threads of block 0 copy the remaining elements after their vectors. Any other threads
+could do so, as long as one thread copies each element. With `tidx` in place of `i`, the threads of
+every block would copy them. Production kernels often use one predicate per element in the last tile
+instead, which costs just as little, because an array has only one last tile.
 """,
     entry="vector_copy",
     groups=(
@@ -164,21 +163,17 @@ equally small, because a vector of any length has only one last tile.
             sizes=[(16,), (1000,), (1001,), (1,), (3,), (1023,)],
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
-                Misconception("a vector of float16 has 8 elements, not 4: use `vec`. (All sizes in float32 "
-                     "pass.)", _stopped_in_16_bits),
+                Misconception("a vector of float16 has 8 elements, not 4, so use `vec`. (All sizes in float32 pass.)", _stopped_in_16_bits),
                 Misconception("the last vector extends past the end. `zipped_divide` rounds the number of "
                      "vectors up, so the predicate must count whole vectors.", _hangs_over),
                 Misconception("the first remaining element is number n // vec * vec, and there are n % vec "
                      "of them.", _of_the_rest),
-                looks_like(_rest_from_the_front, "the kernel reads the rest from the wrong place: "
-                           "n // vec counts vectors, and the index counts elements."),
-                looks_like(_whole_vectors, "no thread copies the elements after the last whole "
-                           "vector, or it copies them to the wrong index: the first of them is "
-                           "number n // vec * vec, on both sides.", unstored=True),
-                looks_like(_first_of_the_rest, "only the first of the remaining elements is copied.", unstored=True),
+                looks_like(_rest_from_the_front, "the kernel reads the remaining elements from the wrong place: n // vec counts vectors, but the index counts elements."),
+                looks_like(_whole_vectors, "the kernel does not copy the elements after the last whole vector, or copies them to the wrong index. In both tensors, the first of them is number n // vec * vec.", unstored=True),
+                looks_like(_first_of_the_rest, "the kernel copies only the first of the remaining elements.", unstored=True),
                 Misconception(
-                    "all sizes in float32 pass: check everything that depends on the type. 16 bytes "
-                    "are 4 elements of float32, and 8 of this type.",
+                    "all sizes in float32 pass, so check everything that depends on the type. 16 "
+                    "bytes are 4 elements of float32, but 8 elements of this type.",
                     lambda e: e.case.args[0].element_size() == 2,
                 ),
             ],
@@ -189,9 +184,9 @@ equally small, because a vector of any length has only one last tile.
         counters(_case, (_SIZE,), _gates(4, 33), name="16 bytes at once"),
         counters(_case, (_SIZE,), _gates(2, 17), "float16", name="16 bytes at once, float16"),
         counters(
-            _case, (_SIZE,), [_once("load"), _once("store")], "float16", name="Nothing twice"
+            _case, (_SIZE,), [_once("load"), _once("store")], "float16", name="No element twice"
         ),
         economical(_case, [(16,), (100_003,)], waste={"threads": 1}),
     ),
-    praise="Four elements for the price of one, and no element forgotten.",
+    praise="The kernel copies whole vectors and misses no element.",
 )  # fmt: skip

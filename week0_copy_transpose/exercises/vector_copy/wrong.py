@@ -14,9 +14,9 @@ WRONG = (
           "thread i reaches vector i + 1"),
     Wrong("a predicate for more", {"if i < n % vec": "if i < n"}, "there are n % vec of them"),
     Wrong("a fixed grid", {"grid=(blocks": "grid=(64"}, "decides how many threads"),
-    Wrong("rest forgotten", {_REST: ""}, "no thread copies"),
+    Wrong("rest forgotten", {_REST: ""}, "does not copy the elements after the last whole vector"),
     Wrong("rest from the front", {"mX[n // vec * vec + i]": "mX[n // vec + i]"},
-          "reads the rest from the wrong place"),
+          "reads the remaining elements from the wrong place"),
     Wrong("one of the rest", {"if i < n % vec:": "if i < n % vec and i == 0:"}, "only the first of the remaining"),
     Wrong(
         "one by one",
@@ -38,13 +38,13 @@ WRONG = (
         "rest in every thread",
         {_REST: "    for r in range(n % vec):\n"
          "        mY[n // vec * vec + r] = mX[n // vec * vec + r]\n"},
-        "every thread copies the rest",
+        "every thread copies the remaining elements",
     ),
     Wrong(
         "rest in every block",
         {"if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]":
          "if tidx < n % vec:\n        mY[n // vec * vec + tidx] = mX[n // vec * vec + tidx]"},
-        "every block copies the rest",
+        "every block copies the remaining elements",
     ),
     Wrong("blocks overlap", {"bidx * 128 + tidx": "bidx * 127 + tidx"}, "needed at most 8,198"),
 )  # fmt: skip

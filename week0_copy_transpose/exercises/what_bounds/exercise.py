@@ -42,11 +42,11 @@ _SLIPS = {
 }
 
 EXERCISE = Exercise(
-    title="name what bounds a kernel",
+    title="find the bound of a kernel",
     task="""
-Four kernels move 4,096 × 4,096 float16 from X to Y: **A** copies one element per thread, in blocks
-of 128. **B** transposes through a tile of 64 × 64 without padding. **C** transposes without a tile
-and stores down the columns. **D** is `vectorised`. Counts are in thousands:
+Four kernels move 4,096 × 4,096 float16 elements from X to Y. **A** copies one element per thread,
+in blocks of 128 threads. **B** transposes with a 64 × 64 tile without padding. **C** transposes
+without a tile and stores down the columns. **D** is `vectorised`. All counts are in thousands:
 
 | | blocks | warp instructions | wavefronts of shared memory | sectors |
 |---|---|---|---|---|
@@ -55,36 +55,38 @@ and stores down the columns. **D** is `vectorised`. Counts are in thousands:
 | C | 65.5 | 14,680 | 0 | 17,826 |
 | D | 4.1 | 4,391 | 524 | 2,097 |
 
-These are the rates of an H200, in thousands per microsecond; the course's predicted times use them:
+These are the rates of an H200, in thousands per microsecond. The predicted times in this course use
+them:
 
 | `"start of blocks"` | `"issue slots"` | `"shared memory"` | `"L2 cache"` | `"device memory"` |
 |---|---|---|---|---|
 | 1.7 blocks | 1,003 warp instructions | 251 wavefronts | 206 sectors | 159 sectors |
 
-The sectors of the first table pass through the L2 cache. Device memory moves each sector of X and Y
-once, 2,097 thousand in all. What bounds each kernel?
+The sectors in the first table pass through the L2 cache. Device memory moves each sector of X and Y
+once, 2,097 thousand in all. Which of the five rates limits each kernel?
 """,
     hints=(
-        "A bound is a quotient: the amount of work divided by the rate. For each kernel compute "
-        "the time that each of the five would take alone.",
-        "The longest of the five times is the bound. Device memory takes the same time for all "
-        "four kernels: 2,097 / 159 µs.",
-        "Go through the first table row by row. In each row one count is large for its rate. "
-        "Compare blocks with 1.7, not with the other counts.",
+        "To get a bound, divide the amount of work by the rate. For each kernel, compute the time "
+        "that each of the five kinds of work would take by itself.",
+        "The kernel's bound is the longest of the five times. Device memory takes the same time, "
+        "2,097 / 159 µs, for all four kernels.",
+        "Go through the first table row by row. In each row, find the count that is largest in "
+        "relation to its rate. For example, compare the number of blocks with 1.7, not with the "
+        "other counts.",
     ),
     analysis="""
-**A**: it takes 131.1 / 1.7 = 77 µs to start its blocks, while device memory needs 13. **B**: its
-wavefronts take 17,301 / 251 = 69 µs. **C**: its sectors take 17,826 / 206 = 87 µs, and the real
-cost is higher, because the kernel writes only a part of most of them. **D**: 13 µs; no other
-quotient is longer, so device memory is the bound. Issue slots bound none of the four, although B
-and C execute over three times as many instructions as D.
+The blocks of **A** take 131.1 / 1.7 = 77 µs to start, while device memory needs only 13 µs. The
+wavefronts of **B** take 17,301 / 251 = 69 µs. The sectors of **C** take 17,826 / 206 = 87 µs, and
+their real cost is higher, because the kernel writes only a part of most of them. For **D**, device
+memory takes 13 µs, and no other time is longer. Issue slots bound none of the four kernels,
+although B and C execute over three times as many instructions as D.
 
-A predicted time combines all quotients and adds the cost of a launch. `p.time("H200")` of a profile
-shows them as bars.
+The model combines all five times and adds the cost of a launch to predict the time of a kernel. For
+a profile `p`, `p.time("H200")` shows them as bars.
 """,
     entry="bounds",
     groups=(
         choices(RIGHT, _WORDS, _SLIPS, name="Bounds", look_at="Divide each count by its rate."),
     ),
-    praise="A count says nothing until you divide it by a rate.",
+    praise="A count means nothing until you divide it by a rate.",
 )

@@ -51,29 +51,30 @@ def _puzzle(name: str) -> Group:
 
 EXERCISE = Exercise(
     given=PUZZLES,
-    title="which layout is it?",
+    title="find the layouts of two pictures",
     task="""
-Write the layout of each picture as `(shape, stride)`. Any layout that is the same *function* is
-accepted.
+Write the layout of each picture as `(shape, stride)`. The grader accepts any layout that is the
+same *function*.
 """,
     hints=(
-        "Follow the first row, then the first column. If all steps are equal, the mode is a "
-        "single number, and the step is its stride.",
-        "If the steps differ, count the cells up to the first different step: that is the "
-        "size of the first part. Its stride is the regular step. The stride of the second "
-        "part is the distance from group to group.",
-        "In A all steps are equal, but a row does not begin where the row above ends: where "
-        "does row 1 begin? In B neither mode has equal steps, so each mode is a pair. Its "
-        "first size is the number of cells before the jump, along row 0 and down column 0.",
+        "Follow the first row, then the first column. If all steps along it are equal, the mode "
+        "is a single number, and the step is its stride.",
+        "If the steps differ, the number of cells before the first different step is the size of "
+        "the first part, and the regular step is its stride. The stride of the second part is the "
+        "distance from group to group.",
+        "In A, all steps within a mode are equal, but a row does not begin where the row above "
+        "ends. At which offset does row 1 begin? In B, neither mode has equal steps, so each mode "
+        "is a pair. Its first size is the number of cells before the jump, along row 0 or down "
+        "column 0.",
     ),
     analysis="""
-**A** is row-major with two unused places after each row: the first six columns of an eight-column
-matrix, or a padded tile.
+**A** is row-major with two unused places after each row, like the first six columns of an
+eight-column matrix, or a padded tile.
 
-**B**: row 0 has the steps 1, 1, 1, 5: a group of four cells, then a group that begins at 8. So the
-columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. The layout
-stores tiles of 2 × 4 one after another, along the rows of tiles. In section 4 the *matrix* was
-row-major, and the tiles were cut out of it.
+**B** has the steps 1, 1, 1, 5 in row 0, which is a group of four cells followed by a group that
+begins at offset 8. So the column mode is `(4,2):(1,8)`. Column 0 has the offsets 0, 4, 16, 20, so
+the row mode is `(2,2):(4,16)`. This layout stores 2 × 4 tiles one after another, along the rows of
+tiles. In section 4, by contrast, the *matrix* was row-major, and the tiles were cut out of it.
 """,
     entry="layouts",
     groups=(_puzzle("A"), _puzzle("B")),

@@ -12,5 +12,5 @@ WRONG = (
     Wrong("flat", {"((2, 2), (4, 2))": "(2, 2, 4, 2)", B: "(4, 16, 1, 8)"},
           "Your layout has 4 modes"),
     Wrong("a number", {"((4, 6), (8, 1))": "24"}, "Expected (shape, stride), got 24"),
-    Wrong("close", {B: "((4, 16), (1, 9))"}, "At (0,4) yours gives 9"),
+    Wrong("close", {B: "((4, 16), (1, 9))"}, "At (0,4) your layout gives 9"),
 )  # fmt: skip

@@ -62,21 +62,22 @@ EXERCISE = puzzle(
     title="cut a window out of a matrix",
     task="""
 Compute `y[i, j] = x[top + i, left + j]`. The window is as large as `y` and may extend past any edge
-of `x`: store 0 where `x` has no such element. `top` and `left` are integers and may be negative.
+of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be negative.
 Signature: `window(x, top, left, y)`.
 """,
     hints=(
-        "Ask two questions: does this element of y exist? Does its element of x exist?",
+        "The kernel must answer two questions. Does this element of y exist? Does the "
+        "corresponding element of x exist?",
         "A thread without an element of x must still store something. Which of the two "
         "predicates covers the store?",
-        "Start with 0 in y's type and overwrite it where x has the element. That takes four "
-        "comparisons, because an index can also be too small. Then store the value in every "
-        "thread that has an element of y.",
+        "Start with a 0 of y's type and overwrite it where x has the element. You need four "
+        "comparisons to find out, because an index can also be too small. Then every thread that "
+        "has an element of y stores its value.",
     ),
     analysis="""
-Convolutions pad their input in this way: the load has its own predicate, and elements outside
-become zeros without any read from memory. If the window does not begin at a multiple of 8 elements,
-each load request touches a fifth sector.
+Convolutions pad their input in this way. The load has its own predicate, and elements outside the
+input become zeros without any read from memory. If the window does not begin at a multiple of 8
+elements, each load request fetches a fifth sector.
 """,
     entry="window",
     given=PICTURE,
@@ -98,7 +99,7 @@ each load request touches a fifth sector.
     misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],
-            "the window is cut at (0, 0): top and left are not added.",
+            "the window begins at (0, 0), because top and left are not added.",
         ),
         looks_like(lambda x, top, left, y: _window(x, left, top), "top and left are swapped."),
         looks_like(lambda x, top, left, y: _window(x, -top, -left), "top and left are subtracted."),
@@ -106,8 +107,8 @@ each load request touches a fifth sector.
             lambda x, top, left, y: _window(x, top, left).masked_fill(
                 ~_inside(x, top, left), float("nan")
             ),
-            "the elements never stored are exactly those that x lacks: the predicate of the load "
-            "must not keep the thread from storing 0.",
+            "the elements that are never stored are exactly those that x lacks. The predicate of "
+            "the load must not prevent the thread from storing 0.",
             unstored=True,
         ),
         looks_like(
@@ -117,18 +118,19 @@ each load request touches a fifth sector.
             "the kernel compares the row and column in x with the size of y instead of that of x.",
         ),
         _leaves(
-            "above", "the predicate admits rows above the first row of x: `top` may be negative."
+            "above",
+            "`top` may be negative, and then the predicate admits rows above the first row of x.",
         ),
         _leaves(
             "before",
-            "the predicate admits columns left of the first column of x: `left` may be negative. "
-            "In every row but the first, such a thread reads from the row above.",
+            "`left` may be negative, and then the predicate admits columns left of the first "
+            "column of x. In every row but the first, such a thread reads from the row above.",
         ),
         _leaves("below", "the predicate admits rows below the last row of x."),
         _leaves(
             "behind",
-            "the predicate admits columns right of the last column of x. In every row but the last, "
-            "such a thread reads from the next row.",
+            "the predicate admits columns right of the last column of x. In every row but the "
+            "last, such a thread reads from the next row.",
         ),
         _leaves("anywhere", "x has its own edges, so the load needs its own predicate."),
     ],

@@ -15,7 +15,7 @@ WRONG = (
     Wrong("not shifted", {"top + i, left + j": "i, j"}, "top and left are not added"),
     Wrong("exchanged", {"top + i, left + j": "left + i, top + j"}, "top and left are swapped"),
     Wrong("subtracted", {"top + i, left + j": "i - top, j - left"}, "top and left are subtracted"),
-    Wrong("x's predicate alone", {READ: AND_STORE}, "must not keep the thread from storing"),
+    Wrong("x's predicate alone", {READ: AND_STORE}, "must not prevent the thread from storing"),
     Wrong(
         "no predicate for x",
         {INSIDE: "if row >= 0 or row < 0:"},
