@@ -965,8 +965,8 @@ steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 
 # %% [markdown]
 # **In practice** library reductions end with these two levels: shuffles, then one barrier.
-# `forgekit.kernels.rows` describes both with one tile. Its number of threads per row is a power of
-# two up to 32, or a whole number of warps.
+# `forgekit.kernels.rows` describes both levels with one tile, whose number of threads per row is a
+# power of two up to 32 or a whole number of warps.
 #
 # **Further reading:** [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/) (Y. Lin and V.
