@@ -17,9 +17,8 @@
 # minutes, and 40 more for the exercises.
 #
 # Week 0 copied numbers, and a copy is correct if every bit matches. This week computes sums: `y[m]
-# = x[m, 0] + x[m, 1] + … + x[m, N-1]`. For a sum, even the first question has no simple answer:
-# which bits are correct? (The next cell imports torch and CuTe DSL, which takes ten seconds or
-# more.)
+# = x[m, 0] + x[m, 1] + … + x[m, N-1]`. For a sum, even a basic question has no simple answer: which
+# bits are correct? (The next cell imports torch and CuTe DSL, which takes ten seconds or more.)
 
 # %%
 import math
@@ -86,8 +85,8 @@ different.against(len(set(sums)) > 50)
 # $$|\text{error}| \le (n - 1) \cdot u \cdot \sum |x_i|$$
 #
 # In practice, rounding errors point both ways. They resemble the steps of a random walk, which
-# after n steps is about √n steps from its start. You also do not have to add one by one: in a
-# **pairwise** sum, which works like a tournament, each number goes through only log₂ n additions.
+# after n steps is about √n steps from its start. Nor do you have to add the numbers one by one: in
+# a **pairwise** sum, which works like a tournament, each number goes through only log₂ n additions.
 # The helper `error_in_u` compares each method with `math.fsum`, and `pairwise_sum` is the function
 # that exercise 1 asks you to write.
 
@@ -100,9 +99,9 @@ error_picture(lengths, errors)
 
 # %% [markdown]
 # All errors stay far below the bound. The error of adding one by one grows roughly like a random
-# walk, while the error of the pairwise sum stays below one unit. This is good news for a GPU, where
-# many threads add short pieces and a tree combines their results. Such a sum is usually *more*
-# accurate than the sum from a simple loop.
+# walk, while the error of the pairwise sum stays below 1 u. This is good news for a GPU, where many
+# threads add short pieces and a tree combines their results. Such a sum is usually *more* accurate
+# than the sum from a simple loop.
 
 # %% [markdown] exercise="week1/pairwise" part="task"
 # ### Exercise 1: add in a tree
@@ -229,9 +228,9 @@ growth_picture(np.cumsum(np.ones(5000, dtype=np.float16), dtype=np.float16))
 #
 # ## 4. Choose a tolerance
 #
-# A test therefore has to allow for the errors from section 2, and for rounding the result to its
-# own type. `fk.check` tests `|actual − expected| ≤ atol + rtol · |expected|` and chooses `rtol`
-# according to the result's type:
+# A test has to allow for the errors from section 2 and for the final rounding to the result's type.
+# `fk.check` tests `|actual − expected| ≤ atol + rtol · |expected|` and chooses `rtol` according to
+# the result's type:
 
 # %%
 from forgekit.dtypes import tolerance
@@ -297,8 +296,8 @@ check_sums(thread_a_row, [(1, 1), (3, 31), (33, 1000), (129, 1025)])
 
 # %% [markdown]
 # The helper `check_sums` checks the kernel for several shapes and all three types. Its inputs lie
-# between 0 and 1. With `fk.randn`, one of the 129 rows has a sum near 0, where the rounding errors
-# of adding one by one exceed the tolerance.
+# between 0 and 1. With `fk.randn`, one of the 129 rows would have a sum near 0, and the rounding
+# errors of adding one by one would exceed the tolerance.
 #
 # **A good place for a break.**
 #
@@ -404,7 +403,7 @@ fk.coalescing(run_row, x, y, kind="load")
 # <details><summary>Hint 3</summary>
 #
 # A variable that changes in a loop keeps its type: make `total` a `Float32` before the loop, and
-# convert every element in the line that adds it.
+# convert every element on the line that adds it.
 #
 # </details>
 
@@ -554,7 +553,7 @@ fk.exercise("week1/compensated").grade(compensated)
 # Four operations per element replace one, but the kernel moves no additional bytes. While it
 # waits for memory, the extra operations are nearly free. In exact arithmetic `b - (s - a)` is 0,
 # but the compiler must not simplify it; CuTe DSL performs floating-point operations in the order
-# that you wrote.
+# in which you wrote them.
 #
 # </details>
 

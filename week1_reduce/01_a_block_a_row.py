@@ -14,7 +14,7 @@
 # **You will build** row sums in which the threads of a block share a row: each thread computes a
 # partial sum, and one of four trees in shared memory combines them. **You will learn** what
 # divergence costs and how to count it, why a tree can have bank conflicts and how to avoid them,
-# which barriers you must keep, and which cost no tree in shared memory can avoid. **You need**
+# which barriers you must keep, and one cost that every tree in shared memory has. **You need**
 # `00_what_is_the_right_sum`. About 40 minutes, and 55 more for the exercises.
 #
 # **The bad number: 32 sectors per load.** With one thread per row, neighbouring threads read
@@ -130,9 +130,9 @@ profiles["one by one"]
 # ## 2. Add neighbouring words
 #
 # A tree gives half of the threads work in its first round and needs log₂ 256 = 8 rounds. Start with
-# the obvious tree: in round one, every second word adds its right neighbour; in round two, every
-# fourth word adds the word two places further on; and so on. The following model represents a round
-# as a list of additions `(thread, word, other word)`:
+# the obvious tree: in round one, every second thread adds the word to the right of its own; in
+# round two, every fourth thread adds the word two places to the right; and so on. The following
+# model represents a round as a list of additions `(thread, word, other word)`:
 
 
 # %%
@@ -560,8 +560,8 @@ fk.timeline(run_first_add, fk.randn(1, 1000), fk.empty(1))
 #
 # <details><summary>Hint 3</summary>
 #
-# 300 fits in float16, but its square does not, so convert before the line that squares. Compute the
-# mean and the root on the line where one thread stores.
+# 300 fits in float16, but its square does not, so convert each element before the line that squares
+# it. Compute the mean and the root on the line where one thread stores the result.
 #
 # </details>
 
@@ -642,7 +642,7 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # <details><summary>Hint 3</summary>
 #
 # Each round adds the upper words to the lower words: `left` words become `(left + 1) // 2`. If
-# `left` is odd, the middle word stays unchanged; change the predicate so that it does.
+# `left` is odd, the middle word must not change: adapt the predicate.
 #
 # </details>
 
@@ -835,7 +835,7 @@ recorded_part("01_a_block_a_row", shapes=[(32768, 4096), (1048576, 64), (64, 262
 #   rate.
 # - **Short rows (64 elements)** give a block little work besides its tree. The trees take four to
 #   six times as long as torch, and `first_add` takes less than three times as long.
-# - **Few rows (64)** make only 64 blocks for 132 multiprocessors.
+# - **Few rows (64)** give only 64 blocks for 132 multiprocessors.
 #
 # Two problems remain. For short rows, the tree costs too much; the next notebook solves this
 # problem. For a few long rows, there are too few blocks; `04_few_long_rows` solves that one.

@@ -87,8 +87,8 @@ def five_steps(shuffle):
 # Predict the number for down, then for the butterfly.
 
 # %%
-with_down = fk.predict("lanes with the sum, by down", None)
-with_butterfly = fk.predict("lanes with the sum, by butterfly", None)
+with_down = fk.predict("lanes with the sum, down", None)
+with_butterfly = fk.predict("lanes with the sum, butterfly", None)
 
 # %% jupyter={"outputs_hidden": true}
 down = holdings(five_steps(cute.arch.shuffle_sync_down))
@@ -99,10 +99,11 @@ holdings_picture(butterfly, "Butterfly: with each step, every sum covers twice a
 holdings_picture(down, "Down: only lane 0's sum contains every number exactly once")
 
 # %% [markdown]
-# The pictures show these two runs. Row i of a square shows which lanes' numbers lane i has added
-# after the step named below the square. With down, a lane near the upper end of the warp has no
-# source, so it receives its own value and adds it a second time (orange). This is harmless as long
-# as you use only the sum in lane 0. A butterfly gives every lane the sum, at the same cost.
+# The pictures show these two runs. In each square, row i marks the lanes whose numbers lane i has
+# added by the end of the step named below the square. With down, a lane near the upper end of the
+# warp has no source, so it receives its own value and adds it a second time (orange). This is
+# harmless as long as you use only the sum in lane 0. A butterfly gives every lane the sum, at the
+# same cost.
 #
 # Step through the sum for each of the three shuffles, with the offsets in either order. Point at a
 # lane to see which numbers its sum contains:
@@ -433,7 +434,7 @@ fk.exercise("week1/warp_prefix").grade(warp_prefix)
 # ## 4. One block per row, one barrier
 #
 # After their shuffles, the eight warps of a block have eight sums. Each warp stores its sum in one
-# word of shared memory. After one barrier, the first warp adds these words, again by shuffles. A
+# word of shared memory. After one barrier, the first warp adds these words, again with shuffles. A
 # block has at most 32 warps, so 32 words and one warp always suffice.
 
 
@@ -620,8 +621,8 @@ def warp_a_row(mX: cute.Tensor, mY: cute.Tensor):
 # 10,000-element rows?
 
 # %%
-at_31 = fk.predict("times the instructions, 31-element rows", None)
-at_10_000 = fk.predict("times the instructions, 10,000-element rows", None)
+at_31 = fk.predict("ratio of instructions, 31-element rows", None)
+at_10_000 = fk.predict("ratio of instructions, 10,000-element rows", None)
 
 # %% jupyter={"outputs_hidden": true}
 ratios = {}
@@ -638,9 +639,9 @@ at_10_000.against(ratios[10_000])
 # %% [markdown]
 # On short rows, one block per row wastes instructions: each of its warps executes a tree of
 # shuffles and a barrier for a row that a single warp could read. On long rows, both kernels execute
-# about the same number of instructions, so the number of threads decides. For 16 rows, one warp per
-# row makes 512 threads, but a GPU has room for hundreds of thousands. **Give many short rows one
-# warp each, and a few long rows one block each.**
+# about the same number of instructions, so the number of threads makes the difference. For 16 rows,
+# one warp per row means only 512 threads, but a GPU has room for hundreds of thousands. **Give many
+# short rows one warp each, and a few long rows one block each.**
 #
 # ## 6. Any associative operator
 #
@@ -688,7 +689,7 @@ print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "se
 #
 # <details><summary>Hint 1</summary>
 #
-# Start from `warp_a_row` and change the operator: what changes in the loop, in the shuffles, and in
+# Start from `warp_a_row` and change the operator: what changes in the loop, in the shuffles, and on
 # the line before the loop?
 #
 # </details>
@@ -871,7 +872,7 @@ fk.exercise("week1/warp_argmax").grade(warp_argmax)
 # <details><summary>Hint 3</summary>
 #
 # The second loop divides by the sum, or multiplies by its reciprocal; the grader accepts both.
-# Convert in the line that stores.
+# Convert each result on the line that stores it.
 #
 # </details>
 
@@ -941,7 +942,7 @@ recorded_part("02_shuffle", shapes=[(32768, 4096), (1048576, 64), (64, 262144)])
 # %% [markdown]
 # - **Rows of 64 elements**: one warp per row takes a seventh of the time of one block per row, and
 #   half of torch's time.
-# - **64 rows of 262,144 elements**: one warp per row makes only 64 warps for the whole GPU, so it
+# - **64 rows of 262,144 elements**: one warp per row means only 64 warps on the whole GPU, so it
 #   takes seven times as long as one block per row. torch splits the rows; it takes about a quarter
 #   of the blocks' time in float32 and a fifth in float16.
 # - **32,768 rows of 4,096 elements**: in float32 the two kernels hardly differ. In float16 both
@@ -964,8 +965,8 @@ steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 
 # %% [markdown]
 # **In practice** library reductions end with these two levels: shuffles, then one barrier.
-# `forgekit.kernels.rows` describes both with one tile. Its number of threads per row is a power of
-# two up to 32, or a whole number of warps.
+# `forgekit.kernels.rows` describes both levels with one tile, whose number of threads per row is a
+# power of two up to 32 or a whole number of warps.
 #
 # **Further reading:** [Using CUDA warp-level
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/) (Y. Lin and V.

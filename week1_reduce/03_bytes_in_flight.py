@@ -161,7 +161,7 @@ fk.footprint(run_one, x, y, by="thread", tensor="mX")
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without a vector takes part in the shuffles with its start value. In the line before the
+# A lane without a vector takes part in the shuffles with its start value. On the line before the
 # loop, set this value to the identity of max, `-Float32.inf`.
 #
 # </details>
@@ -330,7 +330,7 @@ fk.coalescing(fk.compile(vectors, *whole_vectors(x, y)), x, y, kind="load")
 # **Predict:** what sum does this kernel compute for a row of 132 ones?
 
 # %%
-of_132 = fk.predict("sum of 132 ones, as given", None)
+of_132 = fk.predict("sum of 132 ones by the given kernel", None)
 
 # %% [markdown] exercise="week1/fix_the_tail" part="task"
 # ### Exercise 2: fix the tail
@@ -355,7 +355,7 @@ of_132 = fk.predict("sum of 132 ones, as given", None)
 #
 # <details><summary>Hint 3</summary>
 #
-# For each tile, put the identity into the registers in the line before `cute.copy`. (Or let the sum
+# For each tile, put the identity into the registers on the line before `cute.copy`. (Or let the sum
 # skip registers that the copy did not load.)
 #
 # </details>
@@ -448,9 +448,9 @@ fk.exercise("week1/fix_the_tail").grade(fix_the_tail)
 #     fix_the_tail_kernel(gX, cX, mY, mX.shape, tiled_copy).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# The `fill` before the loop makes the first tile right, and in a full tile every lane loads new
-# values. Only a partial tile after a full tile reveals the mistake: lanes without a vector add
-# their previous vector again. The fix costs four moves per vector.
+# Thanks to the `fill` before the loop, the first tile is added correctly, and in a full tile every
+# lane loads new values. Only a partial tile after a full tile reveals the mistake: lanes without a
+# vector add their previous vector again. The fix costs four moves per vector.
 #
 # </details>
 
@@ -470,8 +470,8 @@ of_132.against(132 + 31 * 4)  # as given
 # tail *after* a full tile.
 #
 # In the next two exercises, you write whole kernels. The first has two inputs; the second handles
-# lengths that are not whole vectors. To compute absolute values, use `cute.where(condition, a, b)`,
-# which chooses between a and b for each element.
+# lengths that are not multiples of the vector width. To compute absolute values, use
+# `cute.where(condition, a, b)`, which chooses between a and b for each element.
 
 # %% [markdown] exercise="week1/row_dots_vectors" part="task"
 # ### Exercise 3: compute dot products with vector loads
@@ -581,7 +581,7 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 #
 # <details><summary>Hint 3</summary>
 #
-# Without a condition, every warp would add the tail. In the line before the addition, test that the
+# Without a condition, every warp would add the tail. On the line before the addition, test that the
 # element exists *and* lies in this warp's piece. `cute.math.absf` returns an absolute value; so
 # does the larger of `value` and `-value`.
 #
@@ -804,7 +804,7 @@ bytes_in_flight(per_sm, latency_ns=latency_ns, ceiling_gbps=times.ceiling_gbps)
 # in flight, vectors, or more vectors in flight?
 
 # %%
-gain = fk.predict("the name of the step", None)
+gain = fk.predict("step that gains the most", None)
 
 # %% jupyter={"outputs_hidden": true}
 steps_up = ("warp_a_row", "elements_unrolled", "vectors", "unrolled")
@@ -828,8 +828,8 @@ recorded_part("03_bytes_in_flight", shapes=[(32768, 4096), (1048576, 64), (64, 2
 # - **64 × 262,144:** all kernels stay far below the memory's rate, and the bytes in flight
 #   determine the time.
 #
-# The 0.067 ms that `vectors` takes in float16 was measured. The next cell predicts this time from
-# the counts of 32 of the 8,192 blocks and the rates of an H200.
+# For `vectors` in float16, 0.067 ms is a measured time. The next cell predicts this time from the
+# counts of 32 of the 8,192 blocks and the rates of an H200.
 
 # %%
 x, y = fk.empty(32768, 4096, dtype=torch.float16), fk.empty(32768, dtype=torch.float16)
@@ -937,7 +937,7 @@ fk.exercise("week1/row_energy").grade(row_energy)
 #     energy_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# With 512 warps in all, each multiprocessor runs about four. Each of them has 512 bytes in
+# With 512 warps in all, each multiprocessor runs about four. Each warp has 512 bytes in
 # flight, so a multiprocessor has 2 kB of the 14 kB from section 5. The kernel waits about 400 ns
 # for each of its 128 tiles, while no unit is busy. With eight vectors per lane, it waits only 16
 # times. One block of eight warps per row works as well: the kernel then has eight times as many
@@ -970,7 +970,7 @@ fk.footprint(fk.compile(eight_lanes, *whole_vectors(x, y)), x, y, by="thread", t
 # need, and how many do eight lanes per row need?
 
 # %%
-of_short = fk.predict("instructions, vectors and eight_lanes", None)  # in the form (50, 50)
+of_short = fk.predict("instructions per kB: vectors, eight_lanes", None)  # in the form (50, 50)
 
 # %% jupyter={"outputs_hidden": true}
 of_short.against([round(measure(f, whole_vectors, (256, 64))) for f in (vectors, eight_lanes)])
@@ -1011,7 +1011,7 @@ for name in ("vectors", "eight_lanes"):
 # <details><summary>Hint 3</summary>
 #
 # Some of a warp's rows may not exist. Put a predicate around the loads and around the store; all 32
-# lanes execute the shuffles, in a line outside of every `if`.
+# lanes execute the shuffles, on a line outside every `if`.
 #
 # </details>
 
@@ -1139,9 +1139,9 @@ fk.exercise("week1/what_helps").grade(diagnosis)
 #
 # **A** needs 53 µs to move 268 MB, but 154 µs to start 262,144 blocks. Give each block more rows,
 # as `eight_lanes` does. **B** has only 64 warps on the whole GPU, and each of them waits 2,048
-# times for 400 ns. Put more bytes in flight, with `unrolled` or with more warps per row. **C**
-# needs 106 µs to move 537 MB, so only fewer bytes help. **D** does almost no work and takes as
-# long as a launch. Move its work into another launch. The two kernels have a different bound for
+# times, 400 ns each time. Put more bytes in flight, with `unrolled` or with more warps per row.
+# **C** needs 106 µs to move 537 MB, so only fewer bytes help. **D** does almost no work and takes
+# as long as a launch. Move its work into another launch. The two kernels have a different bound for
 # each shape, so a bound belongs to a call, not to a kernel.
 #
 # </details>

@@ -135,8 +135,8 @@ one_rate.against(round(LOADS * THREADS * 16 / 400))
 print(f"recorded: {times.row('one_block', 'float32', (1, 1048576)).gbps:.0f} GB/s")
 
 # %% [markdown]
-# Little's law allows 41 GB/s. The recorded rate is 32 GB/s, a fifth less, because between two
-# pieces the block adds and requests nothing. The memory could deliver a hundred times as much.
+# Little's law allows 41 GB/s. The recorded rate is 32 GB/s, a fifth less, because the block
+# requests nothing while it adds up a piece. The memory could deliver a hundred times as much.
 #
 # From here on, block `(piece, row)` of the grid adds up one piece, which makes 256 blocks for a row
 # of a million `float32` elements. The sum of a piece is called a **part**. The parts then have to
@@ -416,7 +416,7 @@ print("different results:", len(results(run_two, x, part, y)))
 # <details><summary>Hint 3</summary>
 #
 # The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`. A thread without
-# columns keeps the identity, which you set in the line before its loop.
+# columns keeps the identity, which you set on the line before its loop.
 #
 # </details>
 
@@ -582,7 +582,7 @@ print("different results:", len(results(run_last, x, part, counter, y)))
 # `y`, which holds NaN before each call?
 
 # %%
-second = fk.predict("'the sum', 'nan' or 'another number'", None)
+second = fk.predict("y: 'the sum', 'nan' or 'another number'", None)
 
 # %% jupyter={"outputs_hidden": true}
 run_once = fk.compile(last_block, *whole_vectors(x, part, counter, y), "no reset")
@@ -772,7 +772,7 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 # <details><summary>Hint 3</summary>
 #
 # `cute.arch.fence_acq_rel_gpu()` belongs in two places: between the store of the part and the
-# counter, and between the counter and the loads of the parts. The last block resets the counter in
+# counter, and between the counter and the loads of the parts. The last block resets the counter on
 # the line after its store.
 #
 # </details>
@@ -944,7 +944,8 @@ else:
 # <details><summary>Hint 3</summary>
 #
 # You need `cluster_arrive()` and `cluster_wait()` twice: before the line with the first store to
-# another block, which may not have started yet, and before the line in which block 0 reads.
+# another block, which may not have started yet, and before the line on which block 0 reads the
+# sums.
 #
 # </details>
 
@@ -1032,7 +1033,7 @@ fk.exercise("week1/cluster_sum").grade(cluster_sum)
 #
 # <details><summary>Hint 3</summary>
 #
-# float32 represents all integers up to 2²⁴ = 16,777,216, which decides the line with a million
+# float32 represents all integers up to 2²⁴ = 16,777,216, which settles the case of a million
 # integers.
 #
 # </details>

@@ -48,8 +48,8 @@ from forgekit.ops.tile_choice import choose_rows
 # Three numbers distinguish the kernels for one warp per row, one block per row and a split row: the
 # number of **threads** in a block that share a row, the number of **parts** into which a row is
 # split over blocks, and the width of the **vector** that a thread reads at a time. With these three
-# numbers as compile-time constants, one kernel replaces them all. A block has 256 threads, so it
-# handles `256 // threads` rows.
+# numbers as compile-time constants, a single kernel replaces all the others. A block has 256
+# threads, so it handles `256 // threads` rows.
 #
 # (The kernel requires rows of whole vectors; `03_bytes_in_flight` handles tails.)
 
@@ -94,7 +94,7 @@ def sum_rows(threads, parts=1):  # with parts > 1, mY is (M * parts): the sums o
 
 # %% [markdown]
 # The picture shows four rows of 64 `float32` elements, with 8 lanes per row. Each colour is one
-# thread, which reads four neighbouring elements twice.
+# thread, which reads two groups of four neighbouring elements.
 
 # %%
 x, y = fk.randn(4, 64), fk.empty(4)
@@ -145,7 +145,7 @@ for dtype in (torch.float32, torch.float16):
 # %% [markdown]
 # ## 2. The crossing points
 #
-# This section compares first counts, then times. All sizes have the same number of elements; they
+# This section compares counts first, then times. All sizes have the same number of elements; they
 # range from many short rows to a few long ones.
 #
 # **Predict:** suppose that one block adds up each row, and a row has 32 `float32` elements, which
@@ -201,7 +201,7 @@ percent_table("float16")
 # %% [markdown]
 # - **Short rows**, on the left, have too few vectors for the threads that share a row. Lanes idle,
 #   and the shuffles, the barrier and the start of a block serve only a few bytes.
-# - **Few rows**, on the right, make too few blocks. With one warp per row, 64 rows make 8 blocks
+# - **Few rows**, on the right, give too few blocks. With one warp per row, 64 rows give 8 blocks
 #   for 132 multiprocessors.
 # - **Parts** stay fast for long rows. They cost a second launch, plus a write and a read of each
 #   part's sum.
@@ -216,14 +216,14 @@ percent_table("float16")
 #
 # Here are eight kernels from this notebook, each with a shape. What is wrong with each choice on a
 # GPU with 132 multiprocessors? Answer with one of `"idle lanes"`, `"too few blocks"`, `"needless
-# parts"`, `"nothing"`. Nothing is wrong with a kernel that the table shows within 5 % of the best
+# parts"`, `"nothing"`. Answer `"nothing"` for a kernel that the table shows within 5 % of the best
 # kernel for its shape. A block of 256 threads handles `256 // threads` rows. A row that is split
 # has at least four parts. A thread reads 16 bytes at a time.
 #
 # <details><summary>Hint 1</summary>
 #
-# Two divisions decide: divide the vectors per row by the threads per row, and the rows by the rows
-# per block.
+# Two divisions give the answer: divide the vectors per row by the threads per row, and the rows by
+# the rows per block.
 #
 # </details>
 #

@@ -13,13 +13,15 @@
 #
 # **You will build** twelve kernels in which threads combine their results, each with its launch.
 # **You will learn** to recognise reductions under other names: counts, variances, histograms,
-# column sums, prefix sums and the best piece of a row. **You need** `00_what_is_the_right_sum` to
-# `04_few_long_rows`; no GPU. About 15 minutes, and 240 more for the exercises.
+# column sums, prefix sums and the largest sum of consecutive elements. **You need**
+# `00_what_is_the_right_sum` to `04_few_long_rows`, but no GPU. About 15 minutes, and 240 more for
+# the exercises.
 #
 # Each puzzle states the result, shows a small example and gives the signature. You choose the
 # indices, predicates, blocks and grid, and the way in which threads exchange data. The grader
-# checks the values (at awkward sizes, and at sizes that depend on your source text), every order of
-# threads, and waste compared with our solution. Three questions help with every puzzle:
+# checks the values (at awkward sizes, and at sizes that depend on your source text) and every
+# order of threads, and it compares your kernel's waste with that of our solution. Three questions
+# help with every puzzle:
 #
 # - Which values go through the tree, how do you merge two of them, and what is the **identity**,
 #   the value that changes nothing?
@@ -62,7 +64,7 @@ import forgekit as fk
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line inside the loop, convert both factors before you multiply: the product of two float16
+# On the line inside the loop, convert both factors before you multiply: the product of two float16
 # numbers may not fit in float16.
 #
 # </details>
@@ -198,9 +200,9 @@ fk.exercise("week1/count_equal").grade(count_equal)
 # ```
 #
 # Integer sums are the same in every order, so a count is always deterministic. A warp could also
-# vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row,
-# one addition per lane and element, followed by one reduction at the end, takes fewer
-# instructions.
+# vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row
+# it takes fewer instructions if each lane adds once per element and the warp reduces once, at
+# the end.
 #
 # </details>
 
@@ -294,10 +296,10 @@ fk.exercise("week1/two_largest").grade(two_largest)
 # %% [markdown] exercise="week1/mean_variance" part="task"
 # ### Exercise 4: compute mean and variance in one pass
 #
-# Compute the mean and the variance (divided by n) of each float32 row, and read the row only
-# once. The numbers lie close together around 700 or more, so the mean of the squares minus the
-# square of the mean would have hardly any correct digits. Keep `(count, mean, m2)` per lane
-# (Welford, 1962), and merge two lanes like this (Chan, 1979):
+# Compute the mean and the variance (divided by n) of each float32 row, and read the row only once.
+# The numbers of a row lie close together, around a mean of 700 or more, so the mean of the squares
+# minus the square of the mean would have hardly any correct digits. Keep `(count, mean, m2)` per
+# lane (Welford, 1962), and merge two lanes like this (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
 #     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
@@ -416,7 +418,7 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 # <details><summary>Hint 3</summary>
 #
 # The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read `starts`:
-# exclude it in the line with the first `if`.
+# exclude it on the line with the first `if`.
 #
 # </details>
 
@@ -502,7 +504,7 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 #
 # <details><summary>Hint 3</summary>
 #
-# Convert a `uint8` element with `.to(cutlass.Int32)` before you use it as an index, in the line
+# Convert a `uint8` element with `.to(cutlass.Int32)` before you use it as an index, on the line
 # with the atomic addition.
 #
 # </details>
@@ -583,7 +585,7 @@ fk.exercise("week1/histogram").grade(histogram)
 #
 # <details><summary>Hint 3</summary>
 #
-# Threads with `tidx < 7` load a second element, in a line with its own predicate. The barrier comes
+# Threads with `tidx < 7` load a second element, on a line with its own predicate. The barrier comes
 # after both loads and before any `if` that depends on `y`.
 #
 # </details>
@@ -878,7 +880,7 @@ fk.exercise("week1/few_columns").grade(few_columns)
 #
 # <details><summary>Hint 3</summary>
 #
-# The last lane of each warp holds the warp's total. In the lines after the barrier, each thread
+# The last lane of each warp holds the warp's total. On the lines after the barrier, each thread
 # adds the totals of the warps before its own.
 #
 # </details>
@@ -933,9 +935,9 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 #     block_prefix_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Five steps of 32 additions replace 31 steps of one addition, which is more additions in far
-# fewer steps. With eight totals, every thread can add those of the warps before its own; with 32
-# totals, one warp would scan them with shuffles.
+# Five steps of 32 additions replace 31 steps of one addition each: that makes more additions, but
+# far fewer steps. With eight totals, every thread can add those of the warps before its own; with
+# 32 totals, one warp would scan them with shuffles.
 #
 # </details>
 
@@ -965,8 +967,8 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 #
 # <details><summary>Hint 3</summary>
 #
-# After a piece, lane 31 has the new carry. In the line before the next piece, a broadcast gives it
-# to all lanes.
+# After a piece, lane 31 has the new carry. On the last line of the loop, a broadcast gives it to
+# all lanes.
 #
 # </details>
 
@@ -1055,7 +1057,7 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without an element holds the identity: sum 0, and −∞ for the other three. Set it in the
+# A lane without an element holds the identity: sum 0, and −∞ for the other three. Set it on the
 # line before the predicate.
 #
 # </details>

@@ -526,7 +526,7 @@ def crossing_picture() -> None:
     points = {(step, dtype): sorted((row.shape[1], run.percent(row)) for row in run.rows
                                     if (row.step, row.dtype) == (step, dtype))
               for step in ways for dtype in ("float32", "float16")}  # fmt: skip
-    note = "Percent of a copy's GB/s on an H200, by the columns of a row, for 2²⁵ elements."
+    note = "Percent of a copy's GB/s on an H200, by the number of columns, for 2²⁵ elements."
     for dtype in ("float32", "float16"):
         alt = "; ".join(
             f"{SHORT[step]}: at best {max(p for _, p in of):.0f} % at "

@@ -34,7 +34,7 @@ Signature: `abs_sums(x, y)`.
         "Lane 0 takes vectors 0, 32, 64, … of its piece.",
         "Then `n % vec` elements are left, from element `n // vec * vec` on. Which piece does an element "
         "belong to?",
-        "Without a condition, every warp would add the tail. In the line before the addition, "
+        "Without a condition, every warp would add the tail. On the line before the addition, "
         "test that the element exists *and* lies in this warp's piece. `cute.math.absf` returns "
         "an absolute value; so does the larger of `value` and `-value`.",
     ),

@@ -27,7 +27,7 @@ conflicts, but its sums are right only for some rows. Fix the tree.
         "When 3 sums are left, one has no partner. Which words should hold the 2 sums of the next "
         "round?",
         "Each round adds the upper words to the lower words: `left` words become `(left + 1) // 2`. If "
-        "`left` is odd, the middle word stays unchanged; change the predicate so that it does.",
+        "`left` is odd, the middle word must not change: adapt the predicate.",
     ),
     analysis="""
 If you round the half up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a Python number that is

@@ -28,13 +28,13 @@ EXERCISE = Exercise(
     title="find the fault in a choice",
     task=f"""
 Here are eight kernels from this notebook, each with a shape. What is wrong with each choice on a
-GPU with 132 multiprocessors? Answer with one of {", ".join(f'`"{word}"`' for word in WORDS)}. Nothing is
-wrong with a kernel that the table shows within 5 % of the best kernel for its shape. A block of 256
+GPU with 132 multiprocessors? Answer with one of {", ".join(f'`"{word}"`' for word in WORDS)}. Answer
+`"nothing"` for a kernel that the table shows within 5 % of the best kernel for its shape. A block of 256
 threads handles `256 // threads` rows. A row that is split has at least four parts. A thread reads
 16 bytes at a time.
 """,
     hints=(
-        "Two divisions decide: divide the vectors per row by the threads per row, and the rows "
+        "Two divisions give the answer: divide the vectors per row by the threads per row, and the rows "
         "by the rows per block.",
         "Lanes are idle if a row has fewer vectors than threads. 132 multiprocessors need at "
         "least 264 blocks, two for each.",
@@ -57,23 +57,23 @@ to 8,192 columns of float32, one warp per row is within 4 % of the best kernel.
                 (FIRST, "needless parts"): "no row is split here.",
                 (SECOND, "nothing"): EIGHT_ROWS,
                 (SECOND, "idle lanes"): "a row has 131,072 vectors, so no lane is idle.",
-                (SECOND, "needless parts"): "no row is split here, although it should be.",
+                (SECOND, "needless parts"): "the rows are not split here, although they should be.",
                 (THIRD, "idle lanes"): FULL,
                 (THIRD, "too few blocks"): FULL,
                 (THIRD, "needless parts"): FULL,
-                (FOURTH, "nothing"): "without parts, 4,096 rows already make 4,096 blocks.",
+                (FOURTH, "nothing"): "without parts, 4,096 rows already give 4,096 blocks.",
                 (FOURTH, "idle lanes"): "a part has 256 vectors, one for each thread.",
-                (FOURTH, "too few blocks"): "4,096 rows of four parts make 16,384 blocks.",
+                (FOURTH, "too few blocks"): "4,096 rows of four parts give 16,384 blocks.",
                 (FIFTH, "nothing"): LANES_FOR_32,
-                (FIFTH, "too few blocks"): "a million rows make 131,072 blocks.",
+                (FIFTH, "too few blocks"): "a million rows give 131,072 blocks.",
                 (FIFTH, "needless parts"): "no row is split here.",
-                (SIXTH, "nothing"): "16 rows make only 16 blocks for 132 multiprocessors.",
+                (SIXTH, "nothing"): "16 rows give only 16 blocks for 132 multiprocessors.",
                 (SIXTH, "idle lanes"): "a row has 524,288 vectors, so no thread is idle.",
-                (SIXTH, "needless parts"): "no row is split here, although it should be.",
+                (SIXTH, "needless parts"): "the rows are not split here, although they should be.",
                 (SEVENTH, "idle lanes"): GRID,
                 (SEVENTH, "too few blocks"): GRID,
                 (SEVENTH, "needless parts"): GRID,
-                (EIGHTH, "nothing"): "32 rows share a block, so 256 rows make only 8 blocks.",
+                (EIGHTH, "nothing"): "32 rows share a block, so 256 rows give only 8 blocks.",
                 (EIGHTH, "idle lanes"): "a row has 32,768 vectors, so no lane is idle.",
                 (EIGHTH, "needless parts"): "no row is split here.",
             },
@@ -81,5 +81,5 @@ to 8,192 columns of float32, one warp per row is within 4 % of the best kernel.
             look_at="Count the vectors per row and the blocks by hand.",
         ),
     ),
-    praise="Two divisions decide.",
+    praise="Two divisions gave every answer.",
 )

@@ -29,12 +29,12 @@ Signature: `block_prefix(x, y)`.
         "steps, with d = 1, 2, 4, 8, 16, compute the prefix sum of 32 lanes.",
         "For a lane i < d there is no lane i − d. Such a lane keeps its value, but it still has "
         "to execute the shuffle.",
-        "The last lane of each warp holds the warp's total. In the lines after the barrier, each "
+        "The last lane of each warp holds the warp's total. On the lines after the barrier, each "
         "thread adds the totals of the warps before its own.",
     ),
     analysis="""
-Five steps of 32 additions replace 31 steps of one addition, which is more additions in far
-fewer steps. With eight totals, every thread can add those of the warps before its own; with 32
+Five steps of 32 additions replace 31 steps of one addition each: that makes more additions,
+but far fewer steps. With eight totals, every thread can add those of the warps before its own; with 32
 totals, one warp would scan them with shuffles.
 """,
     asked={"work": "one block per row", "block": 256},
@@ -50,7 +50,7 @@ totals, one warp would scan them with shuffles.
         "elements to the *right*."),
         looks_like(lambda x, y: _in_warps(x) + torch.nn.functional.pad(
             x.double().reshape(len(x), 8, 32).sum(2), (1, 0))[:, :8].repeat_interleave(32, 1),
-            "only the total of *one* earlier warp is added; add all of them."),
+            "only the total of *one* earlier warp is added; add the totals of all earlier warps."),
     ],
     given=picture(
         "inclusive prefix sum",

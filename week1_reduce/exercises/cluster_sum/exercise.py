@@ -28,8 +28,8 @@ Signature: `cluster_sum(x, y)`.
         "`cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the "
         "shared memory of block 0. Give each block its own element there.",
         "You need `cluster_arrive()` and `cluster_wait()` twice: before the line with the first "
-        "store to another block, which may not have started yet, and before the line in which "
-        "block 0 reads.",
+        "store to another block, which may not have started yet, and before the line on which "
+        "block 0 reads the sums.",
     ),
     analysis="""
 The first `cluster_arrive` and its `cluster_wait` can be far apart: a block arrives when it

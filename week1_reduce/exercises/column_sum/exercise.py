@@ -19,7 +19,7 @@ Signature: `column_sum(x, y)`.
         "Swap rows and columns in `thread_a_row`. Where does the kernel use them?",
         "In three places: the predicate, the loop, and the number of blocks.",
         "A variable that changes in a loop keeps its type: make `total` a `Float32` before the loop, "
-        "and convert every element in the line that adds it.",
+        "and convert every element on the line that adds it.",
     ),
     analysis="""
 Neighbouring threads read neighbouring columns, so each load of a warp covers one contiguous

@@ -38,7 +38,7 @@ Signature: `compensated(x, y)`.
 Four operations per element replace one, but the kernel moves no additional bytes. While it
 waits for memory, the extra operations are nearly free. In exact arithmetic `b - (s - a)` is 0,
 but the compiler must not simplify it; CuTe DSL performs floating-point operations in the order
-that you wrote.
+in which you wrote them.
 """,
     asked={"work": "one thread per row", "doubles": 0},
     entry="compensated",

@@ -32,9 +32,9 @@ Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutl
     ),
     analysis="""
 Integer sums are the same in every order, so a count is always deterministic. A warp could also
-vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row,
-one addition per lane and element, followed by one reduction at the end, takes fewer
-instructions.
+vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row
+it takes fewer instructions if each lane adds once per element and the warp reduces once, at
+the end.
 """,
     asked={"work": "one warp per row"},
     entry="count_equal",

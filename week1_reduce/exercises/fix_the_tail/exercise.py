@@ -25,12 +25,12 @@ float32 rows of whole vectors.
     hints=(
         "What do the registers of a lane hold in the last tile if the lane has no vector there?",
         "A copy whose predicate is false leaves the registers unchanged.",
-        "For each tile, put the identity into the registers in the line before `cute.copy`. (Or "
+        "For each tile, put the identity into the registers on the line before `cute.copy`. (Or "
         "let the sum skip registers that the copy did not load.)",
     ),
     analysis="""
-The `fill` before the loop makes the first tile right, and in a full tile every lane loads new
-values. Only a partial tile after a full tile reveals the mistake: lanes without a vector add
+Thanks to the `fill` before the loop, the first tile is added correctly, and in a full tile every
+lane loads new values. Only a partial tile after a full tile reveals the mistake: lanes without a vector add
 their previous vector again. The fix costs four moves per vector.
 """,
     asked={"load_bytes": 16},

@@ -23,7 +23,7 @@ Signature: `histogram(x, h)`.
         "counters. What belongs between two phases?",
         "Two threads may increment the same counter at the same time, so use "
         "`cute.arch.atomic_add(sH.iterator + b, cutlass.Int32(1))`.",
-        "Convert a `uint8` element with `.to(cutlass.Int32)` before you use it as an index, in "
+        "Convert a `uint8` element with `.to(cutlass.Int32)` before you use it as an index, on "
         "the line with the atomic addition.",
     ),
     analysis="""

@@ -31,7 +31,7 @@ Signature: `last_block_mean(x, count, part, y)`.
         "ticket to shared memory before a barrier.",
         "`cute.arch.fence_acq_rel_gpu()` belongs in two places: between the store of the part and "
         "the counter, and between the counter and the loads of the parts. The last block resets "
-        "the counter in the line after its store.",
+        "the counter on the line after its store.",
     ),
     analysis="""
 The order of the parts is fixed, so the result is deterministic even though a different block may

@@ -40,7 +40,7 @@ Signature: `max_subarray(x, y)`.
         "`shuffle_sync_down` and offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives "
         "the piece directly to the right of its own.",
         "A lane without an element holds the identity: sum 0, and −∞ for the other three. Set it "
-        "in the line before the predicate.",
+        "on the line before the predicate.",
     ),
     analysis="""
 Every operation with an associative merge and an identity fits the same tree. If the merge is
@@ -59,9 +59,9 @@ expression, check that parentheses balance, or evaluate a polynomial in this way
         "the identity of a maximum is −∞."),
         FINITE_START,
         looks_like(lambda x, y: x.double().sum(1), "the whole row is added up."),
-        looks_like(_in_order(lambda piece, lane: (-piece, lane)), "a merge exchanges left and "
-                   "right: this is the best piece of a row whose groups of 32 elements come in "
-                   "reverse order, or are each reversed."),
+        looks_like(_in_order(lambda piece, lane: (-piece, lane)), "a merge swaps left and "
+                   "right: this is the result for a row whose 32-element groups are in reverse "
+                   "order, or are each reversed."),
         looks_like(_in_order(lambda piece, lane: (piece, f"{lane:05b}"[::-1])), "the shuffles begin with the offset 16, "
                    "so lane 0 merges lane 16 as if it were its neighbour. Offsets 1, 2, 4, 8, 16 keep neighbours together."),
     ],

@@ -19,7 +19,7 @@ WRONG = (
         {
             "merged((total, head, tail, best), (s, h, t, b))": "merged((s, h, t, b), (total, head, tail, best))"
         },
-        "a merge exchanges left and right",
+        "a merge swaps left and right",
     ),
     Wrong(
         "begins with -1e9",

@@ -23,7 +23,7 @@ EXERCISE = puzzle(
     title="compute mean and variance in one pass",
     task="""
 Compute the mean and the variance (divided by n) of each float32 row, and read the row only
-once. The numbers lie close together around 700 or more, so the mean of the squares minus the
+once. The numbers of a row lie close together, around a mean of 700 or more, so the mean of the squares minus the
 square of the mean would have hardly any correct digits. Keep `(count, mean, m2)` per lane
 (Welford, 1962), and merge two lanes like this (Chan, 1979):
 
@@ -54,7 +54,7 @@ The merge is associative up to rounding, so a tree can use it like a sum. Its id
     atol=1e-5,
     misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum; divide it by n."),
-        looks_like(lambda x, a, b: (None, x.double().var(1)), "the variance is divided by n − 1; the task asks for n."),
+        looks_like(lambda x, a, b: (None, x.double().var(1)), "the kernel divides m2 by n − 1; the task asks for n."),
         Misconception("each variance is a multiple of float32's step at the square of the mean, "
                       "because it is a difference of two such numbers, the mean of the squares "
                       "and the square of the mean.",

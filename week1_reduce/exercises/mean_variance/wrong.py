@@ -29,7 +29,7 @@ WRONG = (
         },
         "With m = 2, n = 4, float32 the result",
     ),
-    Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "is divided by n − 1"),
+    Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "divides m2 by n − 1"),
     Wrong(
         "mean of squares less square of mean",
         {

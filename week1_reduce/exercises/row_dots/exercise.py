@@ -25,7 +25,7 @@ Signature: `row_dots(a, b, z)`.
         "Once each thread has its share in a register, the rest is an ordinary row sum.",
         "Each warp adds up its lanes' shares with shuffles. The four warps combine their sums in "
         "four words of shared memory, with one barrier.",
-        "In the line inside the loop, convert both factors before you multiply: the product of "
+        "On the line inside the loop, convert both factors before you multiply: the product of "
         "two float16 numbers may not fit in float16.",
     ),
     analysis="""

@@ -47,7 +47,7 @@ time. Look at the bounds after each change:
         "loads), Float32)` holds `loads` vectors, and `rX[None, k]` is one of them.",
     ),
     analysis="""
-With 512 warps in all, each multiprocessor runs about four. Each of them has 512 bytes in
+With 512 warps in all, each multiprocessor runs about four. Each warp has 512 bytes in
 flight, so a multiprocessor has 2 kB of the 14 kB from section 5. The kernel waits about 400 ns
 for each of its 128 tiles, while no unit is busy. With eight vectors per lane, it waits only 16
 times. One block of eight warps per row works as well: the kernel then has eight times as many

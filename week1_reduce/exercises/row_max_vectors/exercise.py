@@ -16,7 +16,7 @@ Signature: `row_max_vectors(x, y)`.
         "None]` into vectors with `cute.zipped_divide`, and let lane 0 take vectors 0, 32, 64, …",
         "`.reduce(cute.ReductionOp.MAX, …, 0)` turns a loaded vector into one number. "
         "`cute.arch.fmax` returns the larger of two numbers.",
-        "A lane without a vector takes part in the shuffles with its start value. In the line "
+        "A lane without a vector takes part in the shuffles with its start value. On the line "
         "before the loop, set this value to the identity of max, `-Float32.inf`.",
     ),
     analysis="""

@@ -23,7 +23,7 @@ Signature: `row_prefix(x, y)`.
         "contribute one number, which is the same for all lanes.",
         "Every lane executes the shuffles of the last piece, even if the row has no element for "
         "it. What does such a lane hold?",
-        "After a piece, lane 31 has the new carry. In the line before the next piece, a broadcast "
+        "After a piece, lane 31 has the new carry. On the last line of the loop, a broadcast "
         "gives it to all lanes.",
     ),
     analysis="""

@@ -35,10 +35,10 @@ two reductions also reads the row once instead of twice, and reading takes most 
         looks_like(lambda x, y: x.amax(1), "this is only the largest element: the kernel does "
                    "not subtract the smallest, or takes it to be 0."),
         looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "a "
-                   "finite number takes part as if it were an element; begin the maximum with −∞ "
-                   "and the minimum with ∞."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the maximum begins "
-                   "with a finite number, as if that were an element; begin it with −∞."),
+                   "finite number takes part as if it were an element; start the maximum at −∞ "
+                   "and the minimum at ∞."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the maximum starts "
+                   "at a finite number, as if that were an element; start it at −∞."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "this is the smallest minus the "
                    "largest."),
         looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "the kernel subtracts equal numbers."),

@@ -6,9 +6,9 @@ FIRST = "    high, low = -Float32.inf, Float32.inf\n    for"
 
 WRONG = (
     Wrong("both begin at 0", {FIRST: "    high, low = Float32(0.0), Float32(0.0)\n    for"},
-          "begin the maximum with −∞ and the minimum with ∞"),
+          "start the maximum at −∞ and the minimum at ∞"),
     Wrong("the largest begins at 0", {FIRST: "    high, low = Float32(0.0), Float32.inf\n    for"},
-          "the maximum begins with a finite number"),
+          "the maximum starts at a finite number"),
     Wrong("nothing subtracted", {"(high - low)": "high"}, "does not subtract the smallest"),
     Wrong("exchanged", {"(high - low)": "(low - high)"}, "the smallest minus the largest"),
     Wrong("twice the largest", {"(high - low)": "(high - high)"}, "subtracts equal numbers"),

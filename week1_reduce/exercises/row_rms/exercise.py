@@ -25,8 +25,8 @@ Signature: `row_rms(x, y)`.
         "A sum of squares is still a sum. Which line of a block's row sum changes, and what do "
         "you add at the end?",
         "`Float32(mX.shape[1])` is the number of elements, and `cute.math.sqrt` computes the square root.",
-        "300 fits in float16, but its square does not, so convert before the line that squares. "
-        "Compute the mean and the root on the line where one thread stores.",
+        "300 fits in float16, but its square does not, so convert each element before the line that "
+        "squares it. Compute the mean and the root on the line where one thread stores the result.",
     ),
     analysis="""
 The tree works the same whatever the numbers mean. So a reduction can transform each element

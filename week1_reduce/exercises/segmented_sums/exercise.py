@@ -33,7 +33,7 @@ Signature: `segmented_sums(x, starts, y)`.
         "This is one warp per row, but the start and the end of a row come from memory.",
         "Each lane starts at `starts[s] + lane` and advances by 32 up to the end of the segment.",
         "The number of segments is `mY.shape[0]`. A warp beyond the last segment must not read "
-        "`starts`: exclude it in the line with the first `if`.",
+        "`starts`: exclude it on the line with the first `if`.",
     ),
     analysis="""
 You can compute the row sums of a sparse matrix (CSR) in this way. A block runs until its

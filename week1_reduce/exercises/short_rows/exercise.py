@@ -20,7 +20,7 @@ Signature: `short_rows(x, y)`.
         "Combine only the sums of a row's eight lanes: `cute.arch.warp_reduction` accepts "
         "`threads_in_group=8`.",
         "Some of a warp's rows may not exist. Put a predicate around the loads and around the "
-        "store; all 32 lanes execute the shuffles, in a line outside of every `if`.",
+        "store; all 32 lanes execute the shuffles, on a line outside every `if`.",
     ),
     analysis="""
 With one warp per row, 64-element float32 rows keep only 16 lanes busy, and each warp executes

@@ -28,7 +28,7 @@ Signature: `two_launch_max(x, part, y)`.
         "Both kernels end with the maximum over the threads of a block. Write that function once, "
         "with `@cute.jit`, and call it in both.",
         "The grid of the first launch is `(pieces, rows, 1)`, from the shape of `part`. A thread "
-        "without columns keeps the identity, which you set in the line before its loop.",
+        "without columns keeps the identity, which you set on the line before its loop.",
     ),
     analysis="""
 The end of a launch is the strongest ordering there is: the second kernel may read everything

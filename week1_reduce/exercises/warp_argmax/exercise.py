@@ -67,9 +67,9 @@ combined. With the rule, every order gives the same result, which you can test.
                    "column."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "this is the column of the largest of "
                    "elements 0, 32, 64, …: the elements of lanes 1 to 31 are missing."),
-        Misconception("a wrong column belongs to no element, because no element of its row is "
-                      "larger than the number that the maximum begins with. Begin with −∞, and "
-                      "let the smaller column win among equal values.", _of_no_element),
+        Misconception("a wrong column belongs to no element: no element of its row is larger than "
+                      "the number at which the maximum starts. Start at −∞, and among equal "
+                      "values let the smaller column win.", _of_no_element),
         Misconception("each column contains a largest element, but not the first one: among "
                       "equal values the smaller column has to win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),

@@ -13,7 +13,7 @@ Signature: `warp_max(x, y)`.
 """,
     hints=(
         "Start from `warp_a_row` and change the operator: what changes in the loop, in the "
-        "shuffles, and in the line before the loop?",
+        "shuffles, and on the line before the loop?",
         "Use `cutlass.max(a, b)`; −∞ is `-Float32.inf`.",
         "All lanes of a warp share a row, so the shuffles may be inside the predicate on the row, but "
         "not inside one on the column.",

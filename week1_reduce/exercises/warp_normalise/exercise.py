@@ -29,7 +29,7 @@ Signature: `warp_normalise(x, y)`.
         "shuffle leaves the sum in every lane?",
         "After a butterfly, each lane holds the sum, so you need no broadcast.",
         "The second loop divides by the sum, or multiplies by its reciprocal; the grader accepts both. "
-        "Convert in the line that stores.",
+        "Convert each result on the line that stores it.",
     ),
     analysis="""
 A reduction that gives every lane the result is an *all-reduce*. With a butterfly, it costs no

@@ -89,7 +89,7 @@ itself"`? Which change would help most: `"more rows per block"`, `"more bytes in
     analysis="""
 **A** needs 53 µs to move 268 MB, but 154 µs to start 262,144 blocks. Give each block more rows,
 as `eight_lanes` does. **B** has only 64 warps on the whole GPU, and each of them waits 2,048
-times for 400 ns. Put more bytes in flight, with `unrolled` or with more warps per row. **C**
+times, 400 ns each time. Put more bytes in flight, with `unrolled` or with more warps per row. **C**
 needs 106 µs to move 537 MB, so only fewer bytes help. **D** does almost no work and takes as
 long as a launch. Move its work into another launch. The two kernels have a different bound for
 each shape, so a bound belongs to a call, not to a kernel.

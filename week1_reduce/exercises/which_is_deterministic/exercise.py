@@ -56,7 +56,7 @@ the blocks? Answer `"same bits"` or `"may differ"`.
         "result depend on the order?",
         "Integer sums and maxima do not round. If each part has its own slot, the order no "
         "longer matters.",
-        "float32 represents all integers up to 2²⁴ = 16,777,216, which decides the line with a "
+        "float32 represents all integers up to 2²⁴ = 16,777,216, which settles the case of a "
         "million integers.",
     ),
     analysis="""

@@ -16,7 +16,7 @@ Signature: `window_sum(x, y)`.
     hints=(
         "128 windows span 128 + 7 elements. Which threads load the last seven?",
         "Not every block is full. Which elements of `x` exist, and which of `y`?",
-        "Threads with `tidx < 7` load a second element, in a line with its own predicate. The "
+        "Threads with `tidx < 7` load a second element, on a line with its own predicate. The "
         "barrier comes after both loads and before any `if` that depends on `y`.",
     ),
     analysis="""
