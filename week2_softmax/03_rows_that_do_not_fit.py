@@ -238,8 +238,8 @@ report
 # arrive, and then reads the row from shared memory to compute the result. Read no element twice
 # from global memory. Signature: `staged_rows(x, y)`.
 #
-# **Required**: one block per row, 32 threads per block, 16 bytes per load, each element read at least
-# twice from shared memory.
+# **Required**: one block per row, 32 threads per block, 16 bytes per load, each element read at
+# least twice from shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -697,8 +697,8 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # and an mbarrier in each block counts the bytes that arrive. Read once, write once, exchange once.
 # The kernel is for GPUs of compute capability 9.0 and later. Signature: `two_blocks(x, y)`.
 #
-# **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at most 1
-# barrier of the cluster, 16 bytes per load.
+# **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at
+# most 1 barrier of the cluster, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -805,8 +805,8 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel is for
 # GPUs of compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
 #
-# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier of
-# the cluster.
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier
+# of the cluster.
 #
 # <details><summary>Hint 1</summary>
 #

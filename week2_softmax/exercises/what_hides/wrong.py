@@ -12,7 +12,7 @@ def wrong(question: str, right: str, word: str, says: str) -> Wrong:
 
 WRONG = (
     wrong("the sum is not rescaled in the loop: 1,000 random, the first is the largest", "wrong",
-          "right", "lane 0 has it first"),
+          "right", "lane 0 meets the row's maximum first"),
     wrong("the sum is not rescaled in the loop: 1,000 equal", "right",
           "NaN", "no element is larger than the first."),
     wrong("m begins at 0: 1,000 random", "right", "yes", "is not one of"),
