@@ -533,6 +533,7 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # </details>
 
+
 # %% exercise="week2/confidence" part="skeleton"
 # FILL ME IN (roughly 11 lines)
 @cute.kernel
@@ -666,6 +667,7 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 #
 # </details>
 
+
 # %% exercise="week2/block_logsumexp" part="skeleton"
 # FILL ME IN (roughly 7 lines)
 @cute.kernel
@@ -763,6 +765,7 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # over rows, but not the lines between them.
 #
 # </details>
+
 
 # %% exercise="week2/online_columns" part="skeleton"
 # FILL ME IN (roughly 7 lines)
@@ -882,8 +885,8 @@ blocks = time_ratios(times, "online", "online_block")
 ratio.against(round(ratios[(32768, 4096), "float32"], 2))
 by_block.against(round(blocks[(64, 262144), "float32"], 1))
 print(
-    f"all sizes and types: online / three_passes",
-    f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f}"
+    "all sizes and types: online / three_passes",
+    f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f}",
 )
 print(f"256 float32 per row: online / online_block {blocks[(131072, 256), 'float32']:.2f}")
 times
