@@ -190,31 +190,31 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
 # %% [markdown] exercise="week2/short_softmax" part="task"
 # ### Exercise 1: share a warp among four rows
 #
-# Compute the softmax of any number of rows of at most 64 elements, in float32, float16 and
-# bfloat16, computed in float32. A lane holds at most eight elements in registers; read and write
-# each element once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
+# Compute the softmax of any number of rows of at most 64 elements. Support float32, float16 and
+# bfloat16; compute in float32. A lane holds at most eight elements in registers. Read and write
+# each element once. Some elements are −∞; a row of −∞ gives NaN, as in torch. Signature:
 # `short_softmax(x, y)`.
 #
 # **Required**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Which row does a thread have, and which of the row's eight lanes is it? That was `short_rows` of
-# week 1. Lane 0 has the elements 0, 8, 16, …
+# Which row does a thread work on, and which of the row's eight lanes is it? Week 1's `short_rows`
+# computes both. Lane 0 has the elements 0, 8, 16, …
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Fill a tensor of eight registers with −∞ before loading. Loads and stores have a predicate for the
-# row and the column; the lines between them have none.
+# Fill a tensor of eight registers with −∞ before loading. Loads and stores need a predicate for the
+# row and the column, but the lines between them need none.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes: use it for the
-# maximum and for the sum. Some of a warp's four rows may not exist: their arithmetic does no harm
+# `cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes; use it for the
+# maximum and for the sum. Some of a warp's four rows may not exist. Arithmetic on them is harmless
 # as long as the line that stores checks the row.
 #
 # </details>
@@ -268,10 +268,10 @@ fk.exercise("week2/short_softmax").grade(short_softmax)
 #     short_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A reduction takes three shuffles instead of five, and they serve four rows: six shuffles for four
-# rows, where one warp per row needs forty. Rows that do not exist compute −∞ − (−∞) = NaN in their
-# registers, but no thread stores it. The solution divides once per row and multiplies once per
-# element.
+# A reduction takes three shuffles instead of five, and each shuffle serves four rows. So four rows
+# take six shuffles, where one warp per row takes forty. Lanes of rows that do not exist compute −∞
+# − (−∞) = NaN in their registers, but never store it. The solution divides once per row and
+# multiplies once per element.
 #
 # </details>
 
@@ -393,30 +393,30 @@ fk.profile(run, x, y).sort().filter(at_least={"warp_instructions": 200})
 # ### Exercise 2: fix the fill
 #
 # This softmax handles rows of up to 512 `float32` in whole vectors. Its treatment of the tail was
-# copied from a kernel that adds up rows. The softmax is right for rows of 512, and for scores
-# around +1000. Make it right for all rows of whole vectors, including rows far below 0 and rows
-# that are all −∞ (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
+# copied from a kernel that adds up rows. The softmax is correct for rows of 512 elements, and for
+# scores around +1000. Make it correct for all rows of whole vectors, including rows far below 0 and
+# rows of −∞ (whose result is NaN, as in torch). Signature: `fix_the_fill(x, y)`.
 #
 # **Required**: 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# Run it on one row of four ones. Which sum do these weights imply, and where does the rest of it
-# come from?
+# Run it on one row of four ones. Which sum do the resulting weights imply, and where does the
+# excess come from?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A lane without a vector still has registers, and their contents take part in the maximum and in
-# the sum.
+# A lane without a vector still has registers, whose contents take part in the maximum and in the
+# sum.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # Which number changes no maximum and has the exponential 0? It belongs in the line before
-# `cute.copy`. A large negative number is different, because some rows lie below it.
+# `cute.copy`. A large negative number does not work, because some rows lie below it.
 #
 # </details>
 
@@ -512,11 +512,11 @@ fk.exercise("week2/fix_the_fill").grade(fix_the_fill)
 #     fix_the_fill_kernel(gX, gY, cX, mX.shape, tiled_copy).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# One value is the identity of both reductions: −∞ changes no maximum, and its exponential adds 0.
-# With 0, each missing element adds e^(−m) to the sum and pulls the maximum up to 0. Where m is
-# large, that is next to nothing, so scores around +1000 hide it; where all scores are far below 0,
-# every result is 0. And −10,000, or the lowest number of the type, works only for rows with an
-# element above it.
+# One value suits both reductions: −∞ changes no maximum, and its exponential adds 0 to the sum. If
+# the fill is 0, a missing element raises a negative maximum to 0, and adds e^(−m) to the sum. Where
+# m is large, that term is negligible, so scores around +1000 hide it. Where all scores are far
+# below 0, every result is 0. A fill of −10,000, or of the lowest number of the type, works only for
+# rows with an element above it.
 #
 # </details>
 
@@ -659,12 +659,12 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # %% [markdown] exercise="week2/temperature" part="task"
 # ### Exercise 3: divide by a temperature for free
 #
-# `y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-# weights, a large one evens them out. Rows have up to 1,024 elements in whole vectors of 16 bytes,
-# float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers; read
-# and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
-# multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
-# Signature: `temperature(x, t, y)`.
+# Compute `y = softmax(x / t)` of each row for a number t > 0, the *temperature*: a small t sharpens
+# the weights, and a large t evens them out. Rows have up to 1,024 elements in whole vectors of 16
+# bytes. Support float32 and bfloat16; compute in float32. Some elements are −∞. Keep the row in
+# registers; read and write it once. Each element may take a maximum, **one FMA, one `ex2`**, an
+# addition and a multiplication, but no division, so t adds no cost. You may use this notebook's
+# `exp2` and `fma`. Signature: `temperature(x, t, y)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
@@ -677,15 +677,16 @@ for step in (vectors, reciprocal, mul_sub, folded):
 #
 # <details><summary>Hint 2</summary>
 #
-# One factor combines t and log₂ e, and one number is subtracted; compute both once. The maximum
-# uses x as loaded: dividing by t > 0 does not change which element is largest.
+# One factor combines t and log₂ e, and the subtracted number is the other constant; compute each of
+# them once. The maximum uses x as loaded, because dividing by t > 0 does not change which element
+# is largest.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The line of the exponentials is `exp2(fma(x, …, …))`; the line before it computes both arguments,
-# with the only division by t. The sum gets its own reciprocal, one per row.
+# The line with the exponentials is `exp2(fma(x, …, …))`. The line before it computes both
+# constants, with the only division by t. Compute the reciprocal of the sum once per row.
 #
 # </details>
 
@@ -750,27 +751,28 @@ fk.exercise("week2/temperature").grade(temperature)
 #     temperature_kernel(mX, t, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Constants that scale the exponent are free once there is an FMA: the softmax of attention, with
-# its 1/√d, takes exactly as many instructions as one without. All elements of a row share the
-# rounding of m · log₂ e / t, so dividing by the sum cancels it. With a separate product, each x ·
-# log₂ e / t would be rounded before the subtraction, and rows around 1,000 show that.
+# An FMA scales the exponent by a constant for free: attention's softmax, with its factor 1/√d,
+# takes exactly as many instructions per element as a softmax without it. All elements of a row
+# share the rounding error of m · log₂ e / t, so dividing by the sum cancels it. With a separate
+# product, each x · log₂ e / t would be rounded before the subtraction, and rows around 1,000 would
+# reveal it.
 #
 # </details>
 
 # %% [markdown] exercise="week2/log2_softmax" part="task"
 # ### Exercise 4: write weights in bits
 #
-# `y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
-# computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but
-# −1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; read
-# and write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and
-# two additions. Signature: `log2_softmax(x, y)`.
+# Compute `y[m, n] = log₂(softmax(x)[m, n])`, which is −3 for a weight of 1/8, for rows of any
+# length up to 1,024. Support float32 and float16; compute in float32. A weight of 2⁻¹⁰⁰⁰ does not
+# fit into a `float32`, but −1000 does, so compute no weight along the way. A lane holds at most 32
+# elements in registers; read and write each element once. Where x is −∞, so is y. Each element may
+# take a maximum, one FMA, one `ex2` and two additions. Signature: `log2_softmax(x, y)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is a power of two?
+# log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is written as a power of two?
 #
 # </details>
 #
@@ -783,7 +785,7 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # <details><summary>Hint 3</summary>
 #
-# The last line subtracts, `t - …`, one logarithm per row: `cute.math.log2(s, fastmath=True)`,
+# The last line is `t - …`. It subtracts one logarithm per row, `cute.math.log2(s, fastmath=True)`,
 # computed after the shuffles.
 #
 # </details>
@@ -844,9 +846,9 @@ fk.exercise("week2/log2_softmax").grade(log2_softmax)
 #     log2_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel takes five operations per element, as many as the softmax itself. The rounding of m ·
-# log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need
-# one more multiplication per element, by ln 2; a loss reported in bits saves it.
+# The kernel takes five operations per element, as many as the softmax itself. The rounding error of
+# m · log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms
+# would need one more multiplication per element, by ln 2; a loss reported in bits does without it.
 #
 # </details>
 
@@ -880,24 +882,25 @@ fill_multiprocessor(threads=128, registers=registers[4096])
 # with fewer elements per thread. How many threads?
 
 # %% [markdown] exercise="week2/threads_for" part="task"
-# ### Exercise 5: choose the threads of a row
+# ### Exercise 5: choose how many threads share a row
 #
-# A block of 1,024 threads has 64 registers per thread. Suppose that everything but the row needs
-# 28; then at most 36 elements fit. Write `threads_for(columns, dtype)`: the fewest threads, out of
-# 32, 64, 128, 256, 512 and 1,024, for which no thread holds more than 36 elements of a row. A row
-# consists of whole vectors of 16 bytes, and so does a thread's part: the first thread has the
-# vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not suffice, return 0.
+# A block of 1,024 threads has 64 registers per thread. Suppose that everything except the row needs
+# 28 registers, so at most 36 elements fit. Write `threads_for(columns, dtype)`, which returns the
+# fewest threads, out of 32, 64, 128, 256, 512 and 1,024, for which no thread holds more than 36
+# elements of a row. A row consists of whole vectors of 16 bytes, and so does each thread's part:
+# the first thread has the vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not suffice,
+# return 0.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many elements does a vector have, by `dtype.itemsize`? How many vectors does a row have?
+# Given `dtype.itemsize`, how many elements does a vector have? How many vectors does a row have?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Vectors are dealt like cards. If they do not divide evenly, which thread has the most, and how
-# many?
+# Vectors are dealt out like cards. If they do not divide evenly, how many does the first thread
+# receive?
 #
 # </details>
 #
@@ -931,8 +934,8 @@ fk.exercise("week2/threads_for").grade(threads_for)
 # ```
 #
 # Registers per thread and threads per block share one limit: 1,024 threads with 36 elements each
-# hold a row of 36,864, and with the other 28 registers they use all 65,536 registers of an SM.
-# Production kernels have such a table, with bounds measured for each type.
+# hold a row of 36,864 elements. With the other 28 registers per thread, they use all 65,536
+# registers of an SM. Production kernels have such a table, with bounds measured for each type.
 #
 # </details>
 
@@ -992,14 +995,13 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # %% [markdown] exercise="week2/single_pass" part="task"
 # ### Exercise 6: write a single-pass online softmax
 #
-# Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and
-# bfloat16, computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
+# Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes. Support float32
+# and bfloat16; compute in float32. Some elements are −∞, and a row of −∞ gives NaN.
 #
 # - Read the row once, keep it in registers, and write it once.
 # - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
 # - Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
-# - Compute one exponential and no division per element; you may compute more per vector, lane or
-#   row.
+# - Per element, compute one exponential and no division. You may compute more per vector, lane or row.
 #
 # You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 #
@@ -1008,9 +1010,9 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #
 # <details><summary>Hint 1</summary>
 #
-# Begin with a kernel that only stores its registers: vectors in, vectors out, −∞ where there is
-# none. Then add the loop over vectors, the lanes, and the warps; after each step run `fk.check` on
-# one row with the finished part.
+# Begin with a kernel that only loads vectors, with −∞ in place of missing ones, and stores them
+# again. Then add the loop over vectors, the merge of lanes, and the merge of warps. After each
+# step, run `fk.check` on one row with the part that is finished.
 #
 # </details>
 #
@@ -1018,15 +1020,15 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #
 # Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they
 # are relative to, and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the
-# row's), over s.
+# row's maximum) / s.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A thread may have no elements, a warp none, a vector only −∞: −∞ − (−∞) is NaN. The exponentials,
-# and each line that rescales, subtract the maximum, or 0 where that is −∞; only the last factor
-# uses the row's maximum unchanged.
+# A thread or a whole warp may have no elements, and a vector may hold only −∞; −∞ − (−∞) is NaN. So
+# the exponentials, and every line that rescales, subtract the maximum, or 0 where that is −∞. Only
+# the last factor uses the row's maximum unchanged.
 #
 # </details>
 
@@ -1115,11 +1117,11 @@ fk.exercise("week2/single_pass").grade(single_pass_softmax)
 #     single_pass_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel computes the exponentials as vectors arrive, relative to the maximum known then, and
-# corrects them by one factor per vector. That is the inner loop of flash attention, where the
-# "vectors" are tiles of scores and the kernel corrects an output. A kernel that first takes the
-# maximum of its whole part, and merges pairs only across lanes and warps, has the same traffic and
-# the same single barrier.
+# The kernel computes the exponentials as vectors arrive, relative to the maximum known at that
+# point, and later corrects them by one factor per vector. The inner loop of flash attention does
+# the same, except that its "vectors" are tiles of scores and the corrected value is an output.
+# Alternatively, each thread can first find the maximum of its whole part, so that pairs are merged
+# only across lanes and warps; traffic and barriers stay the same.
 #
 # </details>
 

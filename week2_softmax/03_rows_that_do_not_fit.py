@@ -232,28 +232,28 @@ too_late.against(report.findings[0].kind)
 report
 
 # %% [markdown] exercise="week2/staged_rows" part="task"
-# ### Exercise 1: let rows wait in shared memory
+# ### Exercise 1: keep rows in shared memory
 #
-# Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors
-# of four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all
-# groups are in flight before the first wait. It finds maximum and sum group by group, as the groups
-# arrive, and then reads the row from shared memory to compute the result. Read no element twice
-# from global memory. Signature: `staged_rows(x, y)`.
+# Compute the softmax of each row of x, in float32, for rows of up to 1,024 elements in whole
+# vectors of four. One warp copies its row to shared memory with `cp.async`, in groups of 32
+# vectors, and starts all groups before the first wait. It finds the maximum and the sum group by
+# group, as the groups arrive, and then reads the row from shared memory again to compute the
+# result. Read each element only once from global memory. Signature: `staged_rows(x, y)`.
 #
 # **Required**: one block per row, 32 threads per block, 16 bytes per load, each element read at
 # least twice from shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. Which
-# copies must it wait for, and which not?
+# A row of 1,024 elements has eight groups. A lane reads only data that it has copied itself. Which
+# copies must it wait for, and which may still be in flight?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The eight waits leave 7, 6, … 0 groups in flight. The compiler needs these numbers, so the loop is
-# a `cutlass.range_constexpr`.
+# The eight waits leave 7, 6, …, 0 groups in flight. The compiler needs these numbers, so the loop
+# is a `cutlass.range_constexpr`.
 #
 # </details>
 #
@@ -323,9 +323,9 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 #     staged_rows_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in
-# flight together. A row needs 4 kB of the SM's 228, so 32 rows wait there together; 32 is also the
-# most blocks that an SM can hold. No barrier is needed, because no lane reads what another has
+# A lane holds four elements of the row in registers at a time instead of 32, and all of its 128
+# bytes are in flight together. A row needs 4 kB of the SM's 228 kB, enough for the 32 blocks that
+# an SM can hold at most. No barrier is needed, because no lane reads data that another lane has
 # copied.
 #
 # </details>
@@ -339,28 +339,30 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 #
 # The kernel copies each row of up to 512 float32 to shared memory in four groups. Then it subtracts
 # the row's maximum and stores the row backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a
-# GPU the lines below may return the right values, because the data arrive in time. They contain
-# three mistakes. Fix them, and keep copies in flight during the search for the maximum.
+# GPU, the code below may return the correct values, if the data happen to arrive in time. But it
+# contains three mistakes. Fix them, and keep copies in flight during the search for the maximum.
 #
 # **Required**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# A group is all that *one thread* has started since its last commit. How many groups does a lane
-# without a vector commit?
+# A group consists of the copies that *one thread* has started since its last commit. How many
+# groups does a lane without a vector commit?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# When a lane reads the vector of group k, groups k + 1 to 3 may be in flight: how many is that?
+# When a lane reads the vector of group k, groups k + 1 to 3 may still be in flight. How many groups
+# is that?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line `mY[row, k] = …` a lane reads what other lanes have copied, after each has waited for
-# its own copies. A shuffle does not order memory accesses; `cute.arch.sync_warp()` does.
+# In the line `mY[row, k] = …` a lane reads data that other lanes have copied, but each lane has
+# waited only for its own copies. A shuffle does not order memory accesses; `cute.arch.sync_warp()`
+# does.
 #
 # </details>
 
@@ -437,11 +439,11 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 #     fix_the_wait_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# With the commit inside the `if`, a lane without a vector commits nothing. But the numbers in
-# `cp_async_wait_group` are the same for all lanes, so the number of commits has to be the same: an
-# empty group is legal and already complete. (Rows of whole tiles hide the mistake.) The last wait
-# has to be 0. After it a thread has all of its own copies, and after `sync_warp` also those of the
-# other lanes.
+# With the commit inside the `if`, a lane without a vector commits nothing. But the number in
+# `cp_async_wait_group` is the same for all lanes, so all lanes have to commit the same number of
+# groups. An empty group is legal and already complete. (Rows of whole tiles hide this mistake.) The
+# last wait has to leave 0 groups in flight. After it, a thread can read all of its own copies, and
+# after `sync_warp` also those of the other lanes.
 #
 # </details>
 
@@ -695,11 +697,12 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # %% [markdown] exercise="week2/two_blocks" part="task"
 # ### Exercise 3: share a row between two blocks
 #
-# Compute the softmax of each row of x, float32, for rows of up to 512 elements in whole vectors of
-# four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector
-# `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks by `store_async_dsmem`,
-# and an mbarrier in each block counts the bytes that arrive. Read once, write once, exchange once.
-# The kernel is for GPUs of compute capability 9.0 and later. Signature: `two_blocks(x, y)`.
+# Compute the softmax of each row of x, in float32, for rows of up to 512 elements in whole vectors
+# of four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector
+# `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks with
+# `store_async_dsmem`, and an mbarrier in each block counts the bytes that arrive. Read each element
+# once, write it once, and exchange the pairs once. The kernel requires compute capability 9.0 or
+# later. Signature: `two_blocks(x, y)`.
 #
 # **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at
 # most 1 barrier of the cluster, 16 bytes per load.
@@ -713,15 +716,15 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 #
 # <details><summary>Hint 2</summary>
 #
-# Between making the mbarrier and the first store to the other block: a fence,
-# `cluster_arrive_relaxed()`, the work that a block can do alone, `cluster_wait()`.
+# After initialising the mbarrier, and before the first store to the other block, call the fence and
+# `cluster_arrive_relaxed()`, do the work that a block can do alone, and call `cluster_wait()`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line that sends, lane r of each warp sends to rank r. A warp without a single element has m
-# = -inf: subtract 0 there.
+# In the line that sends, lane r of each warp sends to rank r. A warp without any elements has m =
+# -inf, so subtract 0 there.
 #
 # </details>
 
@@ -794,9 +797,9 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 #     )
 # ```
 #
-# Four pairs, 32 bytes, go to each of two blocks. The kernel has one wait, no barrier within a
-# block, and no second barrier of the cluster: a block leaves when all of its pairs have arrived.
-# Production kernels look like this, with 8 or 16 blocks and more vectors per thread.
+# Each of the two blocks receives four pairs, or 32 bytes. The kernel has one wait, no barrier
+# within a block, and no second cluster barrier: a block exits when all of its pairs have arrived.
+# Production kernels look the same, with 8 or 16 blocks and more vectors per thread.
 #
 # </details>
 
@@ -805,9 +808,9 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 #
 # `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow.
 # As in week 1's `cluster_sum`, block `r` takes the columns where `(n // 128) % 4 == r`. Each warp
-# sends its pair (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all. An mbarrier of block 0
-# counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel is for
-# GPUs of compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
+# sends its pair (m, s) to block 0 with `store_async_dsmem`, 16 pairs in all. An mbarrier in block 0
+# counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel requires
+# compute capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 #
 # **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier
 # of the cluster.
@@ -815,20 +818,20 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # <details><summary>Hint 1</summary>
 #
 # Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect the bytes.
-# Which two halves of which barrier ensure that?
+# The two halves of which barrier ensure that?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `N` may be less than 128. Then whole warps have no element, and their pair is (-inf, 0). Where
-# would that become NaN?
+# `N` may be less than 128. Then whole warps have no elements, and their pair is (-inf, 0). Where
+# would that turn into NaN?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of each warp.
+# One lane of each warp sends the pair to `(sPart.iterator + 2 * number).align(8)`.
 # `cute.arch.warp_idx()` is a shuffle, so call it outside that `if`.
 #
 # </details>
@@ -899,11 +902,11 @@ fk.exercise("week2/cluster_logsumexp").grade(cluster_logsumexp)
 #     )
 # ```
 #
-# 16 pairs are 128 bytes: the mbarrier's phase ends when thread 0 has arrived and all of these bytes
-# are in. Only block 0 has to wait, and no warp may send before `cluster_wait`. Blocks 1 to 3 may
-# leave as soon as they have sent, because no block writes to them. A pair travels as two words in
-# one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
-# rows, the limit of a grid's y.)
+# 16 pairs are 128 bytes, so the mbarrier's phase ends when thread 0 and all 128 bytes have arrived.
+# Only block 0 has to wait at the mbarrier, but no warp may send before `cluster_wait`. Blocks 1 to
+# 3 may exit as soon as they have sent their pairs, because no block writes to them. A pair travels
+# as two words in one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works,
+# for up to 65,535 rows, the limit of a grid's y.)
 #
 # </details>
 
@@ -983,9 +986,9 @@ pipeline({"one buffer": one, "two buffers": two})
 # %% [markdown] exercise="week2/two_stages" part="task"
 # ### Exercise 5: stream a row through two buffers
 #
-# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole
+# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, in float32, for rows of *any* number of whole
 # vectors of four. Shared memory holds two tiles of 32 vectors: while the lanes absorb one tile into
-# (m, s), the copy of the next is in flight to the other buffer. All elements arrive by `cp.async`.
+# (m, s), the next tile is being copied to the other buffer. Load all elements with `cp.async`.
 # Signature: `two_stages(x, y)`.
 #
 # **Required**: one block per row, 32 threads per block, at most 1,024 bytes of shared memory per
@@ -999,15 +1002,15 @@ pipeline({"one buffer": one, "two buffers": two})
 #
 # <details><summary>Hint 2</summary>
 #
-# `cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start.
-# It must still commit a group, so that this wait covers tile k there as well.
+# `cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start,
+# but it must still commit a group, so that its wait covers tile k as well.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Tile k is in buffer `k % 2`, in the line that copies and in the line that reads. Each lane reads
-# only what it has copied: no barrier.
+# Tile k is in buffer `k % 2`, both in the line that copies and in the line that reads. Each lane
+# reads only data that it has copied, so no barrier is needed.
 #
 # </details>
 
@@ -1069,10 +1072,11 @@ fk.exercise("week2/two_stages").grade(two_stages)
 #     two_stages_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# Two tiles of 512 bytes are enough for any length. Every kernel that streams has this loop, from a
-# matrix product to attention, with more stages and larger tiles. A lane that starts tile k + 2 must
-# be done with tile k, whose buffer it reuses. Here each lane reads its own vectors in program
-# order, so it is. Where lanes read each other's vectors, every round ends with a barrier.
+# Two tiles of 512 bytes are enough for any length. Every streaming kernel, from a matrix product to
+# attention, has this loop, with more stages and larger tiles. A lane that starts tile k + 2 must
+# have finished with tile k, whose buffer it reuses. Here program order guarantees that, because
+# each lane reads only its own vectors. Where lanes read each other's vectors, every round ends with
+# a barrier.
 #
 # </details>
 
@@ -1084,11 +1088,11 @@ fk.exercise("week2/two_stages").grade(two_stages)
 # %% [markdown] exercise="week2/what_fits" part="task"
 # ### Exercise 6: count what fits
 #
-# `staged` takes 4,096 rows of 24,576 float32, in blocks of 256 threads. An SM has 228 kB (of 1,024
-# bytes) of shared memory. A block may have 227, and the system reserves another 1 kB per block. The
-# last two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds
-# such a row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds
-# nothing.
+# `staged` processes 4,096 rows of 24,576 float32 with blocks of 256 threads. An SM has 228 kB of
+# shared memory (1 kB is 1,024 bytes). A block may use 227 kB, and the system reserves another 1 kB
+# per block. The last two questions are about `cluster`: give the fewest blocks (1, 2, 4 or 8) whose
+# shared memory holds such a row, and the bytes that each block's mbarrier expects. 1 MB is 10⁶
+# bytes. Assume that L2 holds nothing.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1105,8 +1109,8 @@ fk.exercise("week2/two_stages").grade(two_stages)
 #
 # <details><summary>Hint 3</summary>
 #
-# The matrix is 402.7 MB. For the lines in MB, ask how often each kernel moves it. For the last
-# line, every warp of the cluster sends one pair to each block.
+# The matrix is 402.7 MB. For the lines in MB, ask how many times each kernel moves it. For the last
+# line, remember that every warp of the cluster sends one pair to each block.
 #
 # </details>
 
@@ -1140,10 +1144,10 @@ fk.exercise("week2/what_fits").grade(fits)
 # }
 # ```
 #
-# 96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228 kB, three do
-# not. `staged` moves the matrix twice, 805 MB. Streaming moves it three times, 1,208 MB, which is
-# half as much again, unless L2 still has a row at its second read. A row of 1 MB needs 8 blocks of
-# 128 kB. 64 warps send 8 bytes each to every block.
+# 96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228 kB, but
+# three do not. `staged` moves the matrix twice, 805 MB. `streaming` moves it three times, 1,208 MB,
+# which is half as much again, unless L2 still holds a row at its second read. A row of 1,024 kB
+# needs 8 blocks of 128 kB. And 64 warps send 8 bytes each to every block.
 #
 # </details>
 

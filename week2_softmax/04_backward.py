@@ -129,8 +129,9 @@ difference_picture(eps, errors)
 #
 # Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with
 # respect to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps),
-# where a step changes one element of x. `f` is any function of a float64 tensor; autograd cannot
-# look into it. Leave `x` unchanged, return a tensor of its shape, and call `f` twice per element.
+# where a step changes one element of x. `f` is any function of a float64 tensor, and autograd
+# cannot differentiate it. Leave `x` unchanged, return a tensor of the same shape, and call `f`
+# twice per element.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -147,8 +148,8 @@ difference_picture(eps, errors)
 #
 # <details><summary>Hint 3</summary>
 #
-# f returns a tensor, L is a number: multiply the difference by dy and add up, in the line before
-# the division.
+# f returns a tensor, but L is a number. In the line before the division, multiply the difference by
+# dy and add up the products.
 #
 # </details>
 
@@ -176,10 +177,10 @@ fk.exercise("week2/numeric_gradient").grade(numeric_gradient)
 #     return dx
 # ```
 #
-# This calls f twice per element: two million times for a matrix of a million elements. So use it
+# This calls f twice per element, or two million times for a matrix of a million elements. So use it
 # only to check a gradient that was computed in another way, in float64 and for few elements.
-# `torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
-# error falls with eps², not with eps.
+# `torch.autograd.gradcheck` does the same. Central differences are worth the second call, because
+# their error falls with eps² instead of eps.
 #
 # </details>
 
@@ -322,10 +323,10 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 # %% [markdown] exercise="week2/log_softmax_backward" part="task"
 # ### Exercise 2: compute the gradient of log-softmax
 #
-# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. Given
-# `dy` and y, write `dx`, in float32, float16 and bfloat16, with float32 arithmetic, for rows of any
-# length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j collapses
-# here as well. Signature: `log_softmax_backward(dy, y, dx)`.
+# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. From
+# `dy` and y, compute `dx` for rows of any length. Support float32, float16 and bfloat16; compute in
+# float32. First derive the formula: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j
+# simplifies here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 #
 # **Required**: one warp per row.
 #
@@ -338,8 +339,8 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 #
 # <details><summary>Hint 2</summary>
 #
-# There is one sum per row, but not the one in softmax's gradient. It needs only one of the two
-# rows, so the first loop reads that one alone.
+# There is one sum per row, but it differs from the one in softmax's gradient. It needs only one of
+# the two rows, so the first loop reads only that row.
 #
 # </details>
 #
@@ -392,10 +393,10 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 #     log_softmax_backward_kernel(mdY, mY, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
-# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that element and p elsewhere: the *p minus
-# one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
-# write; softmax's gradient makes four and a write.
+# dx = dy - exp(y)·Σ dy. If the loss is the negative logarithm of one probability per row, dy is -1
+# at that element and 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that element and p elsewhere:
+# the *p minus one-hot* of cross-entropy. The first loop reads only one matrix, so the kernel makes
+# three reads and one write, whereas softmax's gradient makes four reads and one write.
 #
 # </details>
 
@@ -515,31 +516,31 @@ gradient_picture(costs)
 # %% [markdown] exercise="week2/backward_in_place" part="task"
 # ### Exercise 3: compute the gradient in place
 #
-# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, so no third matrix is
-# needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
-# elements. Read each element once. Signature: `backward_in_place(dy, y)`.
+# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call, `dy` holds dx, so no third matrix is
+# needed. Rows have up to 1,024 elements in whole vectors. Support float32, float16 and bfloat16;
+# compute in float32. Read each element once. Signature: `backward_in_place(dy, y)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# Keep in registers what you read once and need twice. How many vectors of a row of 1,024 does a
-# lane have? That number depends on the type alone.
+# Keep the data that you read once and need twice in registers. How many vectors does a lane have in
+# a row of 1,024 elements? That number depends only on the type.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cute.make_rmem_tensor((vec, loads), type)` for each of the two, and `cute.autovec_copy(g[(None,
-# i)], r[None, k])` for a vector. `.load().to(Float32)` of such a tensor gives all its values, and
-# `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their sum.
+# Make one `cute.make_rmem_tensor((vec, loads), type)` for each of the two matrices, and copy a
+# vector with `cute.autovec_copy(g[(None, i)], r[None, k])`. `.load().to(Float32)` of such a tensor
+# gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their sum.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without a vector still takes part in the shuffles. In a line before the first loop, set its
-# registers to a value that does not change the sum.
+# A lane without a vector still takes part in the shuffles. In a line before the first loop, fill
+# its registers with a value that does not change the sum.
 #
 # </details>
 
@@ -599,11 +600,10 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #     backward_in_place_kernel(mdY, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Writing in place is safe here: a lane stores only what it has read itself, and only after the
-# shuffles, so no other thread still needs these elements. A framework does this when it knows that
-# dy is no longer needed. Autograd does not, because another branch of the graph may hold the same
-# tensor. The kernel makes two reads and one write, as with a separate dx, but needs one matrix
-# fewer.
+# Writing in place is safe here: a lane overwrites only elements that it has read itself, and no
+# other thread reads them. A framework can do this when it knows that dy is no longer needed.
+# Autograd does not, because another branch of the graph may hold the same tensor. The kernel makes
+# two reads and one write, as with a separate dx, but needs one matrix fewer.
 #
 # </details>
 
@@ -617,30 +617,31 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 # ### Exercise 4: compute the gradient of padded rows
 #
 # A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
-# (int32, from 0 to N), and softmax was computed over those alone. The columns beyond are undefined:
-# `dy` and `y` may hold NaN or infinities there. `dx` is the gradient of softmax where a column is
-# valid, and 0 beyond, to the end of the row. Float32 and float16; load nothing beyond the length.
-# Signature: `padded_backward(dy, y, length, dx)`.
+# (int32, from 0 to N), and softmax was computed over those columns only. The columns beyond are
+# undefined: `dy` and `y` may hold NaN or infinities there. `dx` is the gradient of softmax in the
+# valid columns, and 0 in the rest of the row. Support float32 and float16, and load nothing beyond
+# the length. Signature: `padded_backward(dy, y, length, dx)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# What is 0 · NaN? You cannot multiply an invalid element away: keep it out of all arithmetic.
+# What is 0 · NaN? Multiplying by 0 does not remove an invalid element, so keep it out of all
+# arithmetic.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The sum is over `length[m]` columns, the store over all N. For which of the two loops is the
+# The sum covers `length[m]` columns, but the stores cover all N. For which of the two loops is the
 # length the bound?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length, around both
-# loads, overwrites it.
+# In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length contains both
+# loads and overwrites dx.
 #
 # </details>
 
@@ -693,11 +694,11 @@ fk.exercise("week2/padded_backward").grade(padded_backward)
 #     padded_backward_kernel(mdY, mY, mLength, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# In floating point 0 times NaN is NaN. If a mask is a factor, NaN passes through it, and after the
-# next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
-# arithmetic, and their loads out of the traffic: if lengths are spread evenly, it reads half of the
-# matrix. A row of length 0 needs no case of its own, because its sum is empty and all elements of
-# its dx are 0.
+# In floating point, 0 times NaN is NaN. So NaN passes through a mask that is a factor, and after
+# the next training step, one NaN in a gradient has reached every weight. A predicate keeps invalid
+# elements out of the arithmetic and also saves their loads: if lengths are spread evenly, the
+# kernel reads half of the matrix. A row of length 0 needs no special case, because its sum is empty
+# and all elements of its dx are 0.
 #
 # </details>
 
@@ -879,7 +880,7 @@ for plain, traced in zip(*gradients, strict=True):
 
 
 # %% [markdown] exercise="week2/softmax_operator" part="task"
-# ### Exercise 5: make an operator of two kernels
+# ### Exercise 5: make an operator from two kernels
 #
 # `softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
 # along the last dimension, with its gradient with respect to `x`; t is a plain float. The kernels
@@ -891,21 +892,22 @@ for plain, traced in zip(*gradients, strict=True):
 #
 # <details><summary>Hint 1</summary>
 #
-# Make two operators, one per kernel, each with a fake. The first one also gets a gradient.
+# Make two operators, one per kernel, each with a fake. Register a gradient with the first one.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The function that saves gets `inputs`, the tuple (x, t), and `output`. The function that computes
-# the gradient returns something for *each* input; for t, which is no tensor, None.
+# The function that saves tensors receives `inputs`, the tuple (x, t), and `output`. The function
+# that computes the gradient returns one value for *each* input; for t, which is not a tensor, it
+# returns None.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In its last line the gradient calls the second operator, never the launcher: while torch.compile
-# traces it, there is no memory that a kernel could run on.
+# In its last line, the gradient calls the second operator, never the launcher: while torch.compile
+# traces it, there is no memory for a kernel to run on.
 #
 # </details>
 
@@ -957,9 +959,9 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # ```
 #
 # An operator is a black box with a contract. The fake describes its result without computing it.
-# The schema says that it changes nothing and shares no memory. Its gradient is made of other
-# operators. `torch.compile` works with the contract alone. `forgekit.ops.softmax` has the same
-# parts, and a shortcut past the dispatcher for calls that need no gradient.
+# The schema promises that it changes no argument and returns no memory of its inputs. Its gradient
+# consists of other operators. `torch.compile` needs only this contract. `forgekit.ops.softmax` has
+# the same parts, and also bypasses the dispatcher for calls that need no gradient.
 #
 # </details>
 
@@ -982,9 +984,9 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # ### Exercise 6: compute a value and its gradient in one kernel
 #
 # `value[m] = Σ w[m, n] · softmax(x[m])[n]` is the mean of `w`, weighted by a softmax. Compute it
-# and its gradient `dx[m, n]` with respect to `x` in one launch, and do not store the softmax.
-# Float32, rows of any length. Read `x` and `w` at most twice. No number may overflow for an x of
-# 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
+# and its gradient `dx[m, n]` with respect to `x` in one launch, without storing the softmax.
+# Support float32 rows of any length. Read `x` and `w` at most twice. The kernel must not overflow
+# when elements of x are 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
 #
 # **Required**: one warp per row.
 #
@@ -997,14 +999,14 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # <details><summary>Hint 2</summary>
 #
 # The first pass is online, with three numbers per lane: m, s = Σ exp(x - m) and t = Σ w·exp(x - m).
-# What happens to s and t when m grows?
+# What must the kernel do with s and t when m grows?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Merge the lanes as in `01_online`: the maximum of the warp first, then s and t, rescaled in the
-# lines before their two sums.
+# To merge the lanes, first find the maximum of the warp. Then rescale s and t in the lines before
+# their two sums.
 #
 # </details>
 
@@ -1065,11 +1067,11 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #     value_and_gradient_kernel(mX, mW, mValue, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# (m, s, t) has a third number, which is rescaled with s: the value is t / s. With a vector of V
-# instead of the number w, this is the loop of flash attention, which rescales its accumulator in
-# the same line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5
-# matrices, or 3 with rows in registers. One kernel for each of the three would store y and move it
-# two more times.
+# The triple (m, s, t) has a third number, which is rescaled together with s; the value is t / s.
+# With a row of V instead of the number w, this is the loop of flash attention, which rescales its
+# accumulator in the same line. A kernel that computes forward, loss and gradient together reads x
+# and w twice and writes dx: 5 matrices, or 3 with rows in registers. Three separate kernels would
+# also write y and read it twice.
 #
 # </details>
 
@@ -1078,8 +1080,9 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #
 # `y = softmax(x / t)` has one temperature t, a `Float32`, for all rows. From dy, y and x, one
 # kernel computes `dx`, and `dt[m]`, the contribution of row m to the gradient with respect to t: `Σ
-# dz·(-x / t²)`, where dz is the gradient with respect to z = x / t. Float32, rows of any length.
-# Read `dy` and `y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
+# dz·(-x / t²)`, where dz is the gradient with respect to z = x / t. Support float32 rows of any
+# length. Read `dy` and `y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx,
+# dt)`.
 #
 # **Required**: one warp per row.
 #
@@ -1098,8 +1101,7 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #
 # <details><summary>Hint 3</summary>
 #
-# After the second loop comes one more sum over the warp, and then the line in which one lane stores
-# dt.
+# After the second loop, add up dt over the warp once, and then let one lane store it.
 #
 # </details>
 
@@ -1180,10 +1182,11 @@ fk.exercise("week2/temperature_backward").grade(temperature_backward)
 # ```
 #
 # There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt
-# on the way. One reduction of three sums would also do: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all
-# known after one loop. But this is a difference of two numbers that may be large and nearly equal,
-# so it loses digits where x has a large mean. The gradient with respect to a number that many rows
-# share ends in a sum over rows. Leave that sum to a second launch, such as one of week 1.
+# at the same time. A single reduction of three sums would also work, because Σ dz·x = Σ dy·y·x - (Σ
+# dy·y)·(Σ y·x), and all three sums are known after one loop. But this is a difference of two
+# numbers that may be large and nearly equal, so it loses digits where x has a large mean. The
+# gradient with respect to a number that many rows share requires a final sum over the rows. Leave
+# that sum to a second launch, such as a kernel of week 1.
 #
 # </details>
 

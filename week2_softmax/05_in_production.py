@@ -92,10 +92,10 @@ rule_picture()
 # returns to registers above 4,096 elements.
 
 # %% [markdown] exercise="week2/choose_softmax" part="task"
-# ### Exercise 1: choose where a row waits
+# ### Exercise 1: choose where to keep a row
 #
-# Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
-# such as `"sm_90a"`: the first of these ways that is possible.
+# Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on an
+# architecture such as `"sm_90a"`. Return the first of these ways that is possible:
 #
 # 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
 #    registers.
@@ -109,15 +109,15 @@ rule_picture()
 #
 # <details><summary>Hint 1</summary>
 #
-# A row has two sizes: in registers every element is float32, in shared memory it keeps its type.
-# `dtype.itemsize` is the size of an element in bytes.
+# A row has two sizes: in registers every element is float32, but in shared memory it keeps its
+# type. `dtype.itemsize` is the size of an element in bytes.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two of the four ways need whole vectors, counted in bytes of the row. Which ways remain for a row
-# without them?
+# Two of the four ways require that the row's bytes are whole vectors. Which ways remain for other
+# rows?
 #
 # </details>
 #
@@ -157,11 +157,11 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 #     return "streaming", 1
 # ```
 #
-# There is one limit for each place where a row can wait, from the fastest place to the slowest. The
-# last kernel keeps nothing and has no limit. The limits are measured: 64 kB and not 256, because a
-# row that takes all registers leaves no room for a second row, and then no loads overlap its
-# arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
-# size and also chooses the threads; the order is the same.
+# Each place where a row can be kept has one limit, from the fastest place to the slowest. The last
+# kernel keeps nothing and has no limit. The limits are measured: the first is 64 kB rather than 256
+# kB because a row that takes all registers leaves no room for a second row, so no loads overlap its
+# arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has different limits for each
+# element size and also chooses the threads, but the order is the same.
 #
 # </details>
 
@@ -285,15 +285,15 @@ for n in (1024, 20_480, 65_536):
 # staged on sm_90a as well.
 
 # %% [markdown] exercise="week2/which_arch" part="task"
-# ### Exercise 2: say what needs which GPU
+# ### Exercise 2: find the oldest GPU for each feature
 #
-# Here are eight things that a softmax may do. For each, which is the oldest of the three
-# architectures, `"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does it? The tables
-# above contain every answer.
+# Each line names something that a softmax may do. For each, which is the oldest of the three
+# architectures `"sm_80"`, `"sm_90a"` and `"sm_100a"` whose code does it? The tables above contain
+# every answer.
 #
 # <details><summary>Hint 1</summary>
 #
-# For each thing, find its instruction, then the first column that contains it.
+# For each line, find its instruction, then the first column that contains it.
 #
 # </details>
 #
@@ -307,7 +307,8 @@ for n in (1024, 20_480, 65_536):
 # <details><summary>Hint 3</summary>
 #
 # For the row that is read once, use the column `× read` of the last table. For the maximum of 8
-# registers, count `max.NaN.f32` of the short kernel, in which a lane has 8.
+# registers, look at the count of `max.NaN.f32` in the short kernel, whose lanes have 8 elements
+# each.
 #
 # </details>
 
@@ -343,11 +344,11 @@ fk.exercise("week2/which_arch").grade(oldest)
 # }
 # ```
 #
-# The differences are of two kinds. sm_90 added *ways* that a kernel has to request: clusters,
-# barriers that count bytes. A kernel that requests none of them compiles to the same PTX for sm_80
-# and sm_90a. sm_100 added *instructions* that the compiler uses for the same source: two float32
-# operations per instruction, the maximum of three. The host chooses the way before it compiles
-# anything.
+# The differences are of two kinds. sm_90 added *features* that a kernel has to request: clusters,
+# and barriers that count bytes. A kernel that requests neither of them compiles to the same
+# instructions for sm_80 and sm_90a. sm_100 added *instructions* that the compiler uses for the same
+# source: two float32 operations per instruction, and the maximum of three numbers. The host chooses
+# the way before it compiles anything.
 #
 # </details>
 
@@ -478,8 +479,8 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 # ### Exercise 3: choose between fewer launches and fewer bytes
 #
 # `softmax(scale · x + bias)` over 512-element float32 rows runs as three launches, each of which
-# reads one matrix and writes one (A, B), or as one fused launch (C). The times are predicted for an
-# H200.
+# reads one matrix and writes one (A and B), or as one fused launch (C). The times are predictions
+# for an H200.
 #
 # | | launches | rows | moved | exponentials | predicted |
 # |---|---|---|---|---|---|
@@ -489,8 +490,8 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 #
 # Memory moves 5.1 MB per microsecond. The first launch costs 3.7 µs and each later one 1 µs. All
 # SMs together compute 4 million exponentials per microsecond. Which of `"device memory"`, `"the
-# launch itself"` and `"special functions"` bounds each call? Which change shortens it most: `"one
-# launch"`, or all matrices in `"bfloat16"`?
+# launch itself"` and `"special functions"` limits each call? Which change would shorten it most:
+# `"one launch"`, or storing all matrices in `"bfloat16"`?
 #
 # <details><summary>Hint 1</summary>
 #
@@ -501,14 +502,14 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 #
 # <details><summary>Hint 2</summary>
 #
-# The launches of A and B cost the same. What else does B do?
+# The launches of A and B cost the same. How much other work does B have?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# By what factor does each change shorten the longest bound? Three launches move six times the bytes
-# of x, one launch moves two.
+# By what factor does each change shorten the longest of the three durations? Three launches move
+# six times the bytes of x, but one launch moves only twice the bytes.
 #
 # </details>
 
@@ -540,10 +541,11 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # }
 # ```
 #
-# **A** needs 201 / 5.1 = 40 µs of memory. One launch moves a third of its bytes, `bfloat16` half of
-# them. **B** takes as long as its launches: 5.7 µs, and the latency of three small kernels; fewer
-# bytes change nothing. **C** needs 13 µs of memory and has only one launch, so fewer bytes are the
-# only saving. Fusion is the better change for both A and B, for two different reasons.
+# **A** needs 201 / 5.1 = 40 µs of memory. One launch would move a third of its bytes, and
+# `bfloat16` half of them. **B** takes as long as its launches: 5.7 µs, plus the latency of three
+# small kernels. Fewer bytes would change nothing. **C** needs 13 µs of memory and has only one
+# launch, so fewer bytes are the only saving. Fusion is the better change for both A and B, for two
+# different reasons.
 #
 # </details>
 
@@ -551,29 +553,30 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # ### Exercise 4: halve the time of three launches
 #
 # `y[m, :] = softmax(scale · x[m, :] + bias)` for 512-element float32 rows; all rows have the same
-# bias. Three launches compute it: scale and bias, exponentials, division. Each reads one matrix and
-# writes one, 16 bytes per lane in whole sectors. Halve the predicted time on an H200 for 16,384
-# rows: the **whole interval** has to be below half of the time of the given launches. Signature:
-# `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
+# bias. Three launches compute it: the first applies scale and bias, the second computes
+# exponentials, and the third divides. Each reads one matrix and writes one, with 16 bytes per lane
+# and whole sectors. Halve the predicted time on an H200 for 16,384 rows: the **whole interval** has
+# to be below half of the time of the given launches. Signature: `fuse_three(x, bias, scale, y)`.
+# Look at the bounds after each change:
 #
 # `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 #
 # <details><summary>Hint 1</summary>
 #
-# How many times the size of x do the three launches move in total, and what is the minimum?
+# How many times the bytes of x do the three launches move in total, and what is the minimum?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Where could a row wait between two steps, if not in y? A lane has 16 elements.
+# Where could the kernel keep a row between two steps, if not in y? Each lane has 16 elements.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the first two kernels `write(rY, mY, row)` sends the row from registers to memory, and the next
-# kernel reads it back. `rY` already holds the input of the next step.
+# In the first two kernels, `write(rY, mY, row)` stores the row from registers to memory, and the
+# next kernel reads it back. `rY` already holds the input of the next step.
 #
 # </details>
 
@@ -682,12 +685,12 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 #     fused_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)
 # ```
 #
-# Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
-# reads x once and writes y once, a third of that. If you fuse only two of the three, the two
-# launches move four times the bytes of x, in two thirds of the time. The block size hardly matters
-# for a kernel that is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start
-# in each launch, which is below the memory bound. (These times are predicted for an H200, not
-# measured.)
+# Each of the three launches reads one matrix and writes one, so together they move six times the
+# bytes of x. One launch reads x once and writes y once, which is a third of that. If you fuse only
+# two of the three, the remaining two launches move four times the bytes of x, and take two thirds
+# of the time. The block size hardly matters for a kernel that is bound by memory: with one warp per
+# block, 16,384 blocks take 10 µs to start in each launch, less than the memory traffic takes.
+# (These times are predicted for an H200, not measured.)
 #
 # </details>
 
@@ -735,32 +738,30 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 # for both mistakes.
 
 # %% [markdown] exercise="week2/causal_softmax" part="task"
-# ### Exercise 5: fuse scale and causal mask into the row
+# ### Exercise 5: fuse a scale and a causal mask into softmax
 #
-# Row m of `x` contains the scores of query m for all keys, and a query sees no key after itself.
-# The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m + N − M:
-#
-# `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
-#
-# Read each kept element once, write y once, use no mask tensor, and keep the row in registers; N is
-# at most 512. Do not load elements beyond the diagonal: they may be anything, including NaN. The
-# scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softmax(x, scale:
-# Float32, y)`.
+# Row m of `x` contains the scores of query m for all keys, but a query must not see any key after
+# itself. The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m +
+# N − M: `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, where the sum covers k ≤ m + N −
+# M. In the other columns, y is 0. Read each kept element once, write y once, use no mask tensor,
+# and keep the row in registers; N is at most 512. Do not load elements beyond the diagonal: they
+# may hold any value, including NaN. The scale may be negative. x and y are float32 or bfloat16.
+# Signature: `causal_softmax(x, scale: Float32, y)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# The mask is a predicate on row and column. Which value in a register that is not loaded leaves
-# both the maximum and the sum unchanged?
+# The mask is a predicate on row and column. Which value must a register hold that nothing is loaded
+# into, so that neither the maximum nor the sum changes?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
 # Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is 32 k
-# columns to the right of its first. The rest is softmax in registers; the store needs its own
-# predicate.
+# columns to the right of its first element. The rest is a softmax in registers, but the store needs
+# its own predicate.
 #
 # </details>
 #
@@ -823,10 +824,10 @@ fk.exercise("week2/causal_softmax").grade(causal_softmax)
 # ```
 #
 # For 128 × 128 float32 the kernel reads 1,088 of the 2,048 sectors of `x` and writes each sector of
-# `y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) read four matrices and
-# write three. A mask that is a formula of row and column costs one comparison per element. Flash
-# attention goes one step further: it skips whole tiles beyond the diagonal and never writes the
-# scores.
+# `y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) would read four
+# matrices and write three. A mask that is computed from row and column costs one comparison per
+# element. Flash attention goes one step further: it skips whole tiles beyond the diagonal and never
+# writes the scores.
 #
 # </details>
 
@@ -859,27 +860,27 @@ fusion_picture(operators, totals)
 # wasteful. Before the softmax, the kernel adds a bias.
 
 # %% [markdown] exercise="week2/router_softmax" part="task"
-# ### Exercise 6: serve short rows, with a bias
+# ### Exercise 6: take the softmax of short rows with a bias
 #
 # A *router* sends each token to a few of N experts. It takes the softmax of the token's N scores
-# plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short
-# (N is at most 64) and many, so four rows share a warp. Keep the row in registers and read x once.
-# All tensors are float32 or all float16; compute in float32, including x + b. A bias may have any
-# value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
+# plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. There are many
+# rows, and they are short (N is at most 64), so four rows share a warp. Keep the row in registers
+# and read x once. The tensors are all float32 or all float16; compute in float32, including x + b.
+# A bias may have any value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
 #
 # **Required**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# `tidx // 8` is the row and `tidx % 8` the lane's position in it. A lane has every eighth column,
-# at most 8, in a register tensor.
+# `tidx // 8` is the row within the block, and `tidx % 8` is the lane's position in it. A lane keeps
+# every eighth column, at most 8 in all, in a register tensor.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes reduce
-# separately in the same shuffles.
+# `cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes then
+# reduce separately with the same shuffles.
 #
 # </details>
 #
@@ -943,9 +944,9 @@ fk.exercise("week2/router_softmax").grade(router_softmax)
 # ```
 #
 # With one warp per row, a router of 8 experts leaves 24 of 32 lanes idle and needs five shuffles
-# where three suffice. The instructions read the bias once per row, but its N numbers stay in the
-# cache. A separate operator for the bias would read and write all of x once more. Softmax is the
-# last step of such a chain: put the elementwise steps before it into its load.
+# where three suffice. The kernel requests the bias once per row, but its N numbers stay in the
+# cache. A separate operator for the bias would read and write all of x once more. In such a chain,
+# softmax is the last step: fuse the elementwise steps before it into its load.
 #
 # </details>
 

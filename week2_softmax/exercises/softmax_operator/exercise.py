@@ -210,7 +210,9 @@ def _compiled(submission: Submission) -> str:
         _tried("A compiled function", lambda f=function, x=x, w=w: f(x, w).backward())
         grads.append((x.grad, w.grad))
     if not all(torch.allclose(a, b) for a, b in zip(*grads, strict=True)):
-        raise GateError("The gradients of the compiled function differ from those of the plain one.")
+        raise GateError(
+            "The gradients of the compiled function differ from those of the plain one."
+        )
     if kernels.calls != {"forward": 1, "backward": 1}:
         raise GateError(f"The compiled function does not launch each kernel once: {kernels.calls}.")
     return "fullgraph, one launch forward and one backward"

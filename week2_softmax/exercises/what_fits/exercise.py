@@ -15,7 +15,10 @@ KB, VECTORS, BLOCKS, STAGED, STREAMED, CLUSTER, EXPECTED = (
 RIGHT = {KB: 96, VECTORS: 24, BLOCKS: 2, STAGED: 805.3, STREAMED: 1208.0, CLUSTER: 8, EXPECTED: 512}
 MISCONCEPTIONS = {
     (KB, 24): "24,576 is the number of elements; each has 4 bytes.",
-    (KB, 192): "only x is in shared memory. The result goes directly from registers to global memory.",
+    (
+        KB,
+        192,
+    ): "only x is in shared memory. The result goes directly from registers to global memory.",
     (VECTORS, 96): "96 is the number of elements; a vector has four.",
     (VECTORS, 6144): "that is the number for all threads of a block together.",
     (VECTORS, 1): "a thread starts all copies before it waits for the first.",
@@ -23,7 +26,10 @@ MISCONCEPTIONS = {
     (BLOCKS, 3): "three rows are 288 kB; an SM has 228.",
     (BLOCKS, 1): "two blocks take 2 × 97 = 194 kB of 228.",
     (STAGED, 402.7): "that is only the read. The kernel also writes the result.",
-    (STAGED, 1208.0): "the second pass reads shared memory: x is read only once from global memory.",
+    (
+        STAGED,
+        1208.0,
+    ): "the second pass reads shared memory: x is read only once from global memory.",
     (STREAMED, 805.3): "streaming reads x a second time.",
     (STREAMED, 1611.0): "it reads x twice and writes y once: three times the matrix.",
     (CLUSTER, 4): "1,024 kB in four blocks is 256 kB per block, but a block may use 227 kB.",
@@ -31,7 +37,10 @@ MISCONCEPTIONS = {
     (CLUSTER, 16): "1,024 kB in eight blocks is 128 kB per block, which fits.",
     (EXPECTED, 256): "a pair is two float32, m and s: 8 bytes.",
     (EXPECTED, 64): "each of the 8 warps of a block sends a pair.",
-    (EXPECTED, 4096): "each block's mbarrier counts only the bytes that arrive at this block: 64 pairs.",
+    (
+        EXPECTED,
+        4096,
+    ): "each block's mbarrier counts only the bytes that arrive at this block: 64 pairs.",
 }
 
 EXERCISE = Exercise(

@@ -80,7 +80,10 @@ WHY = {
     "never rescale, but they finish with 32 different maxima.",
     ("the lanes' sums are added as they are", "1,000 equal"): "all lanes have the same maximum.",
     ("m begins at 0", "1,000 around -1,000"): "the maximum stays 0, and every exponential is 0.",
-    ("m begins at 0", "1,000 random"): "some element of each lane is larger than 0, and from then on m is correct.",
+    (
+        "m begins at 0",
+        "1,000 random",
+    ): "some element of each lane is larger than 0, and from then on m is correct.",
     ("s begins at 1", "1,000 random"): "the first element rescales it by exp(-inf - x).",
     ("s begins at 1", "20 random"): "12 lanes keep (-inf, 1), and the merge rescales that by 0.",
     ("no guard in the loop", "1,000, the first 32 masked"): "each lane begins with -inf - (-inf).",
