@@ -490,7 +490,7 @@ print(f"torch:                          {row.logsumexp(0):.6f}")
 # | `mbarrier_init(mbar, 1)` | expects one arrival per phase |
 # | `mbarrier_arrive_and_expect_tx(mbar, n)` | arrives, and expects n bytes |
 # | `store_async_dsmem(pointer, values, mbar, rank)` | sends words to block `rank` |
-# | `mbarrier_wait(mbar, 0)` | waits until phase 0 has ended, after which threads may read the words |
+# | `mbarrier_wait(mbar, 0)` | waits until phase 0 has ended; then the words may be read |
 #
 # `store_async_dsmem` writes 32-bit words to the same offset in the other block, and that block's
 # mbarrier counts their bytes as they arrive.

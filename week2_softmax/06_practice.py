@@ -11,20 +11,21 @@
 # %% [markdown]
 # # Practise: write ten kernels, up to attention
 #
-# **You will build** ten whole kernels that language models run at every step, from log-softmax to
-# attention, each with its launch.
+# **You will build** ten complete kernels that language models run at every step, from log-softmax
+# to attention, including their launches.
 # **You will learn** that nearly all of them have the same form: reduce a row, then go over it
 # again.
-# **You need** `00_softmax_without_tears` to `05_in_production`; no GPU. About 25 minutes, and 260
-# more for the exercises.
+# **You need** `00_softmax_without_tears` to `05_in_production`, but no GPU. About 25 minutes, and
+# 260 more for the exercises.
 #
-# **The bad number: 1.5.** The fused kernel of `05_in_production` still moves 1.5 times the bytes of
-# its scores, because it reads and stores them. The last kernel of this page moves none of them.
+# **The bad number: 1.5 times the bytes of the scores.** The fused kernel of `05_in_production`
+# still moves that much, because it reads the scores and stores the probabilities. The last kernel
+# of this page moves neither.
 #
-# Each puzzle defines the result and gives the signature; most draw a small case. You write the
-# rest: index, predicates, blocks, grid, and the exchange between threads. The grade tests the
-# values, tries several orders of threads, and compares the cost with our solution's. Work in any
-# order; only the last puzzle needs the ideas of all the others.
+# Each puzzle defines the result and gives the signature, and most draw a small case. You write the
+# rest: indices, predicates, blocks, the grid, and the exchange between threads. The grade tests the
+# values, tries several orders of threads, and compares the cost with that of our solution. Work in
+# any order; only the last puzzle needs the ideas of all the others.
 
 # %%
 import functools
@@ -40,12 +41,12 @@ from week2_helpers import attention_picture, form_picture, merged_pair
 import forgekit as fk
 
 # %% [markdown]
-# ## One form
+# ## The common form
 #
-# Go through a row and turn each element into a share. Merge the shares. Go through the row again
-# with the merged share. Here is the form in plain Python, with a warp's lanes and butterfly. Choose
-# `of`, `merge`, `identity` and `then`, and you have a kernel. `merged_pair` merges two pairs (m, s)
-# as in `01_online`:
+# Nearly every kernel of this page goes through a row and turns each element into a share, merges
+# the shares, and goes through the row again with the merged share. Here is that form in plain
+# Python, with a warp's lanes and butterfly. Choose `of`, `merge`, `identity` and `then`, and you
+# have a kernel. `merged_pair` merges two pairs (m, s) as in `01_online`:
 
 
 # %%
@@ -81,8 +82,8 @@ fk.check(over_rows(x, **unit_length_form), x / x.norm(dim=1, keepdim=True))
 
 # %% [markdown]
 # The picture shows a row of three elements and four lanes. The lane without an element holds the
-# identity. After two steps of the butterfly all lanes have the maximum and the sum. Lanes exchange
-# only these two numbers.
+# identity. After two steps of the butterfly, all lanes have the maximum and the sum. The lanes
+# exchange only these two numbers.
 
 # %%
 form_picture([math.log(1), math.log(2), math.log(5)])
@@ -90,19 +91,19 @@ form_picture([math.log(1), math.log(2), math.log(5)])
 # %% [markdown]
 # Answer three questions before you write a kernel:
 #
-# - How do two shares merge, and which share is the **identity**, the one that changes nothing? Does
-#   the merge also work for two identities?
-# - What does the second pass need: one number, two, or the elements themselves?
+# - How do two shares merge, and which share is the **identity**, which changes nothing? Does the
+#   merge also work for two identities?
+# - What does the second pass need: one number, two numbers, or the elements themselves?
 # - Where do the elements stay until then: in memory, in shared memory or in registers?
 #
 # > **Looks right but is wrong.** `merged_pair` subtracts 0 where the maximum is −∞. That looks like
-# > a special case for rows full of −∞. Remove it, and rows of 32, 64 and 96 elements stay right.
+# > a special case for rows of −∞. If you remove it, rows of 32, 64 and 96 elements stay correct.
 #
-# **Predict:** with 32 lanes and without that special case, which is the longest row of finite
-# numbers with a NaN in the result?
+# **Predict:** with 32 lanes and without that special case, how long is the longest row of finite
+# numbers whose result contains NaN?
 
 # %%
-longest = fk.predict("elements of the longest row with NaN", None)
+longest = fk.predict("elements in the longest row with NaN", None)
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -122,15 +123,15 @@ print("NaN in rows of", wrong[0], "to", wrong[-1], "elements")
 
 # %% [markdown]
 # The first step of the butterfly merges neighbours. If the last two lanes are both empty, they
-# compute −∞ − (−∞) = NaN, and the last step gives it to every lane. With 31 elements or more, no
-# two neighbours are empty. There are two remedies: keep the special case, or take the maximum of
-# all lanes first and rescale each sum once, relative to a finite number. In exercise 3 a whole warp
-# is empty; find out which remedy still works.
+# compute −∞ − (−∞) = NaN, which reaches every lane by the last step. With 31 elements or more, no
+# two neighbours are empty. There are two remedies: keep the special case, or first take the maximum
+# of all lanes and then rescale each sum once, relative to a finite number. In exercise 3 a whole
+# warp is empty; find out which remedy still works.
 #
-# A thread has at most 255 registers for everything.
+# A thread has at most 255 registers for all its values.
 #
-# **Predict:** a language model has 32,000 logits per row, one per word, in float32. A block has 128
-# threads. How many registers per thread does the row take?
+# **Predict:** a language model has 32,000 float32 logits per row, one per word. If a block has 128
+# threads, how many registers per thread does the row take?
 
 # %%
 taken = fk.predict("registers per thread", None)
@@ -143,14 +144,14 @@ for columns in (512, 1024, 4096, 32_000):
 taken.against(math.ceil(32_000 / 128))
 
 # %% [markdown]
-# That leaves five registers for the rest. The puzzles therefore come in two kinds. Kernels for rows
-# of any length read the row again (exercises 1 and 2) or need it only once (3 to 5). Kernels for
-# short rows read it once and keep it in registers (6 to 8).
+# That leaves five registers for everything else. So there are two kinds of puzzles. Kernels for
+# rows of any length read the row again (exercises 1 and 2) or need it only once (3 to 5). Kernels
+# for short rows read it once and keep it in registers (6 to 8).
 #
 # ## Softmax and what follows it
 #
-# A model ends with logits, one number for each possible next word. Training turns them into a loss
-# and its gradient. Generation turns them into a choice.
+# A language model outputs logits, one number for each possible next word. Training turns them into
+# a loss and its gradient. Generation turns them into a choice.
 
 # %% [markdown] exercise="week2/log_softmax" part="task"
 # ### Exercise 1: take the logarithm of a softmax
@@ -634,11 +635,11 @@ fk.exercise("week2/top_k").grade(top_k)
 # %% [markdown]
 # A good place for a break.
 #
-# ## Normalise and turn
+# ## Normalise and rotate
 #
-# Between the layers of a model the rows are short, a few thousand elements, and many. Only the
-# bytes count: one read, one write. The merge is a sum. Two things are new: other numerical traps,
-# and further operands beside the row.
+# Between the layers of a model there are many short rows, of a few thousand elements each. These
+# kernels are bound by memory: one read and one write. The merge is a sum. Two things are new:
+# different numerical traps, and operands besides the row.
 
 # %% [markdown] exercise="week2/rms_norm" part="task"
 # ### Exercise 6: divide rows by their root mean square
@@ -1058,34 +1059,35 @@ fk.exercise("week2/rotary").grade(rotary)
 # </details>
 
 # %% [markdown]
-# ## The summit: attention of one query
+# ## The summit: attention for one query
 #
-# A language model writes one token (a word or a part of one) at a time. For each token, every
-# **head** has one **query** q, a vector of D components. It also has a list of all tokens so far: L
-# **keys** and L **values**, vectors of D components. The head compares the query with each key.
-# Softmax turns the L results into weights, and the output is the weighted mean of the values:
+# A language model generates one token (a word or part of a word) at a time. For each token, every
+# **head** has one **query** q, a vector of D components. For the tokens so far, the head also has L
+# **keys** and L **values**, again vectors of D components. The head compares the query with each
+# key. Softmax turns the L results into weights, and the output is the weighted mean of the values:
 #
 # $$x_i = \text{scale} \cdot q \cdot K_i
 # \qquad o = \frac{\sum_i e^{x_i - m}\, V_i}{\sum_i e^{x_i - m}}$$
 #
-# The **scores** $x_i$ are this week's row, and m is its maximum. Two things differ. No kernel has
-# stored the row, so you compute each element first. And you need a sum weighted by the softmax, not
-# the softmax itself.
+# The **scores** $x_i$ are this week's row, and m is its maximum. Two things differ. The row is not
+# in memory, so you compute each element first. And you need a sum weighted by the softmax, not the
+# softmax itself.
 #
-# The textbook takes three steps through memory: all scores, their softmax, the mean. But one pass
-# gives the denominator s, and the numerator is also a sum of exponentials relative to m, each times
-# a vector. When the maximum grows from m to m', both sums take the same factor $e^{m - m'}$:
+# The textbook version takes three steps through memory: the scores, their softmax, and the weighted
+# mean. But one pass is enough for the denominator s, and the numerator is also a sum of
+# exponentials relative to m, each times a vector. When the maximum grows from m to m', both sums
+# are multiplied by the same factor $e^{m - m'}$:
 #
 # $$s' = s \cdot e^{m - m'} + e^{x - m'} \qquad o' = o \cdot e^{m - m'} + e^{x - m'}\, V$$
 #
 # **(m, s, o) is (m, s) with D more components.** Rescale o wherever you rescale s, and divide once,
-# at the end. A single key is the part (x, 1, V), no key is (−∞, 0, 0), and two parts merge as in
-# `01_online`. In plain Python:
+# at the end. A single key is the part (x, 1, V), an empty list of keys is (−∞, 0, 0), and two parts
+# merge as in `01_online`. In plain Python:
 
 
 # %%
 def merged_part(a, b):
-    """Return (m, s, o) of two parts of a list of keys together; o is a list of D numbers."""
+    """Return (m, s, o) of two parts of a list of keys, merged; o is a list of D numbers."""
     m = max(a[0], b[0])
     if m == -math.inf:
         return a  # neither part has a key
@@ -1108,33 +1110,35 @@ m, s, o = functools.reduce(merged_part, parts, nothing)
 fk.check(torch.tensor([x / s for x in o]), scores.double().softmax(0) @ values.double())
 
 # %% [markdown]
-# That is the whole algorithm. The next picture shows where its numbers live:
+# That is the whole algorithm. The next picture shows where its values are stored:
 
 # %%
 attention_picture()
 
 # %% [markdown]
-# **Registers** hold q, which every key uses; m and s, the same in all lanes of a warp; and o, D /
-# 32 components per lane. **Shared memory** holds one (m, s, o) per warp, stored once at the end.
-# **No memory** holds the scores. The five shuffles that end $q \cdot K_i$ leave a score in a
-# register; each lane computes two factors from it and discards it. So L has no limit.
+# **Registers** hold q, which is used for every key; m and s, which are the same in all lanes of a
+# warp; and o, with D / 32 components per lane. **Shared memory** holds one (m, s, o) per warp,
+# stored once at the end. **No memory** holds the scores. The five shuffles that complete $q \cdot
+# K_i$ leave the score in a register; each lane computes two factors from it and discards it. So L
+# has no limit.
 #
 # A warp handles one key in four steps:
 #
-# 1. Lane j loads components j and j + 32 of $K_i$: neighbours in memory are neighbours in the warp.
+# 1. Lane j loads components j and j + 32 of $K_i$, so neighbouring lanes load neighbouring
+#    addresses.
 # 2. It multiplies them by its components of q, and the warp adds the products. *Every* lane needs
 #    the score, because every lane has a part of o.
 # 3. The lane computes the new maximum and two factors, one for the old sums and one for the new
 #    term.
 # 4. It loads components j and j + 32 of $V_i$, and applies both factors to s and o.
 #
-# The exponential is `cute.math.exp2`; log₂ e goes into the scale, as in `02_the_row_in_registers`.
-# The kernel multiplies q by both once, before the loop.
+# The exponential is `cute.math.exp2`; log₂ e is folded into the scale, as in
+# `02_the_row_in_registers`. The kernel multiplies q by their product once, before the loop.
 #
 # > **Looks right but is wrong.** Suppose you merge the four parts at the end in a tree, 0 with 1
-# > and 2 with 3, without the `if`. Every test with L of 3 or more passes. With L = 1 or 2, warps 2
-# > and 3 have no key, and −∞ − (−∞) is NaN. Take the largest m of all four first: some warp has a
-# > key, so it is finite.
+# > and 2 with 3, without the `if`. Every test with L ≥ 3 passes. With L = 1 or 2, warps 2 and 3
+# > have no key, and −∞ − (−∞) is NaN. Instead, take the largest m of all four first; at least one
+# > warp has a key, so it is finite.
 
 # %% [markdown] exercise="week2/attention_one_query" part="task"
 # ### Exercise 10: attend with one query
@@ -1287,21 +1291,23 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 # %% [markdown]
 # ## From here to flash attention
 #
-# Your kernel is the inner loop of FlashAttention. These steps lie between the two:
+# Your kernel is the inner loop of FlashAttention. The complete algorithm adds these steps:
 #
 # - **Many queries.** A model that reads a prompt has a query for each of L tokens, so the scores
-#   are L × L: a billion numbers per head for 32,768 tokens. They must not reach memory.
+#   form an L × L matrix, which has a billion elements per head for 32,768 tokens. It must not reach
+#   memory.
 # - **Tiles.** One query uses each byte of K and V once: 4 · D operations for 4 · D bytes of
 #   float16. A block with 64 queries loads a tile of keys and values into shared memory and uses it
-#   64 times. (m, s) becomes a column with one pair per query, and o a 64 × D matrix.
+#   64 times. (m, s) becomes a column with one pair per query, and o becomes a 64 × D matrix.
 # - **Tensor cores.** Q · Kᵀ of two tiles is a matrix product, and so is the product of the
-#   exponentials with V. Between them are the lines that you wrote: a new maximum per row, two
-#   factors, s and o rescaled. A row's maximum takes shuffles among the few lanes that hold it.
+#   exponentials with V. Between the two products are the lines that you wrote: they find a new
+#   maximum per row, compute two factors, and rescale s and o. A row's maximum takes shuffles among
+#   the few lanes that hold the row.
 # - **Masks.** A causal mask removes the keys after a query. The kernel never loads tiles of keys
 #   that the mask removes entirely. In the tile on the diagonal it sets scores to −∞.
 # - **Few heads, long lists.** A model that generates text has one block per head, too few for a
-#   GPU. *Flash decoding* gives parts of the list to different blocks and merges (m, s, o) once
-#   more, in a second launch or in the last block to arrive (`04_few_long_rows` of week 1).
+#   GPU. *Flash decoding* assigns parts of the list to different blocks and merges (m, s, o) once
+#   more, in a second launch or in the last block to finish (`04_few_long_rows` of week 1).
 
 # %% [markdown]
 # ## What you can do now
@@ -1312,41 +1318,43 @@ fk.progress()
 # %% [markdown]
 # Your first kernel multiplied each element by 3. Since then you have written layouts that map data
 # to threads, exchanges that combine their results, and a softmax that reads its row once. You
-# counted each step before you trusted a clock, and found races that no test of values can see. The
-# ten kernels of this page:
+# counted each step before you measured its time, and found races that no test of values can reveal.
+# These are the ten kernels of this page:
 #
-# | puzzle | merges | identity | writes | reads the row |
+# | puzzle | merges | identity | writes | reads |
 # |---|---|---|---|---|
 # | log-softmax | (m, s) | (−∞, 0) | x − m − log s | twice |
 # | mask and temperature | (m, s) | (−∞, 0) | e^((x − m) / t) / s, or 0 | twice |
 # | cross-entropy | (m, s) | (−∞, 0) | loss and lse | once |
-# | its gradient | nothing: it uses lse | | g · (p − [n = target]) | once |
+# | its gradient | nothing, because it uses lse | | g · (p − [n = target]) | once |
 # | the four largest | four pairs | four of (−∞, no index) | four pairs | once |
 # | RMSNorm | Σ x² | 0 | x · w / rms | once |
 # | LayerNorm | Σ x, then Σ (x − mean)² | 0 | (x − mean) · w / σ + b | once |
 # | sum and RMSNorm | Σ (x + r)² | 0 | two rows | once |
-# | rotary embedding | nothing | | turned pairs | once |
-# | attention of one query | (m, s, o) | (−∞, 0, 0) | o / s | keys, values: once |
+# | rotary embedding | nothing | | rotated pairs | once |
+# | attention for one query | (m, s, o) | (−∞, 0, 0) | o / s | keys, values: once |
 #
-# **In practice** engineers write exactly these kernels by hand, because each saves a pass over
-# memory, or a matrix between two launches, that separate operators cannot save. Production versions
-# add 16-byte vectors, clusters for long rows, and a choice by shape, as in `05_in_production`.
+# **In practice** engineers write exactly these kernels by hand, because each avoids a pass over
+# memory, or an intermediate matrix, that separate operators would need. Production versions add
+# 16-byte vectors, clusters for long rows, and a choice by shape, as in `05_in_production`.
 #
-# **Where to go from here.** Tensor cores: CuTe describes their operands by layouts that you know,
-# because a TV layout says which thread holds which element of a tile. Begin with the product of one
-# tile, then use shared memory, then a pipeline of `cp.async`; then put your last kernel between two
-# products. All of it runs on the virtual GPU (`book/what_you_can_do_now.md` has the commands).
-# `fk.check`, `fk.sanitize`, `fk.profile` and the pictures take any CuTe DSL kernel.
+# **Where to go from here.** The next topic is tensor cores. CuTe describes their operands by TV
+# layouts, which you already know: they say which thread holds which element of a tile. Begin with
+# the product of two tiles, add shared memory and then a pipeline of `cp.async`, and finally put
+# your last kernel between two products. All of it runs on the virtual GPU
+# (`book/what_you_can_do_now.md` has the commands). `fk.check`, `fk.sanitize`, `fk.profile` and the
+# pictures work with any CuTe DSL kernel.
 #
 # **Further reading:** [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867)
-# (M. Milakov, N. Gimelshein, 2018), (m, s) · [Self-attention does not need O(n²)
-# memory](https://arxiv.org/abs/2112.05682) (M. Rabe, C. Staats, 2021), (m, s, o) ·
+# (M. Milakov, N. Gimelshein, 2018), on (m, s) · [Self-attention does not need O(n²)
+# memory](https://arxiv.org/abs/2112.05682) (M. Rabe, C. Staats, 2021), on (m, s, o) ·
 # [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others, 2022) and
-# [FlashAttention-2](https://arxiv.org/abs/2307.08691) (T. Dao, 2023), tiles and their order ·
-# [Flash-Decoding](https://pytorch.org/blog/flash-decoding/) (2023), the list in parts · [Root mean
-# square layer normalization](https://arxiv.org/abs/1910.07467) (B. Zhang, R. Sennrich, 2019) ·
-# [RoFormer](https://arxiv.org/abs/2104.09864) (J. Su and others, 2021), the rotary embedding ·
-# [CuTe DSL examples](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), flash
+# [FlashAttention-2](https://arxiv.org/abs/2307.08691) (T. Dao, 2023), on tiles and their order ·
+# [Flash-Decoding](https://pytorch.org/blog/flash-decoding/) (2023), on splitting the list of keys ·
+# [Root mean square layer normalization](https://arxiv.org/abs/1910.07467) (B. Zhang, R. Sennrich,
+# 2019) · [RoFormer](https://arxiv.org/abs/2104.09864) (J. Su and others, 2021), on the rotary
+# embedding · [CuTe DSL
+# examples](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), with flash
 # attention and matrix products on tensor cores
 #
 # **Next:** the same kernels in NVIDIA's other vocabulary

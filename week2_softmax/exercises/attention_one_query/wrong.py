@@ -41,10 +41,10 @@ WRONG = (
     Wrong("warps added as they are", {"factor = cute.math.exp2(sM[w] - m, fastmath=True)":
           "factor = Float32(1.0)"}, "each is relative to its own maximum"),
     Wrong("mean of the warps", {KEEP_O: f"{KEEP_O} / s", "s += sS[w] * factor": "s += 1.0",
-          "o += sO[w, tidx] * factor": "o += sO[w, tidx]"}, "and the mean of the four is taken"),
+          "o += sO[w, tidx] * factor": "o += sO[w, tidx]"}, "the result is the mean of the four"),
     Wrong("only one warp's keys", {MERGE: "        s, o = sS[0], sO[0, tidx]\n"}, "only the keys of warp 0"),
     Wrong("no maximum", {NEW_MAXIMUM: "m_new = Float32(0.0)", "m, s = -Float32.inf": "m, s = Float32(0.0)"},
-          "as if no maximum was subtracted"),
+          "no maximum seems to be subtracted"),
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"},
           "seems to start at a finite number"),
     Wrong("merged in a tree", {f"{LARGEST}\n        s, o = Float32(0.0), Float32(0.0)\n{MERGE}":
@@ -52,11 +52,11 @@ WRONG = (
     Wrong("no scale", {"scale_log2 = scale * 1.4": "scale_log2 = 1.4"}, "not multiplied by scale"),
     Wrong("2 for e", {"scale * 1.4426950408889634": "scale"}, "log2(e) is missing"),
     Wrong("not divided", {QUOTIENT: "o.to(mO.element_type)"}, "by the sum of the exponentials"),
-    Wrong("score of a lane", {SCORE: ""}, "the warp has not added up"),
+    Wrong("score of a lane", {SCORE: ""}, "the warp does not add up"),
     Wrong("last keys left out", {LOOP: "for i in range(warp, mK.shape[1] // 4 * 4, 4):"},
           "the last L % 4 keys"),
     Wrong("the last key left out", {LOOP: "for i in range(warp, mK.shape[1] - 1, 4):"}, "the last key is missing"),
-    Wrong("the maximum of warp 0", {LARGEST: "m = sM[0]"}, "the maximum of warp 0 is taken for that of all four"),
+    Wrong("the maximum of warp 0", {LARGEST: "m = sM[0]"}, "the maximum of warp 0 is used for all four"),
     Wrong("a scale of its own", {
         "scale_log2 = scale * 1.44": "scale_log2 = 0.75 / dim**0.5 * 1.44"},
         "length = 6, dim = 32, float32 the result"),
