@@ -1001,7 +1001,8 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # - Read the row once, keep it in registers, and write it once.
 # - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
 # - Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
-# - Per element, compute one exponential and no division. You may compute more per vector, lane or row.
+# - Per element, compute one exponential and no division. You may compute more per vector, lane or
+#   row.
 #
 # You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 #

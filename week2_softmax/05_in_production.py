@@ -367,8 +367,8 @@ print(source[source.index("    @cute.kernel") :])
 # %% [markdown]
 # | lines | purpose | where you met it |
 # |---|---|---|
-# | `tile.reduction_buffer(2)` | shared memory for the pairs (m, s) of a row's warps | `01_online` |
-# | `row_and_lane`, `valid` | the thread's row; threads past the last row store nothing | week 1, `05` |
+# | `tile.reduction_buffer(2)` | shared memory for (m, s) of each warp | `01_online` |
+# | `row_and_lane`, `valid` | the row; threads past the last row store nothing | week 1, `05` |
 # | `whole_vectors`, `load_unaligned` | rows that begin at any element | week 1, `05` |
 # | `tiled_copy`, `partition_S` | the TV layout: the vectors of this thread | `02` |
 # | `tXcX`, `tXpX` | the vectors' coordinates, and which of them exist | `02` |

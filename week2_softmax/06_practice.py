@@ -156,16 +156,17 @@ taken.against(math.ceil(32_000 / 128))
 # %% [markdown] exercise="week2/log_softmax" part="task"
 # ### Exercise 1: take the logarithm of a softmax
 #
-# `y[m, n] = log(softmax(x[m])[n])` in float32, float16 and bfloat16, computed in float32. Read a
-# row at most twice. All elements are finite. A row may be around 30,000 or −60,000. Where an
-# element's softmax rounds to 0, its logarithm is still not −∞. Signature: `log_softmax(x, y)`.
+# Compute `y[m, n] = log(softmax(x[m])[n])`. Support float32, float16 and bfloat16; compute in
+# float32. Read each row at most twice. All elements are finite, but a row may be around 30,000 or
+# −60,000. Even where an element's softmax rounds to 0, the result must not be −∞. Signature:
+# `log_softmax(x, y)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# The logarithm of a quotient is a difference: write log(exp(x − m) / s) without exp and without a
-# quotient.
+# The logarithm of a quotient is a difference. Write log(exp(x − m) / s) without an exponential and
+# without a quotient.
 #
 # </details>
 #
@@ -178,8 +179,8 @@ taken.against(math.ceil(32_000 / 128))
 #
 # <details><summary>Hint 3</summary>
 #
-# The line that stores adds x, −m and −log s. Which difference comes first if x and m are 30,000 and
-# log s is 2?
+# The line that stores adds x, −m and −log s. Which two should it add first if x and m are 30,000
+# and log s is 2?
 #
 # </details>
 
@@ -233,20 +234,20 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #     log_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses its digits before you subtract
-# it. `x − m` is exact for the elements near the maximum, which matter.
+# Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses digits of log s before you
+# subtract it. `x − m` is exact for the elements near the maximum, which are the ones that matter.
 #
 # </details>
 
 # %% [markdown] exercise="week2/masked_softmax" part="task"
-# ### Exercise 2: leave elements out, at a temperature
+# ### Exercise 2: take a masked softmax with a temperature
 #
 # Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] =
-# exp(x[m, n] / t) / Σ exp(x[m, k] / t)`, the sum over all k with `mask[m, k] ≠ 0`. Where the mask
-# is 0, y is 0, even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0
-# (torch gives NaN). A row may be around −100,000. Read a row at most twice. `mask` is uint8, t > 0;
-# x and y are float32 or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t:
-# Float32, mY)`.
+# exp(x[m, n] / t) / Σ exp(x[m, k] / t)`, where the sum covers all k with `mask[m, k] ≠ 0`. Where
+# the mask is 0, y is 0, even if x is large, infinite or NaN there. A row whose mask is all 0
+# becomes 0 (torch returns NaN). A row may be around −100,000. Read each row at most twice. `mask`
+# is uint8, and t > 0; x and y are float32 or bfloat16. Compute in float32. Signature:
+# `masked_softmax(mX, mMask, t: Float32, mY)`.
 #
 # **Required**: one warp per row.
 #
@@ -259,15 +260,15 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #
 # <details><summary>Hint 2</summary>
 #
-# NaN times 0 is NaN: leave an element out by a predicate, not by a factor. −∞ − −∞ is NaN as well:
-# which lines may compute a difference of two maxima, and which may use it?
+# NaN times 0 is NaN, so leave an element out by a predicate, not by a factor. −∞ − (−∞) is NaN as
+# well. Which lines could compute such a difference of two maxima?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Temperature and log₂ e form one factor. Compute it once before the loops. Apply it in the lines
-# with exponentials, to the difference from the maximum.
+# The temperature and log₂ e form one factor. Compute it once, before the loops. In the lines with
+# exponentials, apply it to the difference from the maximum.
 #
 # </details>
 
@@ -327,41 +328,41 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 #     masked_softmax_kernel(mX, mMask, t, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Softmax in attention nearly always has a mask: padding, causality, documents side by side. One
-# byte of mask per element adds a quarter to the reads in float32 and half in bfloat16; a causal
-# mask, computed from row and column, adds nothing.
+# Softmax in attention nearly always has a mask: for padding, for causality, or for several
+# documents in one sequence. One byte of mask per element increases the bytes read by a quarter in
+# float32 and by half in bfloat16. A causal mask that is computed from row and column adds none.
 #
 # </details>
 
 # %% [markdown] exercise="week2/cross_entropy" part="task"
 # ### Exercise 3: compute the loss of a classifier
 #
-# The cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ exp(x[m,
-# n])`. Store both; the gradient needs lse. **Read a row once**; only x[m, target[m]] may be read
-# again. A target of −100 is ignored: its loss is 0, lse as usual. x is float32 or float16 and
-# finite; a row may be around 30,000 or −60,000. target is int64; loss and lse are float32, computed
-# in float32. Signature: `cross_entropy(x, target, loss, lse)`.
+# Compute the cross-entropy of each row, `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ
+# exp(x[m, n])`. Store both; the gradient needs lse. **Read each row once**; only x[m, target[m]]
+# may be read again. Ignore a target of −100: its loss is 0, but its lse is computed as usual. x is
+# float32 or float16 and finite; a row may be around 30,000 or −60,000. target is int64; loss and
+# lse are float32. Compute in float32. Signature: `cross_entropy(x, target, loss, lse)`.
 #
 # **Required**: one block per row, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# Merge the pairs (m, s) of the threads in two trees: the lanes of a warp by shuffles, the four
-# warps through shared memory.
+# Merge the threads' pairs (m, s) in two stages: the lanes of a warp by shuffles, and the four warps
+# through shared memory.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# With 5 columns, three warps have no element: m = −∞, s = 0. How does such a lane rescale relative
-# to the maximum of its warp?
+# With 5 columns, three warps have no elements, so m = −∞ and s = 0. How can such a lane rescale
+# relative to the maximum of its warp?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# One thread finishes the row. It reads one element again, after the barrier and only if there is a
-# target. It adds m − x[target] and log s, in this order.
+# One thread finishes the row. After the barrier, it reads one element again, but only if there is a
+# target. It computes m − x[target] first and then adds log s.
 #
 # </details>
 
@@ -430,26 +431,26 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 #     cross_entropy_kernel(mX, mT, mLoss, mLse).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# With 32,000 classes the logits are the largest tensor of a language model's training step. This
-# kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a gather
-# writes a whole matrix in between.
+# With 32,000 classes, the logits are the largest tensor in a language model's training step. This
+# kernel reads them once and writes eight bytes per row. In contrast, torch's log_softmax followed
+# by a gather writes a whole matrix in between.
 #
 # </details>
 
 # %% [markdown] exercise="week2/cross_entropy_backward" part="task"
 # ### Exercise 4: compute the gradient of the loss
 #
-# The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`. `[…]` is 1
-# if its condition holds, else 0; g is the gradient of the row's loss. Where the target is −100, dx
-# is 0. Compute the softmax from `lse`, so you reduce nothing: one read, one write. x and dx are
-# float32 or float16, target int64, lse and g float32; compute in float32. Signature:
-# `cross_entropy_backward(x, target, lse, g, dx)`.
+# Compute the gradient of exercise 3, `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`.
+# `[…]` is 1 if its condition holds and 0 otherwise; g[m] is the gradient with respect to the row's
+# loss. Where the target is −100, dx is 0. Compute the softmax from `lse`, which needs no reduction,
+# only one read and one write. x and dx are float32 or float16, target is int64, and lse and g are
+# float32; compute in float32. Signature: `cross_entropy_backward(x, target, lse, g, dx)`.
 #
 # **Required**: one block per row, 128 threads per block, no barriers, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Write exp(x) / Σ exp(x) without a division and without overflow: where do you subtract lse?
+# How do you write exp(x) / Σ exp(x) without a division and without overflow, by subtracting lse?
 #
 # </details>
 #
@@ -463,7 +464,7 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 # <details><summary>Hint 3</summary>
 #
 # Read the row's target, lse and g once, before the loop. If the target is to be ignored, set g to 0
-# there.
+# at that point.
 #
 # </details>
 
@@ -519,32 +520,32 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 #     cross_entropy_backward_kernel(mX, mT, mLse, mG, mdX).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# One number per row, lse, turns a reduction and two reads into a map. Recompute cheap values and
-# keep small ones. dx may overwrite x, because the same thread reads and writes each element; so
-# large models never hold two matrices of logits.
+# One saved number per row, lse, turns a reduction with two reads into an elementwise map. Keep
+# small values, and recompute values that are cheap. dx may overwrite x, because the same thread
+# reads and writes each element, so large models never hold two matrices of logits.
 #
 # </details>
 
 # %% [markdown] exercise="week2/top_k" part="task"
-# ### Exercise 5: find the four largest and their columns
+# ### Exercise 5: find the four largest elements and their columns
 #
 # Store the four largest elements of each row in `v[m, 0…3]`, the largest first, and their columns
-# in `i[m, 0…3]`. Among equal elements the lower index comes first, so the order of lanes cannot
-# change the result. Rows have at least four elements; some may be −∞, none is NaN. Read a row once.
-# x and v are float32, i is int32. Signature: `top_k(x, v, i)`.
+# in `i[m, 0…3]`. Among equal elements, the lower index comes first, so the order of lanes cannot
+# change the result. Rows have at least four elements; some elements may be −∞, but none is NaN.
+# Read each row once. x and v are float32, and i is int32. Signature: `top_k(x, v, i)`.
 #
 # **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A lane keeps four sorted pairs (value, index). Which pair is the identity? It comes after every
-# element, even after −∞.
+# A lane keeps four sorted pairs (value, index). Which pair is the identity? It has to come after
+# every element, even after −∞.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Compare a new pair with each of the four in turn. Where it is better, exchange them and go on with
+# Compare a new pair with each of the four in turn. If it is better, swap the two and continue with
 # the displaced pair. Drop the last one.
 #
 # </details>
@@ -552,7 +553,7 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 # <details><summary>Hint 3</summary>
 #
 # In each step of the butterfly, shuffle all eight numbers of the partner before you insert the
-# first. Compare indices there as well: the partner's may be lower.
+# first pair. Compare indices there as well, because the partner's may be lower.
 #
 # </details>
 
@@ -626,9 +627,9 @@ fk.exercise("week2/top_k").grade(top_k)
 # ```
 #
 # Merging two lists of four is associative and commutative, because the index makes the order total:
-# no two pairs are equal. Sampling from the k likeliest words is this kernel and a softmax over k
-# numbers. For k above a few dozen, registers run out; sort or select by digits (radix select)
-# instead.
+# no two pairs are equal. To sample from the k likeliest words, combine this kernel with a softmax
+# over k numbers. If k exceeds a few dozen, registers run out; then sort, or select by digits (radix
+# select), instead.
 #
 # </details>
 
@@ -644,24 +645,24 @@ fk.exercise("week2/top_k").grade(top_k)
 # %% [markdown] exercise="week2/rms_norm" part="task"
 # ### Exercise 6: divide rows by their root mean square
 #
-# RMSNorm, the normalisation of most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m,
+# RMSNorm is the normalisation in most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m,
 # :]² + eps) · w[n]`. Rows have at most 512 elements in float32, float16 or bfloat16; compute in
-# float32 and read `x` once. A row of zeros stays zeros. Signature: `rms_norm(mX, mW, eps: Float32,
+# float32 and read `x` once. A row of zeros stays zero. Signature: `rms_norm(mX, mW, eps: Float32,
 # mY)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# It is a reduction that every lane needs, then a map over the same row: softmax without its
-# maximum.
+# The kernel is a reduction whose result every lane needs, followed by a map over the same row, like
+# softmax without its maximum.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# At most 16 elements per lane fit in registers. Loop with `range_constexpr(16)` and a predicate, so
-# that each register has a fixed number.
+# Each lane holds at most 16 elements in registers. Loop with `range_constexpr(16)` and a predicate,
+# so that each register has a fixed number.
 #
 # </details>
 #
@@ -721,42 +722,44 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 #     rms_norm_kernel(mX, mW, eps, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# For 40 rows of 400 in float32, threads request 64,000 bytes of `x`, 64,000 of `w`, and store
-# 64,000. `w` has only 1,600 bytes, the same for all rows, and comes from a cache after the first
-# rows: memory moves the row once in each direction. Without `eps` a row of zeros becomes 0 · ∞ =
-# NaN.
+# For 40 rows of 400 float32, threads request 64,000 bytes of `x` and 64,000 bytes of `w`, and store
+# 64,000 bytes. But `w` has only 1,600 bytes, which are the same for all rows and come from a cache
+# after the first rows. So memory moves each row once in each direction. Without `eps`, a row of
+# zeros becomes 0 · ∞ = NaN.
 #
 # </details>
 
 # %% [markdown] exercise="week2/layer_norm" part="task"
 # ### Exercise 7: normalise rows by mean and variance
 #
-# LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the
-# variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
-# in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
-# equal; there, the mean of the squares less the square of the mean loses most of its digits. You
-# may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+# LayerNorm is `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and
+# the variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16;
+# compute in float32 and read `x` once. A row's elements may be 1000 ± 4 or −3000 ± 16, or all
+# equal. For such rows, the mean of the squares minus the square of the mean loses most of its
+# digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps:
+# Float32, mY)`.
 #
 # **Required**: one block per row, 128 threads per block, at most 2 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
-# The row is in registers, 8 elements per thread. Go through it twice: for the mean, then for the
-# squared distances from it.
+# The row is in registers, with 8 elements per thread. Go through it twice, first for the mean and
+# then for the squared distances from it.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Every thread needs both sums of the block: shuffles, one word per warp, a barrier, then all
-# threads add four words.
+# Every thread needs both sums of the block. For each sum, use shuffles, store one word per warp,
+# wait at a barrier, and let all threads add the four words.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Registers past the row hold 0, which is far from the mean: put the predicate around the line that
-# squares as well. If the second sum used the first sum's words, you would need another barrier.
+# Registers past the row hold 0, which is far from the mean, so put the predicate around the line
+# that squares as well. If the second sum reused the first sum's words, you would need another
+# barrier.
 #
 # </details>
 
@@ -837,27 +840,28 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 # ```
 #
 # With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16,
-# and both numbers of the difference are off by some steps. For 50 rows of 700 that variance is
-# wrong by up to 2 %, and the two-pass variance by less than 2 parts in 10 million. Welford's
-# `(count, mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but
-# takes 63,200 instructions instead of 50,100.
+# and both terms of the difference are off by several steps. For 50 rows of 700 elements, that
+# variance is wrong by up to 2 %, and the two-pass variance by less than 2 parts in 10 million.
+# Welford's `(count, mean, m2)` from week 1 also passes, with one barrier and an error of at most 3
+# parts in a million, but it takes 63,200 instructions instead of 50,100.
 #
 # </details>
 
 # %% [markdown] exercise="week2/rms_norm_residual" part="task"
-# ### Exercise 8: normalise a sum, and keep it
+# ### Exercise 8: normalise a sum and store both
 #
 # Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
-# sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the inputs' type, float32
-# or float16; compute in float32. Rows have at most 512 elements and are whole vectors. A lane keeps
-# its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even if the
-# row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+# sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the type of the inputs,
+# float32 or float16; compute in float32. Rows have at most 512 elements in whole vectors. A lane
+# keeps its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even
+# if the row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# This is `rms_norm` with a prologue: registers keep the sum, and the kernel stores it on the way.
+# This is `rms_norm` with a prologue: the kernel computes the sum, keeps it in registers, and also
+# stores it.
 #
 # </details>
 #
@@ -965,36 +969,37 @@ fk.exercise("week2/rms_norm_residual").grade(rms_norm_residual)
 # ```
 #
 # The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s`
-# again: five rows instead of four, in two launches. For 40 rows of 400 in float32 it loads 6,000
-# sectors (`w` comes from a cache) and stores 4,000.
+# again, moving five rows instead of four, in two launches. For 40 rows of 400 float32, the kernel
+# loads 6,000 sectors (`w` comes from a cache) and stores 4,000.
 #
 # </details>
 
 # %% [markdown] exercise="week2/rotary" part="task"
-# ### Exercise 9: turn vectors by their position
+# ### Exercise 9: rotate vectors by their position
 #
-# Rotary embedding tells a model a token's position by turning vectors. `x` has shape (tokens,
-# heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by an angle
-# that depends on the token t and on j, given as `cos[t, j]` and `sin[t, j]`:
+# A rotary embedding encodes a token's position by rotating vectors. `x` has shape (tokens, heads,
+# dim). Components j and j + dim / 2 of a head are a pair (a, b). The kernel rotates the pair by an
+# angle that depends on the token t and on j, given as `cos[t, j]` and `sin[t, j]`:
 #
 #     a' = a · cos − b · sin,   b' = b · cos + a · sin
 #
 # Pairs are **half apart**, as in Llama and GPT-NeoX (`rotate_half`). Some models pair neighbours,
-# 2j and 2j + 1; the two conventions do not mix. The result overwrites `x`, float32 or float16. The
-# tables, (tokens, dim / 2), are float32. Read each of their entries once for all heads. Signature:
-# `rotary(mX, mCos, mSin)`.
+# 2j and 2j + 1; the two conventions are incompatible. The result overwrites `x`, which is float32
+# or float16. The tables have shape (tokens, dim / 2) and are float32. Read each table entry once
+# for all heads. Signature: `rotary(mX, mCos, mSin)`.
 #
 # **Required**: one warp per token.
 #
 # <details><summary>Hint 1</summary>
 #
-# Nothing is reduced. If you overwrite a pair in place, which thread has to hold both elements?
+# The kernel reduces nothing. If you overwrite a pair in place, which thread has to hold both
+# elements?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Use two loops: lanes share the dim / 2 pairs of a head, and each lane goes through all heads.
+# Use two loops: the lanes share the dim / 2 pairs of a head, and each lane goes through all heads.
 # Which values stay the same in the inner loop?
 #
 # </details>
@@ -1050,11 +1055,12 @@ fk.exercise("week2/rotary").grade(rotary)
 #     rotary_kernel(mX, mCos, mSin).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A pair takes six operations for 8 bytes in and 8 bytes out, so memory is the limit. For 21 tokens
-# of 8 heads of 128 in float32 the kernel loads 3,024 sectors: 2,688 of `x`, 336 of the tables.
-# Working in place is safe, because one thread owns both elements of a pair and reads them before it
-# writes; one thread per element would be a race between warps. After such turns, q · k depends on
-# the positions of its two tokens only through their distance: attention needs exactly that.
+# A pair takes six operations for 8 bytes read and 8 bytes written, so the kernel is bound by
+# memory. For 21 tokens with 8 heads of 128 float32, it loads 3,024 sectors: 2,688 of `x` and 336 of
+# the tables. Working in place is safe, because one thread owns both elements of a pair and reads
+# them before it writes. With one thread per element, warps would race. After such rotations, q · k
+# depends on the positions of its two tokens only through their distance, which is exactly what
+# attention needs.
 #
 # </details>
 
@@ -1141,40 +1147,41 @@ attention_picture()
 # > warp has a key, so it is finite.
 
 # %% [markdown] exercise="week2/attention_one_query" part="task"
-# ### Exercise 10: attend with one query
+# ### Exercise 10: compute attention for one query
 #
 # For its next token, a language model has one query of `dim` components per head, and all keys and
-# values so far: `q` and `o` have shape (heads, dim), `K` and `V` (heads, L, dim).
+# values so far. `q` and `o` have shape (heads, dim); `K` and `V` have shape (heads, L, dim).
 #
 #     o = softmax(q · Kᵀ · scale) V
 #
-# Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w, w
-# + 4, w + 8, …, and its lanes read a key together, 32 components per load. Each warp keeps m, s and
-# o in registers; they merge once, in shared memory. L is at least 1, `scale` any number, `dim` 32
-# or 64, known at compile time. Float32 or float16, computed in float32. Signature:
-# `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+# Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w,
+# w + 4, w + 8, …, and its lanes read each key together, 32 components per load. Each warp keeps
+# m, s and o in registers; the warps merge them once, in shared memory. L is at least 1, `scale`
+# is any number, and `dim` is 32 or 64 and known at compile time. Support float32 and float16;
+# compute in float32. Signature: `attention_one_query(mQ, mK, mV, scale: Float32, dim:
+# cutlass.Constexpr, mO)`.
 #
 # **Required**: one block per head, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# First write `online` for a row of scores. Then treat o like s: wherever you multiply s or add to
-# it, do the same to o, with v times the same factor.
+# First write `online` for a row of scores. Then treat o like s: wherever you multiply s, multiply o
+# by the same factor, and wherever you add a term to s, add that term times v to o.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Lane j has components j and j + 32 of q, o, and each key and value. After the loop lane 0 stores m
-# and s, and all lanes store o: shared memory of shape (4) and (4, dim).
+# Lane j has components j and j + 32 of q, o, and each key and value. After the loop, lane 0 stores
+# m and s, and all lanes store o, in shared tensors of shape (4) and (4, dim).
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # After the barrier take the maximum of the four m first; then multiply each warp's s and o by
-# exp2(m of the warp − maximum). A warp without a key has m = −∞ and factor 0; if you merged two
-# such warps first, you would get −∞ − (−∞).
+# exp2(m of the warp − maximum). A warp without a key has m = −∞ and the factor 0. If you merged two
+# such warps first, you would compute −∞ − (−∞).
 #
 # </details>
 
@@ -1278,13 +1285,13 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 #     kernel.launch(grid=(mQ.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# For 8 heads of 1,000 keys of 64 in float16, K and V are 2,048,000 bytes and threads request
-# 2,052,096; the rest is q, once per warp. Shared memory is 1,056 bytes per block, four times (m, s,
-# o), for any L. A key takes 43 instructions, ten of them for the five shuffles and additions of the
-# score. With 16 bytes per lane (8 lanes per key) 32,064 load requests become 4,032 and 43
-# instructions become 22. One query's scores would add only 4 bytes to the 256 of a key, but L
-# queries have L² of them. Where heads are few and L is long, blocks share the keys as warps do here
-# and merge once more: *flash decoding*.
+# For 8 heads with 1,000 keys of 64 float16, K and V have 2,048,000 bytes and threads request
+# 2,052,096 bytes; the rest is q, once per warp. Each block needs 1,056 bytes of shared memory, four
+# times (m, s, o), for any L. A key takes 43 instructions, ten of them for the five shuffles and
+# additions of the score. With 16 bytes per lane (8 lanes per key), 32,064 load requests become
+# 4,032 and 43 instructions become 22. One query's scores would add only 4 bytes to the 256 bytes of
+# a key and its value, but L queries have L² scores. If heads are few and L is large, blocks share
+# the keys as warps do here, and merge once more; this is *flash decoding*.
 #
 # </details>
 

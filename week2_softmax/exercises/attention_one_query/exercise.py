@@ -103,8 +103,12 @@ For its next token, a language model has one query of `dim` components per head,
 
     o = softmax(q · Kᵀ · scale) V
 
-Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w, w + 4, w + 8, …, and its lanes read each key together, 32 components per load. Each warp keeps m, s and o in registers; the warps merge them once, in shared memory. L is at least 1, `scale` is any number, and `dim` is 32 or 64 and known at compile time. Support float32 and float16; compute in float32. Signature:
-`attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w,
+w + 4, w + 8, …, and its lanes read each key together, 32 components per load. Each warp keeps
+m, s and o in registers; the warps merge them once, in shared memory. L is at least 1, `scale`
+is any number, and `dim` is 32 or 64 and known at compile time. Support float32 and float16;
+compute in float32. Signature: `attention_one_query(mQ, mK, mV, scale: Float32, dim:
+cutlass.Constexpr, mO)`.
 """,
     hints=(
         "First write `online` for a row of scores. Then treat o like s: wherever you multiply s, multiply o by the same factor, and wherever you add a term to s, add that term times v to o.",
