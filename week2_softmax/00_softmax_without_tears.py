@@ -127,9 +127,9 @@ for value in (100.0, -110.0):
 # %% exercise="week2/overflows" part="skeleton"
 ends = {
     # FILL ME IN (roughly 7 lines)
-    "float16: how many elements of 9, until the sum of their exponentials is inf": None,
-    "float32: how many elements of 88, until the sum of their exponentials is inf": None,
-    "float16: largest whole x, so that a sum of 1,000 of exp(x) is still finite": None,
+    "float16: fewest 9s whose exponentials add up to inf": None,
+    "float32: fewest 88s whose exponentials add up to inf": None,
+    "float16: largest integer x for which 1,000 exponentials exp(x) have a finite sum": None,
     "float32: the weights of [-200, -200]": None,
     "float32: the weight of the 0 in [0, 100]": None,
     "float32: the weight of the 100 in [0, 100]": None,
@@ -144,9 +144,9 @@ fk.exercise("week2/overflows").grade(ends)
 #
 # ```python
 # ends = {
-#     "float16: how many elements of 9, until the sum of their exponentials is inf": 9,
-#     "float32: how many elements of 88, until the sum of their exponentials is inf": 3,
-#     "float16: largest whole x, so that a sum of 1,000 of exp(x) is still finite": 4,
+#     "float16: fewest 9s whose exponentials add up to inf": 9,
+#     "float32: fewest 88s whose exponentials add up to inf": 3,
+#     "float16: largest integer x for which 1,000 exponentials exp(x) have a finite sum": 4,
 #     "float32: the weights of [-200, -200]": "nan",
 #     "float32: the weight of the 0 in [0, 100]": 0,
 #     "float32: the weight of the 100 in [0, 100]": "nan",
@@ -189,12 +189,12 @@ row = fk.randn(1000, device="virtual") * 5
 peak = row.clone()
 peak[0] = 500.0
 rows = {"row": row, "row + 100": row + 100, "row - 150": row - 150, "one at 500": peak}
-print("right: every weight is within 8 · 2⁻²⁴ of the float64 result\n")
+print("correct: every weight is within 8 · 2⁻²⁴ of the float64 result\n")
 print(f"{'subtracted':12s}", *(f"{name:>10s}" for name in rows))
 for name, c in ways.items():
     off = [(softmax_minus(c, x) - x.double().softmax(0)).abs().max() for x in rows.values()]
     assert all(error.isnan() or error <= 8 * 2**-24 for error in off)
-    print(f"{name:12s}", *(f"{'NaN' if error.isnan() else 'right':>10s}" for error in off))
+    print(f"{name:12s}", *(f"{'NaN' if error.isnan() else 'correct':>10s}" for error in off))
 
 # %% [markdown]
 # If you subtract the largest element, no exponent is above 0. Each exponential lies between 0 and
@@ -380,13 +380,13 @@ for name, values in zip(HARD, hard_rows(6).tolist(), strict=True):
 # **Predict:** for how many of the eight rows is `no_maximum` correct?
 
 # %%
-right_rows = fk.predict("how many of the eight are right", None)
+right_rows = fk.predict("how many of the eight are correct", None)
 
 # %% jupyter={"outputs_hidden": true}
 good = survivors(no_maximum, 40)
 right_rows.against(len(good))
-print("right:", ", ".join(good))
-print("wrong:", ", ".join(name for name in HARD if name not in good))
+print("correct:", ", ".join(good))
+print("wrong:  ", ", ".join(name for name in HARD if name not in good))
 
 # %% [markdown]
 # Masked elements are harmless, and the completely masked row is NaN, as it should be, because the
@@ -518,8 +518,8 @@ run_three = checked(three_passes, 1, 33, 1025)  # hard rows
 #
 # ## 6. The logarithm of the sum
 #
-# Training a classifier needs only the logarithm of one weight: the **loss** is −log y of the
-# correct class, where
+# Training a classifier needs only the logarithm of one weight per row: the **loss** is −log y of
+# the correct class, where
 #
 # $$\log y_n = x_n - \log \sum e^{x_k}$$
 #
@@ -737,7 +737,7 @@ fk.exercise("week2/soft_mean").grade(soft_mean)
 steps = {"no_maximum": no_maximum, "three_passes": three_passes}
 
 # %% [markdown]
-# ## 8. What a pass costs
+# ## 8. The cost of a pass
 #
 # The profile counts the bytes that threads request. But caches lie between the threads and memory,
 # and they may still hold part of a row when the next pass begins.

@@ -353,8 +353,8 @@ run_online = checked(online, 1, 5, 33, 1025)
 # are too short to give every lane an element. Two parts of the loop are easy to forget.
 #
 # > **Looks right but is wrong.** Each of the next two kernels lacks one part of the loop.
-# `no_rescaling` adds $e^{x - m}$ with the maximum so far but never rescales the sum. `no_guard`
-# subtracts m even when it is −∞. Both merge their lanes correctly.
+# > `no_rescaling` adds $e^{x - m}$ with the maximum so far but never rescales the sum. `no_guard`
+# > subtracts m even when it is −∞. Both merge their lanes correctly.
 
 
 # %%
@@ -456,17 +456,17 @@ for guess, fn, n in (
 # %% exercise="week2/what_hides" part="skeleton"
 shows = {  # each: "right", "wrong" or "NaN"
     # FILL ME IN (roughly 11 lines)
-    "the sum is not rescaled in the loop: 1,000 random, the first is the largest": None,
-    "the sum is not rescaled in the loop: 1,000 equal": None,
-    "the lanes' sums are added as they are: 1,000, descending": None,
-    "the lanes' sums are added as they are: 1,000 equal": None,
-    "m begins at 0: 1,000 around -1,000": None,
-    "m begins at 0: 1,000 random": None,
-    "s begins at 1: 1,000 random": None,
-    "s begins at 1: 20 random": None,
-    "no guard in the loop: 1,000, the first 32 masked": None,
-    "no guard in the loop: 1,000, the last third masked": None,
-    "no guard in the loop: 1,000, every second masked": None,
+    "the sum is not rescaled in the loop: 1,000 random elements, the first the largest": None,
+    "the sum is not rescaled in the loop: 1,000 equal elements": None,
+    "the lanes' sums are added without rescaling: 1,000 descending elements": None,
+    "the lanes' sums are added without rescaling: 1,000 equal elements": None,
+    "m starts at 0: 1,000 elements around -1,000": None,
+    "m starts at 0: 1,000 random elements": None,
+    "s starts at 1: 1,000 random elements": None,
+    "s starts at 1: 20 random elements": None,
+    "no guard in the loop: 1,000 elements, the first 32 masked": None,
+    "no guard in the loop: 1,000 elements, the last third masked": None,
+    "no guard in the loop: 1,000 elements, every second masked": None,
 }
 
 # %% exercise="week2/what_hides" part="grade"
@@ -477,17 +477,17 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # ```python
 # shows = {  # each: "right", "wrong" or "NaN"
-#     "the sum is not rescaled in the loop: 1,000 random, the first is the largest": "wrong",
-#     "the sum is not rescaled in the loop: 1,000 equal": "right",
-#     "the lanes' sums are added as they are: 1,000, descending": "wrong",
-#     "the lanes' sums are added as they are: 1,000 equal": "right",
-#     "m begins at 0: 1,000 around -1,000": "NaN",
-#     "m begins at 0: 1,000 random": "right",
-#     "s begins at 1: 1,000 random": "right",
-#     "s begins at 1: 20 random": "right",
-#     "no guard in the loop: 1,000, the first 32 masked": "NaN",
-#     "no guard in the loop: 1,000, the last third masked": "right",
-#     "no guard in the loop: 1,000, every second masked": "NaN",
+#     "the sum is not rescaled in the loop: 1,000 random elements, the first the largest": "wrong",
+#     "the sum is not rescaled in the loop: 1,000 equal elements": "right",
+#     "the lanes' sums are added without rescaling: 1,000 descending elements": "wrong",
+#     "the lanes' sums are added without rescaling: 1,000 equal elements": "right",
+#     "m starts at 0: 1,000 elements around -1,000": "NaN",
+#     "m starts at 0: 1,000 random elements": "right",
+#     "s starts at 1: 1,000 random elements": "right",
+#     "s starts at 1: 20 random elements": "right",
+#     "no guard in the loop: 1,000 elements, the first 32 masked": "NaN",
+#     "no guard in the loop: 1,000 elements, the last third masked": "right",
+#     "no guard in the loop: 1,000 elements, every second masked": "NaN",
 # }
 # ```
 #
@@ -871,8 +871,8 @@ moved_picture("One read less", costs)
 # ## 6. How much time it saves
 #
 # **Predict:** judged by bytes alone, `online` would take ¾ of the time of `three_passes`. What was
-# the ratio on an H200 for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, how
-# many times as fast as one warp per row was one block per row?
+# the ratio on an H200 for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, by
+# what factor was one block per row faster than one warp per row?
 
 # %%
 ratio = fk.predict("time of online / time of three_passes", None)

@@ -521,17 +521,18 @@ fk.exercise("week2/fix_the_fill").grade(fix_the_fill)
 # </details>
 
 # %% [markdown]
-# How many instructions can an H200 afford? Each of its 132 SMs has four schedulers, and each
-# scheduler issues one instruction for 32 lanes per clock cycle. While memory reads one element and
-# writes its result at 4.8 TB/s, the SMs at boost clock can issue a **budget of 56 instructions per
-# element** for `float32`, and 28 for `bfloat16` (a cell below computes both). Above the budget,
-# arithmetic takes longer than the memory traffic. The budget counts *machine* instructions, and
-# some PTX instructions expand into many of them. `run.code_bytes` is the length of the machine
-# code, at 16 bytes per instruction; the compiler reports it without a GPU.
+# How many instructions per element can an H200 afford? Each of its 132 SMs has four schedulers, and
+# each scheduler issues one instruction for 32 lanes per clock cycle. In the time that memory takes
+# to read one element and write its result at 4.8 TB/s, the SMs can execute 56 instructions on an
+# element for `float32`, and 28 for `bfloat16` (at the boost clock; a cell below computes both).
+# This number is the **budget** per element. A kernel that exceeds it is no longer bound by memory.
+# The budget counts *machine* instructions, and some PTX instructions expand into many of them.
+# `run.code_bytes` is the length of the machine code, at 16 bytes per instruction; the compiler
+# reports it without a GPU.
 #
 # A good place for a break.
 #
-# ## 4. What an element costs
+# ## 4. The cost of one element
 #
 # **The bad number: machine instructions.** Two lines of `vectors` are to blame. The first is `e /
 # s`, which divides once per element although once per row would suffice.
@@ -604,7 +605,7 @@ def mul_sub(x, warps):
     return e * (1.0 / s)
 
 
-is_right = fk.predict("right: folded, mul_sub, both or none", None)
+is_right = fk.predict("correct: folded, mul_sub, both or none", None)
 wrong_rows = fk.predict("rows for which the other is wrong", None)
 
 # %% jupyter={"outputs_hidden": true}
@@ -1202,7 +1203,7 @@ times
 # - **The FMA gains nothing in any column.** `reciprocal` already reaches 97 to 99 % of a copy's
 #   speed, so fewer instructions save no time. Use the FMA for its better rounding.
 # - **The second barrier costs no time in any column.** With rows in registers, `two_exchanges` is
-#   as fast as `single_pass`, and in one column faster, because it needs fewer instructions and
+#   as fast as `single_pass`, and faster in one column. It also needs fewer instructions and
 #   registers. But you will need (m, s) for rows too long to keep.
 #
 # How many elements should a thread have?

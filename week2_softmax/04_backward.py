@@ -90,7 +90,7 @@ print("dx by the formula   ", formula(dy, y).numpy().round(6))
 print(f"a row of 4,096 float32: {4096 * 4 / 1e3:.1f} kB, its Jacobian: {4096**2 * 4 / 1e6:.1f} MB")
 
 # %% [markdown]
-# Each row of the Jacobian adds up to 0, because any gain of one element is the others' loss.
+# Each row of the Jacobian adds up to 0, because whatever one element gains, the others lose.
 #
 # Both results come from the same derivation. A **finite difference** is independent of it: take a
 # small step of size eps along a direction v, and measure how L changes. Per unit of eps, L has to
@@ -265,8 +265,8 @@ rows_picture(dy=dy, y=y, dx=dx)
 # **A free test.** Σ dx = Σ dy·y − (Σ dy·y)·(Σ y) = 0 for every row and every dy, because Σ y = 1.
 # This test needs no reference.
 #
-# **Looks right but is wrong.** Suppose you forget that every denominator depends on every x, and
-# write dx = dy·y, without Σ dy·y. Each of these five checks looks good:
+# > **Looks right but is wrong.** Suppose you forget that every denominator depends on every x, and
+# > write dx = dy·y, without Σ dy·y. Each of these five checks looks good:
 # >
 # > 1. `torch.testing.assert_close` with its default tolerances, for random rows of 128,256, the
 # >    size of a language model's vocabulary
@@ -404,7 +404,7 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 # ## 4. Both rows in registers
 #
 # **Predict:** how many matrices does `backward` move? The unit is one matrix of 64 × 1,024
-# `float32`.
+# `float32`. (`cost` profiles a run and counts reads, writes and instructions per element.)
 
 # %%
 moved = fk.predict("matrices moved", None)
@@ -417,7 +417,7 @@ moved.against(round(costs["backward"].reads + costs["backward"].writes))
 
 # %% [markdown]
 # **The bad number: four reads**, where two would suffice. The remedy is the same as in `02`: a
-# thread keeps the data that it needs twice in registers. Two rows need twice as many registers. As
+# thread keeps in registers the data that it needs twice. Two rows need twice as many registers. As
 # in `02`, `row_tiles` makes a tiled copy with 16 bytes per load, `warps` warps share a row, and
 # each thread has `loads` vectors of each matrix. `row_sum` adds a value over all threads of a row.
 #
@@ -524,7 +524,7 @@ gradient_picture(costs)
 #
 # <details><summary>Hint 1</summary>
 #
-# Keep the data that you read once and need twice in registers. How many vectors does a lane have in
+# Keep in registers the data that you read once and need twice. How many vectors does a lane have in
 # a row of 1,024 elements? That number depends only on the type.
 #
 # </details>

@@ -22,7 +22,7 @@ EXERCISE = puzzle(
 Support float32, float16 and bfloat16; compute in float32. Read each element once. Signature: `backward_in_place(dy, y)`.
 """,
     hints=(
-        "Keep the data that you read once and need twice in registers. How many vectors does a lane have in a row of 1,024 elements? That number depends only on the type.",
+        "Keep in registers the data that you read once and need twice. How many vectors does a lane have in a row of 1,024 elements? That number depends only on the type.",
         "Make one `cute.make_rmem_tensor((vec, loads), type)` for each of the two matrices, and copy a vector with `cute.autovec_copy(g[(None, i)], r[None, k])`. `.load().to(Float32)` of "
         "such a tensor gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their "
         "sum.",

@@ -36,7 +36,7 @@ WRONG = (
                 value = Float32(0.0)
                 if mMask[row, n] != 0:
                     value = mX[row, n].to(Float32)
-"""}, "exp(0) is not 0"),
+"""}, "exp(0) is 1, which adds"),
     Wrong("masked elements are -inf", {TAKES_PART: """            if n >= 0:
                 value = -Float32.inf
                 if mMask[row, n] != 0:

@@ -3,9 +3,9 @@
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import answers
 
-NINES = "float16: how many elements of 9, until the sum of their exponentials is inf"
-BIG = "float32: how many elements of 88, until the sum of their exponentials is inf"
-THOUSAND = "float16: largest whole x, so that a sum of 1,000 of exp(x) is still finite"
+NINES = "float16: fewest 9s whose exponentials add up to inf"
+BIG = "float32: fewest 88s whose exponentials add up to inf"
+THOUSAND = "float16: largest integer x for which 1,000 exponentials exp(x) have a finite sum"
 BOTH = "float32: the weights of [-200, -200]"
 LEFT = "float32: the weight of the 0 in [0, 100]"
 RIGHT_ONE = "float32: the weight of the 100 in [0, 100]"

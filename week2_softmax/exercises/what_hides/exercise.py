@@ -50,50 +50,67 @@ def _rows():
     first[0] = plain.max() + 0.5
     masked[:32], third[667:], every[::2] = -INF, -INF, -INF
     return {
-        "1,000 random": plain,
-        "1,000 random, the first is the largest": first,
-        "1,000, descending": plain.sort(descending=True).values,
-        "1,000 equal": torch.full((1000,), 5.0),
-        "20 random": plain[:20],
-        "1,000 around -1,000": plain - 1000,
-        "1,000, the first 32 masked": masked,
-        "1,000, the last third masked": third,
-        "1,000, every second masked": every,
+        "1,000 random elements": plain,
+        "1,000 random elements, the first the largest": first,
+        "1,000 descending elements": plain.sort(descending=True).values,
+        "1,000 equal elements": torch.full((1000,), 5.0),
+        "20 random elements": plain[:20],
+        "1,000 elements around -1,000": plain - 1000,
+        "1,000 elements, the first 32 masked": masked,
+        "1,000 elements, the last third masked": third,
+        "1,000 elements, every second masked": every,
     }
 
 
 MISTAKES = {
     "the sum is not rescaled in the loop": {"absorb": _not_rescaled},
-    "the lanes' sums are added as they are": {"add": True},
-    "m begins at 0": {"start": (0.0, 0.0)},
-    "s begins at 1": {"start": (-INF, 1.0)},
+    "the lanes' sums are added without rescaling": {"add": True},
+    "m starts at 0": {"start": (0.0, 0.0)},
+    "s starts at 1": {"start": (-INF, 1.0)},
     "no guard in the loop": {"absorb": _unguarded},
 }
 # (mistake, row) -> why a wrong answer is wrong
 WHY = {
     (
         "the sum is not rescaled in the loop",
-        "1,000 random, the first is the largest",
+        "1,000 random elements, the first the largest",
     ): "lane 0 meets the row's maximum first. But each of the other 31 lanes has its own maximum, and most meet theirs later.",
-    ("the sum is not rescaled in the loop", "1,000 equal"): "no element is larger than the first.",
-    ("the lanes' sums are added as they are", "1,000, descending"): "in a descending row the lanes "
-    "never rescale, but they finish with 32 different maxima.",
-    ("the lanes' sums are added as they are", "1,000 equal"): "all lanes have the same maximum.",
-    ("m begins at 0", "1,000 around -1,000"): "the maximum stays 0, and every exponential is 0.",
     (
-        "m begins at 0",
-        "1,000 random",
+        "the sum is not rescaled in the loop",
+        "1,000 equal elements",
+    ): "no element is larger than the first.",
+    (
+        "the lanes' sums are added without rescaling",
+        "1,000 descending elements",
+    ): "in a descending row the lanes never rescale, but they finish with 32 different maxima.",
+    (
+        "the lanes' sums are added without rescaling",
+        "1,000 equal elements",
+    ): "all lanes have the same maximum.",
+    (
+        "m starts at 0",
+        "1,000 elements around -1,000",
+    ): "the maximum stays 0, and every exponential is 0.",
+    (
+        "m starts at 0",
+        "1,000 random elements",
     ): "some element of each lane is larger than 0, and from then on m is correct.",
-    ("s begins at 1", "1,000 random"): "the first element rescales it by exp(-inf - x).",
-    ("s begins at 1", "20 random"): "12 lanes keep (-inf, 1), and the merge rescales that by 0.",
-    ("no guard in the loop", "1,000, the first 32 masked"): "each lane begins with -inf - (-inf).",
+    ("s starts at 1", "1,000 random elements"): "the first element rescales it by exp(-inf - x).",
+    (
+        "s starts at 1",
+        "20 random elements",
+    ): "12 lanes keep (-inf, 1), and the merge rescales that by 0.",
     (
         "no guard in the loop",
-        "1,000, the last third masked",
+        "1,000 elements, the first 32 masked",
+    ): "each lane begins with -inf - (-inf).",
+    (
+        "no guard in the loop",
+        "1,000 elements, the last third masked",
     ): "each lane has a finite maximum before it meets a masked element.",
     (
         "no guard in the loop",
-        "1,000, every second masked",
+        "1,000 elements, every second masked",
     ): "lanes 0, 2, 4, … see only -inf.",
 }
 
