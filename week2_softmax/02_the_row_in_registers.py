@@ -148,8 +148,7 @@ moved_picture("The row is read once", costs)
 
 # %% [markdown]
 # One read and one write are the minimum, and every kernel from here on moves exactly these bytes.
-# One compiled kernel serves all rows of up to 32 · `per_lane` elements; it would truncate longer
-# ones.
+# One compiled kernel serves all rows of up to 32 · `per_lane` elements.
 #
 # What does an index cost if the compiler does *not* know it? In the next kernel, the loop that
 # stores is an ordinary `range`. The values are still correct.
@@ -642,8 +641,8 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # %% [markdown]
 # `sub`, `mul` and `ex2` have become `fma` and `ex2`; the remaining `mul` belongs to the last line.
 # Other instructions have disappeared as well: `mad`, `cvt` and `shl`, which compute addresses.
-# Without the FMA, the compiler computed each vector's address from scratch after its predicate;
-# with the FMA it does not. You can find such changes only by counting, not by reading the source.
+# Without the FMA, the compiler computed each vector's address from scratch after its predicate.
+# Only counting reveals such changes.
 #
 # In exercises 3 and 6, each warp or block handles one row, so a shorter form suffices, which the
 # next notebook uses as well. `cute.zipped_divide` divides one row into vectors, and
@@ -1165,7 +1164,7 @@ steps = {
 }
 
 # %% [markdown]
-# As expected, `single_pass_step` has one barrier fewer and a few more instructions.
+# `single_pass_step` has one barrier fewer and a few more instructions.
 #
 # ## 8. Times on an H200
 #

@@ -454,9 +454,8 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 #
 # **The bad number: 227 kB.** A row of 65,536 `float32` takes 256 kB and does not fit into one
 # block. But the blocks of a cluster can write into each other's shared memory. So each block copies
-# a part of the row and computes that part's (m, s), and then the blocks exchange pairs. In week 1's
-# `cluster_sum`, only one block received the total. Here **every** block needs the result, because
-# every block writes its part of the row.
+# a part of the row and computes that part's (m, s), and then the blocks exchange pairs. **Every**
+# block needs the result, because every block writes its part of the row.
 #
 # Here is the exchange in Python. Each block has a mailbox with one slot per block, and sends its
 # pair to every mailbox.
@@ -621,7 +620,7 @@ for meet in (fenced, relaxed):
 # **The complete kernel.** `cluster` is `staged` with `merged_cluster` in place of `merged_block`.
 # Each *warp* sends its pair to every block, which saves an exchange within the block. The first
 # pass over the row runs between `cluster_arrive_relaxed` and `cluster_wait`, so a block works while
-# others start. (The grid has one dimension, because a grid's y and z are limited to 65,535.)
+# others start.
 #
 # **Predict:** with four blocks of eight warps, how many bytes does each mbarrier expect? (The
 # picture shows which block reads which part of an 8,000-element row.)

@@ -1212,13 +1212,11 @@ times
 # %% [markdown]
 # - **The second read costs 6 % here, and 12 % in `bfloat16`, not 67 %.** The profile counts
 #   requests, but caches serve some of them: five matrices in 0.389 ms would be 6,900 GB/s, whereas
-#   the memory delivers 4,800 GB/s. The block has just read the same 32 kB. For rows of 16,384
-#   `bfloat16`, `backward_read_twice` even takes 3 % less time than `backward_vectors`.
+#   the memory delivers 4,800 GB/s. For rows of 16,384 `bfloat16`, `backward_read_twice`
+#   even takes 3 % less time than `backward_vectors`.
 # - **The other changes helped more:** `backward_read_twice` takes 0.389 ms, and `backward` takes
 #   0.702 ms. The faster kernel has vector loads, one block per row, and all loads in flight. The
-#   two kernels differ in all three respects, so the table cannot say which of these helped. For
-#   rows of 256 elements, where both use one warp per row, `backward` takes 4 % longer in `float32`
-#   and 62 % longer in `bfloat16`.
+#   two kernels differ in all three respects, so the table cannot say which of these helped.
 # - **104 % of a copy's speed** is no mistake: two thirds of the gradient's bytes are reads, but
 #   only half of a copy's. So a copy's speed is not an upper bound for the gradient.
 # - torch's gradient takes 1.9 to 2.3 times as long as `backward_vectors`.

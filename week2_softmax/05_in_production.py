@@ -20,7 +20,7 @@
 #
 # You now have four softmaxes. Three of them keep the row: in registers, in the shared memory of one
 # block, or in the shared memory of a cluster. The fourth reads it again. But a caller may pass rows
-# of any length on any GPU. **The bad number: 8 times too slow.** The kernel that is fastest for
+# of any length on any GPU. **The bad number: a factor of 8.** The kernel that is fastest for
 # 4,096 `bfloat16` per row takes 0.615 ms for rows of 131,072 on an H200, whereas the best kernel
 # takes 0.075 ms (`03_rows_that_do_not_fit`).
 
@@ -421,9 +421,9 @@ compared = sum(len(r) - 1 for r in rates.values())
 print(f"forgekit is more than 1 % slower in {len(behind)} of {compared} comparisons")
 
 # %% [markdown]
-# Both cases are one small shape, where the launch and the latency of the first byte cost more than
-# moving the bytes. The call itself costs 7 to 9 µs on the CPU (`book/measured/host_h200.json`).
-# CUDA graphs remove that cost, and fusion removes whole calls.
+# Both cases are the same small shape, where the launch and the latency of the first byte cost more
+# than moving the bytes. The call itself costs 7 to 9 µs on the CPU
+# (`book/measured/host_h200.json`). CUDA graphs remove that cost, and fusion removes whole calls.
 #
 # ## 5. Fusion saves bytes
 #
@@ -509,7 +509,7 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 # <details><summary>Hint 3</summary>
 #
 # By what factor does each change shorten the longest of the three durations? Three launches move
-# six times the bytes of x, but one launch moves only twice the bytes.
+# six times the bytes of x, but one launch moves only two times.
 #
 # </details>
 

@@ -48,7 +48,7 @@ shorten it most: `"one launch"`, or storing all matrices in `"bfloat16"`?
         "Compute three durations for each call: bytes divided by their rate, exponentials "
         "divided by theirs, and the cost of the launches.",
         "The launches of A and B cost the same. How much other work does B have?",
-        "By what factor does each change shorten the longest of the three durations? Three launches move six times the bytes of x, but one launch moves only twice the bytes.",
+        "By what factor does each change shorten the longest of the three durations? Three launches move six times the bytes of x, but one launch moves only two times.",
     ),
     analysis="""
 **A** needs 201 / 5.1 = 40 µs of memory. One launch would move a third of its bytes, and `bfloat16` half of them. **B** takes as long as its launches:
