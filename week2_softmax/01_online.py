@@ -859,7 +859,7 @@ for name, fn in steps.items():
     print(f"{name:>12}: {costs[name]}, {powers[name]:.2f} of them exponentials")
 moved.against(costs["online"].reads + costs["online"].writes)
 exponentials.against(round(powers["online"]))
-moved_picture("One read less", costs)
+moved_picture("One read fewer", costs)
 
 # %% [markdown]
 # The kernel saves a pass but computes one more exponential per element. (One of the two

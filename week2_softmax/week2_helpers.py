@@ -866,8 +866,8 @@ def ways_picture(times: Recorded, lengths: Sequence[int]) -> None:
             f"{n:,}: " + ", ".join(f"{k} {times.percent(r):.0f}" for k, r in best[dtype, n].items())
             for n in lengths
         )
-        with shown(f"Percent of a copy's bandwidth, {dtype}", f"In percent: {said}.", height=2.5,
-                   note="Of streaming, the faster variant."
+        with shown(f"Percent of a copy's bandwidth, {dtype}", f"By row length: {said}.", height=2.5,
+                   note="For streaming: the faster of its two variants."
                    ) as axes:  # fmt: skip
             for k, name in enumerate(names):
                 rows = {n: best[dtype, n][name] for n in lengths if name in best[dtype, n]}
@@ -882,8 +882,9 @@ def ways_picture(times: Recorded, lengths: Sequence[int]) -> None:
 
 @cute.jit
 def row_sum(value: Float32, warps: cutlass.Constexpr):
-    """Return the sum of a value over the threads of a row, in each of them: four rows per block if
-    `warps` is 1, else a block per row.
+    """Return the sum of a value over the threads of a row, in every thread.
+
+    A block has four rows if `warps` is 1, and one row otherwise.
     """
     value = cute.arch.warp_reduction(value, operator.add)
     if cutlass.const_expr(warps > 1):
@@ -917,7 +918,7 @@ def checked_backward(
             compile(dy, y, dx)(dy, y, dx)
             report = compare(dx, reference(dy, y), atol=1e-6)
             assert report.ok, f"{shape} {dtype}: {report}"
-    print(f"right in three types: {', '.join(f'{m} × {n:,}' for m, n in shapes)}")
+    print(f"correct in three types: {', '.join(f'{m} × {n:,}' for m, n in shapes)}")
 
 
 def saved_matrices(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> float:
@@ -959,9 +960,9 @@ def difference_picture(steps: Sequence[float], errors: Mapping[str, Sequence[flo
 
 
 def gradient_picture(costs: Mapping[str, Cost]) -> None:
-    """Draw what is in memory and in a lane's registers during each part of two gradient kernels.
+    """Draw the contents of memory and of a lane's registers in each part of two gradient kernels.
 
-    costs: of runs of `backward` and `backward_vectors`.
+    costs: those of `backward` and `backward_vectors`.
     """
     parts = {
         "backward": (("first loop", "rr.", "ee+"), ("butterfly", "...", "..d"),
@@ -974,7 +975,7 @@ def gradient_picture(costs: Mapping[str, Cost]) -> None:
             "a": ("all", SERIES[3], CELL_INK), "d": ("dot", SERIES[2], CELL_INK)}  # fmt: skip
     alt = "; ".join(f"{name}: {costs[name][0]:.0f} matrices read, {costs[name][1]:.0f} written"
                     for name in parts)  # fmt: skip
-    with shown("Registers that hold the row save the second read", f"{alt}. Only "
+    with shown("Keeping the row in registers saves the second read", f"{alt}. Only "
                "backward_vectors has all of a lane's dy and y in registers.", height=3.6,
                note="one: one element at a time; all: the lane's share of the row; part: its share "
                "of Σ dy·y; dot: all of Σ dy·y."
@@ -1039,7 +1040,7 @@ def compared(
 
 
 def production_way(n, itemsize, clusters, rows=4096):
-    """Return where forgekit's rule lets rows of n elements wait, and the number of blocks per row.
+    """Return where forgekit's rule keeps rows of n elements, and the number of blocks per row.
 
     itemsize: bytes per element; clusters: the GPU's largest cluster, in blocks (1: none).
     """
@@ -1058,7 +1059,7 @@ WAYS = {  # colour, hatch
 
 
 def rule_picture():
-    """Show where `production_way` lets rows wait: by length, type and GPU."""
+    """Show where `production_way` keeps rows, by length, type and GPU."""
     kinds = {
         "float32, sm_80": (4, 1),
         "float32, sm_90a": (4, 16),
@@ -1076,7 +1077,9 @@ def rule_picture():
                 start, last = k, way
         mine = [f"{way} below {end:,}" for at, _, end, way in bands if at == place]
         words.append(f"{name}: {', '.join(mine)}")
-    with shown("The longer the row, the further away it waits", f"{'; '.join(words)}.") as axes:
+    with shown(
+        "The longer the row, the farther from the arithmetic it is kept", f"{'; '.join(words)}."
+    ) as axes:
         for place, start, end, way in bands:
             colour, hatch = WAYS[way]
             axes.barh(place, end - start, left=start, color=colour, hatch=hatch, edgecolor="white")
@@ -1095,19 +1098,19 @@ MEASURED = Path("../book/measured/softmax_h200.json")
 
 
 def peer_rates():
-    """(rows, columns, dtype) -> contender -> percent of a copy's speed, recorded on an H200."""
+    """Return {(rows, columns, dtype): {contender: percent of a copy's speed}}, from an H200."""
     rates = {}
     for row in json.loads(MEASURED.read_text())["rows"] if MEASURED.exists() else ():
         if row["op"] == "softmax" and row["dim"] == -1 and row["status"] == "ok":
             place = (*row["shape"], row["dtype"])
             rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
     if not rates:
-        print("book/measured/softmax_h200.json is not here; it is in the repository.")
+        print("book/measured/softmax_h200.json is missing here; the repository contains it.")
     return rates
 
 
 def peers_picture(rates):
-    """Show `peer_rates` of matrices with 8 million elements or more, by length of the row."""
+    """Show `peer_rates` for matrices with at least 8 million elements, by row length."""
     large = {place: r for place, r in rates.items() if place[0] * place[1] >= 2**23}
     if not large:
         return
@@ -1130,11 +1133,9 @@ def peers_picture(rates):
 
 
 def fusion_picture(parts, totals):
-    """Show bytes moved, in those of x. parts: operator -> bytes of it; totals: kernel -> bytes."""
+    """Show bytes moved, as multiples of x. parts: operator -> bytes; totals: kernel -> bytes."""
     words = ", ".join(f"{name} {times:.2f}" for name, times in totals.items())
-    alt = (
-        f"Bytes moved, in bytes of x: {words}. Orange: whatever is above 2, one read and one write."
-    )
+    alt = f"Bytes moved, as multiples of x: {words}. Orange: all above 2 (one read and one write)."
     with shown("Fusion saves bytes", alt, height=1.5) as axes:
         for y, times in enumerate(totals.values()):
             axes.barh(y, min(times, 2), color=NOTE)
@@ -1150,7 +1151,7 @@ def fusion_picture(parts, totals):
 
 
 def form_picture(row: Sequence[float]) -> Any:
-    """Show how four lanes reduce a row of up to four numbers to (m, s) and go over it again."""
+    """Show how four lanes reduce a row of up to four numbers to (m, s), then go over it again."""
     levels = [[(value, 1.0) for value in row] + [(-math.inf, 0.0)] * (4 - len(row))]
     for k in (1, 2):
         levels.append([merged_pair(levels[-1][lane], levels[-1][lane ^ k]) for lane in range(4)])
@@ -1159,7 +1160,7 @@ def form_picture(row: Sequence[float]) -> Any:
     for name, level in zip(("lanes 0 to 3: m, s", "one step", "two steps"), levels, strict=True):
         panels[name] = [[(f"{m:.2f}, {s:.2f}", lane) for lane, (m, s) in enumerate(level)]]
     panels["exp(x - m) / s"] = [[(f"{math.exp(v - m) / s:.3f}", n) for n, v in enumerate(row)]]
-    return picture("reduce a row, go over it again", panels)
+    return picture("reduce a row, then go over it again", panels)
 
 
 def matrices_picture(title: str, **matrices: torch.Tensor) -> Any:
@@ -1171,7 +1172,7 @@ def matrices_picture(title: str, **matrices: torch.Tensor) -> Any:
 
 
 def attention_picture(warps=4, dim=64):
-    """Show what the warps of a block keep on chip for attention of one query."""
+    """Show what the warps of a block keep on chip in attention for one query."""
     shared = warps * (1 + 1 + dim) * 4  # bytes of m, s and o, in float32
     alt = (
         f"Keys go to {warps} warps in turn. A warp keeps q, m, s, o in registers and stores m, s "
@@ -1211,7 +1212,7 @@ def attention_picture(warps=4, dim=64):
 
 
 def vocabulary_picture(ptx):
-    """Show kernel -> the PTX counts of its two forms, of tensors and of arrays, as bars."""
+    """Show the PTX counts of each kernel's two forms, with tensors and with arrays, as bars."""
     sums = {name: [sum(c.values()) for c in counts] for name, counts in ptx.items()}
     words = ", ".join(f"{name} {a} and {b}" for name, (a, b) in sums.items())
     with shown("Both vocabularies, one program", f"PTX instructions: {words}.") as axes:
