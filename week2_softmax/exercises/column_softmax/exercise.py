@@ -52,5 +52,5 @@ lanes of a warp share a row instead. That is the only reason for shuffles.
         looks_like(lambda x, y: (x.float() - x.float().amax(0).clamp(min=0)).exp() / (
             x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), FINITE),
     ],
-    praise="A softmax that does not overflow.",
+    praise="Your softmax does not overflow.",
 )  # fmt: skip

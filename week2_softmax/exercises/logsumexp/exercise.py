@@ -62,5 +62,5 @@ such a row is NaN.
         looks_like(lambda x, y: torch.where(x.isneginf().all(1), 0.0, x.double().logsumexp(1)),
                    "a row that is all -inf has the sum 0, whose logarithm is -inf."),
     ],
-    praise="A soft maximum.",
+    praise="You have computed a soft maximum.",
 )  # fmt: skip

@@ -138,7 +138,7 @@ causal mask that is computed from row and column adds none.
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
         looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, has exactly this result: in a row "
                    "far from 0 its digits are gone. Subtract first, and multiply the difference."),
-        looks_like(_no_number, "a lane whose first element is masked computes −∞ − −∞ = NaN, which makes the sum "
+        looks_like(_no_number, "a lane whose first element is masked computes −∞ − (−∞) = NaN, which makes the sum "
                    "of its row NaN."),
         looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to a maximum of its "
                    "own."),

@@ -74,5 +74,5 @@ before the subtraction, and rows around 1,000 would reveal it.
     more=lambda make: (arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
                      (DIVISIONS, "divisions per element", 0.1),
                      look_at="fk.profile(*{failed})"),),
-    praise="A temperature that costs nothing.",
+    praise="Your temperature costs nothing.",
 )  # fmt: skip
