@@ -13,17 +13,17 @@
 #
 # **You will build** a row softmax that overflows, and a safe one that makes three passes over
 # memory.
-# **You will learn** at which numbers exponentials overflow, why subtracting the maximum changes
-# only the rounding, what a masked row yields, and how to count passes over memory.
+# **You will learn** where exponentials overflow, why subtracting the maximum changes only the
+# rounding, what softmax returns for a masked row, and how to count passes over memory.
 # **You need** week 1. About 30 minutes, and 55 more for the exercises.
 #
-# A **softmax** turns a row of numbers into weights, all between 0 and 1, that add up to 1:
+# A **softmax** turns a row of numbers into weights between 0 and 1 that add up to 1:
 #
 # $$y_n = \frac{e^{x_n}}{\sum_k e^{x_k}}$$
 #
-# Every classifier ends with it, and every attention layer contains it. You have built half of it:
-# `y = x / sum(x)` was the last exercise of `02_shuffle`. The exponential is new, and it overflows
-# easily.
+# Classifiers end with a softmax, and every attention layer contains one. You have already built
+# half of it: `y = x / sum(x)` was the last exercise of `02_shuffle`. The new part is the
+# exponential, which overflows easily.
 
 # %%
 import operator
@@ -48,13 +48,13 @@ import forgekit as fk
 from forgekit.benching.recorded import recorded
 
 # %% [markdown]
-# `week2_helpers.py`, in this folder, holds this week's plots and small functions that several pages
-# need. Each page introduces the ones that it uses.
+# The file `week2_helpers.py` in this folder contains this week's plots and the small functions that
+# several pages share. Each page introduces the ones it uses.
 #
 # ## 1. The range of an exponential
 #
-# **Predict:** which is the largest whole number x for which `exp(x)` is still finite? (2¹⁰ is about
-# e⁷; the largest `float32` is about 2¹²⁸, the largest `float16` 65,504.)
+# **Predict:** for each type, what is the largest integer x for which `exp(x)` is finite? (2¹⁰ is
+# about e⁷. The largest `float32` is about 2¹²⁸, and the largest `float16` is 65,504.)
 
 # %%
 ends_at = {
@@ -75,37 +75,39 @@ for dtype in ends_at:
 ranges_picture(ranges)
 
 # %% [markdown]
-# To the right of its bar, each type yields only infinity; to the left, only 0. In the pale part the
-# result loses its digits one by one. `bfloat16` reaches as far as `float32` because it has the same
-# exponent.
+# To the right of a type's bar, `exp(x)` is infinite; to the left of it, 0. In the pale part, the
+# result gradually loses digits. `bfloat16` covers the same range as `float32` because its exponent
+# has as many bits.
 #
-# A sum overflows even before its terms do:
+# A sum can overflow even when none of its terms does:
 
 # %%
 tens = torch.full((4,), 10.0, dtype=torch.float16)
-print("exp(10), added up in float16:", tens.exp().cumsum(0, dtype=torch.float16).tolist())
+print("running sums of exp(10) in float16:", tens.exp().cumsum(0, dtype=torch.float16).tolist())
 for value in (100.0, -110.0):
     e = torch.tensor([value, value]).exp()
-    print(f"two of {value:4.0f} in float32: exp {e.tolist()}, weights {(e / e.sum()).tolist()}")
+    weights = (e / e.sum()).tolist()
+    print(f"two elements of {value:4.0f} in float32: exp {e.tolist()}, weights {weights}")
 
 # %% [markdown]
-# Two equal numbers have the weights ½ and ½, whatever their value. Here they get ∞/∞ and 0/0, and
-# both are **NaN**, *not a number*. 100 is not unusual: a score is a dot product of long vectors,
-# and a few elements near 10 suffice.
+# Two equal numbers should have the weights ½ and ½, whatever their value. Here the weights are ∞/∞
+# and 0/0, both of which are **NaN**, *not a number*. A score of 100 is not unusual: scores are dot
+# products of long vectors, so a few elements near 10 are enough.
 #
-# As in week 1, kernels compute in `float32`, whatever the type of the tensor. That moves the limit
-# from 11 to 88.
+# As in week 1, kernels compute in `float32`, whatever the type of the tensor. For `float16`
+# tensors, this raises the limit from 11 to 88.
 
 # %% [markdown] exercise="week2/overflows" part="task"
 # ### Exercise 1: predict where softmax overflows
 #
-# Nothing is subtracted here: a weight is `exp(x)` divided by the sum of all `exp(x)`, and each
-# intermediate result is rounded to the type. Answer with numbers, or with `"nan"`. (e⁴ is 54.6, e⁹
-# is 8,103, e⁸⁸ is 1.65 · 10³⁸; the largest float16 is 65,504, the largest float32 3.40 · 10³⁸.)
+# This softmax subtracts nothing: a weight is `exp(x)` divided by the sum of all `exp(x)`, and every
+# intermediate result is rounded to the type in question. Answer each line with a number or with
+# `"nan"`. (e⁴ is 54.6, e⁹ is 8,103, and e⁸⁸ is 1.65 · 10³⁸. The largest float16 is 65,504, and the
+# largest float32 is 3.40 · 10³⁸.)
 #
 # <details><summary>Hint 1</summary>
 #
-# A sum overflows when it exceeds the largest number of its type: divide that number by one term.
+# A sum overflows when it exceeds the largest number of its type. Divide that number by one term.
 #
 # </details>
 #
@@ -125,9 +127,9 @@ for value in (100.0, -110.0):
 # %% exercise="week2/overflows" part="skeleton"
 ends = {
     # FILL ME IN (roughly 7 lines)
-    "float16: how many elements of 9, until the sum of their exponentials is inf": None,
-    "float32: how many elements of 88, until the sum of their exponentials is inf": None,
-    "float16: largest whole x, so that a sum of 1,000 of exp(x) is still finite": None,
+    "float16: fewest 9s whose exponentials add up to inf": None,
+    "float32: fewest 88s whose exponentials add up to inf": None,
+    "float16: largest integer x for which 1,000 exponentials exp(x) have a finite sum": None,
     "float32: the weights of [-200, -200]": None,
     "float32: the weight of the 0 in [0, 100]": None,
     "float32: the weight of the 100 in [0, 100]": None,
@@ -142,9 +144,9 @@ fk.exercise("week2/overflows").grade(ends)
 #
 # ```python
 # ends = {
-#     "float16: how many elements of 9, until the sum of their exponentials is inf": 9,
-#     "float32: how many elements of 88, until the sum of their exponentials is inf": 3,
-#     "float16: largest whole x, so that a sum of 1,000 of exp(x) is still finite": 4,
+#     "float16: fewest 9s whose exponentials add up to inf": 9,
+#     "float32: fewest 88s whose exponentials add up to inf": 3,
+#     "float16: largest integer x for which 1,000 exponentials exp(x) have a finite sum": 4,
 #     "float32: the weights of [-200, -200]": "nan",
 #     "float32: the weight of the 0 in [0, 100]": 0,
 #     "float32: the weight of the 100 in [0, 100]": "nan",
@@ -152,9 +154,9 @@ fk.exercise("week2/overflows").grade(ends)
 # }
 # ```
 #
-# The row `[0, 100]` is the trap: one of its weights is right (the weight of the 0 is 3.7 · 10⁻⁴⁴),
-# the other is NaN. The last line shows that a number far *below* the others does no harm: 0 is the
-# right weight, up to rounding.
+# The trap is the row `[0, 100]`: the weight of the 0, exactly 3.7 · 10⁻⁴⁴, is correct up to
+# rounding, but the weight of the 100 is NaN. The last line shows that an element far *below* the
+# others is harmless: 0 is its correct weight, up to rounding.
 #
 # </details>
 
@@ -166,8 +168,8 @@ fk.exercise("week2/overflows").grade(ends)
 # $$\frac{e^{x_n}}{\sum e^{x_k}} = \frac{e^{-c}\,e^{x_n}}{e^{-c}\sum e^{x_k}}
 # = \frac{e^{x_n - c}}{\sum e^{x_k - c}}$$
 #
-# So you may subtract any number from the whole row. In real numbers the result stays the same. In
-# `float32` it depends on your choice:
+# So you may subtract any number c from every element of the row. In exact arithmetic, the result
+# does not change. In `float32`, it depends on the choice of c:
 
 
 # %%
@@ -186,19 +188,20 @@ ways = {
 row = fk.randn(1000, device="virtual") * 5
 peak = row.clone()
 peak[0] = 500.0
-rows = {"row": row, "row + 100": row + 100, "row - 150": row - 150, "one of 500": peak}
-print("right: every weight is within 8 · 2⁻²⁴ of the float64 result\n")
+rows = {"row": row, "row + 100": row + 100, "row - 150": row - 150, "one at 500": peak}
+print("correct: every weight is within 8 · 2⁻²⁴ of the float64 result\n")
 print(f"{'subtracted':12s}", *(f"{name:>10s}" for name in rows))
 for name, c in ways.items():
     off = [(softmax_minus(c, x) - x.double().softmax(0)).abs().max() for x in rows.values()]
     assert all(error.isnan() or error <= 8 * 2**-24 for error in off)
-    print(f"{name:12s}", *(f"{'NaN' if error.isnan() else 'right':>10s}" for error in off))
+    print(f"{name:12s}", *(f"{'NaN' if error.isnan() else 'correct':>10s}" for error in off))
 
 # %% [markdown]
-# If you subtract the largest element, every exponent is 0 or below. Each exponential lies between 0
-# and 1, and at least one of them is exactly 1. So no term overflows, and the sum is never 0.
+# If you subtract the largest element, no exponent is above 0. Each exponential lies between 0 and
+# 1, and at least one of them is exactly 1. So no term overflows, and the sum is never 0.
 #
-# **Predict:** between which two numbers does that sum lie, for a row of 1,000 elements?
+# **Predict:** what are the smallest and the largest values that this sum can have in a row of 1,000
+# elements?
 
 # %%
 least = fk.predict("the sum is at least", None)
@@ -211,9 +214,9 @@ least.against((alone - alone.max()).exp().sum().item())
 most.against((equal - equal.max()).exp().sum().item())
 
 # %% [markdown]
-# Only the rounding has changed; the picture shows how. The difference x − m is rounded to 24 binary
-# digits, so its error grows with |x − m|. The exponential turns that absolute error into a relative
-# one.
+# Only the rounding has changed, as the picture shows. The difference x − m is rounded to 24
+# significant bits, so its absolute error grows with |x − m|. The exponential turns that absolute
+# error into a relative error of the weight.
 
 # %% jupyter={"outputs_hidden": true} tags=["nbval-ignore-output"]
 right = row.double().softmax(0)
@@ -226,16 +229,16 @@ worst = errors["the largest"].argmax()
 print(f"the weight with the largest error is {right[worst]:.0e}")
 
 # %% [markdown]
-# Only tiny weights lose digits. You pay a few units in the last place of a number near 0, and no
-# row can overflow.
+# Only tiny weights lose digits. The price is a few units in the last place of numbers near 0; in
+# return, no row can overflow.
 
 # %% [markdown] exercise="week2/which_survive" part="task"
-# ### Exercise 2: say what may be subtracted
+# ### Exercise 2: predict which subtractions are safe
 #
 # A kernel subtracts a number from every element of a row, then computes `exp(x) / sum(exp(x))`, all
-# in float32. Is every weight right (up to rounding), or is there a NaN? Answer `"right"` or
-# `"NaN"`. In the last line, it subtracts one number from all rows of a matrix; answer for the first
-# row.
+# in float32. Each line names the number and the row. Answer `"right"` if every weight is correct up
+# to rounding, and `"NaN"` if any weight is NaN. In the last line, the kernel subtracts the same
+# number from all rows of a matrix; answer for the first row.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -245,14 +248,15 @@ print(f"the weight with the largest error is {right[worst]:.0e}")
 #
 # <details><summary>Hint 2</summary>
 #
-# If no element is above 88: are all of them below -104? Then all exponentials are 0.
+# If no element is above 88, check whether all of them are below -104. In that case all exponentials
+# are 0.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A -inf in a row makes its mean and its smallest element -inf. Subtract -inf in that line, and inf
-# or NaN remains.
+# If a row contains -inf, its mean and its smallest element are -inf. Subtracting -inf leaves only
+# inf or NaN.
 #
 # </details>
 
@@ -292,21 +296,21 @@ fk.exercise("week2/which_survive").grade(survives)
 # }
 # ```
 #
-# The number subtracted may be off by 50, as long as no exponential overflows and not all of them
-# vanish. But only the largest element of the *same* row never fails (unless every element of the
-# row is −∞). A maximum that begins at 0 is a common mistake: every row with a positive element
-# hides it.
+# The subtracted number may even be off by 50, as long as no exponential overflows and not all of
+# them vanish. But only the largest element of the *same* row is always safe (unless every element
+# of the row is −∞). Starting the maximum at 0 is a common mistake, and every row with a positive
+# element hides it.
 #
 # </details>
 
 # %% [markdown]
 # ## 3. Rows of −∞
 #
-# Attention uses **−∞** on purpose, as a **mask**: an element that a token must not see gets the
-# score −∞ and therefore the weight 0, since $e^{-\infty}$ is exactly 0.
+# Attention uses **−∞** deliberately, as a **mask**: an element that a token must not see is given
+# the score −∞. Its weight is then 0, since $e^{-\infty}$ is exactly 0.
 #
 # **Predict:** which weight does torch return for the first element of `[-inf, 0, 0]`? And for the
-# first element of `[-inf, -inf, -inf]`, a row that is masked completely?
+# first element of `[-inf, -inf, -inf]`, a completely masked row?
 
 # %%
 one_masked = fk.predict("first weight of [-inf, 0, 0]", None)
@@ -321,19 +325,19 @@ print("its maximum: ", nothing_left.max().item())
 print("minus itself:", (nothing_left - nothing_left.max()).tolist())
 
 # %% [markdown]
-# Where every element is masked there are no weights, and torch returns NaN. Every formula that
-# subtracts the maximum does the same, because −∞ − (−∞) is NaN. This week's kernels are compared
-# with torch, so they must return NaN as well. But the same NaN can appear by mistake, when only
-# *part* of a row is masked. The next notebook shows it.
+# If every element is masked, no weights can be defined, so torch returns NaN. Every formula that
+# subtracts the maximum does the same, because −∞ − (−∞) is NaN. The checks compare this week's
+# kernels with torch, so the kernels must return NaN as well. But a faulty kernel can also produce
+# NaN when only *part* of a row is masked. The next notebook shows how.
 #
 # A good place for a break.
 #
 # ## 4. Without the maximum
 #
-# Now write the kernel, first with the plain formula: one warp per row, eight rows per block, as in
-# `warp_normalise`. `exp` is a helper for `cute.math.exp(x, fastmath=True)`, which uses the
-# **special function unit**: e^x is 2^(x · log₂ e), so it costs one multiplication and one
-# instruction for the power of two, `ex2.approx`.
+# The first kernel implements the plain formula, with one warp per row and eight rows per block, as
+# in `warp_normalise`. The helper `exp` calls `cute.math.exp(x, fastmath=True)`, which uses the
+# **special function unit**. Because e^x is 2^(x · log₂ e), it costs one multiplication and one
+# power-of-two instruction, `ex2.approx`.
 
 
 # %%
@@ -364,7 +368,7 @@ def no_maximum(mX: cute.Tensor, mY: cute.Tensor):
 # %%
 run_plain = checked(no_maximum, 1, 31, 1025, rows=lambda n, dtype: fk.randn(3, n, dtype=dtype))
 # %% [markdown]
-# The sizes are awkward but the *values* are not: `randn` rarely returns a number beyond 5. A
+# The sizes are awkward, but the *values* are not: `randn` rarely returns a number beyond ±5. A
 # softmax has to be tested on hard rows. `hard_rows(n)` returns eight of them, and `HARD` lists
 # their names:
 
@@ -373,51 +377,52 @@ for name, values in zip(HARD, hard_rows(6).tolist(), strict=True):
     print(f"{name:18}", *(f"{value:8.1f}" for value in values))
 
 # %% [markdown]
-# **Predict:** for how many of the eight rows is `no_maximum` right?
+# **Predict:** for how many of the eight rows is `no_maximum` correct?
 
 # %%
-right_rows = fk.predict("how many of the eight are right", None)
+right_rows = fk.predict("how many of the eight are correct", None)
 
 # %% jupyter={"outputs_hidden": true}
 good = survivors(no_maximum, 40)
 right_rows.against(len(good))
-print("right:", ", ".join(good))
-print("wrong:", ", ".join(name for name in HARD if name not in good))
+print("correct:", ", ".join(good))
+print("wrong:  ", ", ".join(name for name in HARD if name not in good))
 
 # %% [markdown]
-# Masked elements do no harm, and the completely masked row is NaN because it is 0/0 here. Three
-# other rows come out wrong. **Test with hard values, in awkward sizes.**
+# Masked elements are harmless, and the completely masked row is NaN, as it should be, because the
+# kernel computes 0/0. For three other rows the results are wrong. **Test with hard values in
+# awkward sizes.**
 #
-# Now write a safe kernel yourself, first without shuffles. For the maximum use `cute.arch.fmax`
-# (`02_shuffle`), one instruction where `cutlass.max` needs four. NaNs need no special handling
-# here, because the exponentials bring them back.
+# Now write a safe kernel yourself, first without shuffles. For the maximum, use `cute.arch.fmax`
+# (`02_shuffle`), which takes one instruction where `cutlass.max` takes four. It ignores NaNs, but
+# they need no special handling here, because their exponentials are NaN again.
 
 # %% [markdown] exercise="week2/column_softmax" part="task"
 # ### Exercise 3: take the softmax of columns
 #
-# `y[:, n]` is the softmax of column n of `x`, for any M and N ≥ 1, in float32, float16 and
-# bfloat16, computed in float32, by three loops over the rows. The tests use hard columns; where a
-# whole column is −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
+# `y[:, n]` is the softmax of column n of `x`. Support any M and N ≥ 1 and the types float32,
+# float16 and bfloat16; compute in float32, with three loops over the rows. The tests use hard
+# columns. For a column of −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
 #
 # **Required**: one thread per column.
 #
 # <details><summary>Hint 1</summary>
 #
-# It is `column_sum` of week 1, three times. Which operator does the first loop use, and with which
-# number does it begin?
+# The kernel resembles week 1's `column_sum`, with three loops. Which operator does the first loop
+# use, and at which number does it start?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# No thread needs data from another: no shuffle and no shared memory. A column of −∞ gives NaN
-# without special code.
+# No thread needs data from another, so the kernel needs neither shuffles nor shared memory. A
+# column of −∞ gives NaN without special code.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The first loop uses `cute.arch.fmax` and begins with `-Float32.inf`; the second and third loops
+# The first loop uses `cute.arch.fmax` and starts at `-Float32.inf`; the second and third loops
 # subtract the maximum inside the exponential. Divide in the line that stores.
 #
 # </details>
@@ -465,17 +470,17 @@ fk.exercise("week2/column_softmax").grade(column_softmax)
 #     column_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Neighbouring threads read neighbouring columns, so each of the three passes is coalesced. For
-# softmax over the last dimension, the usual case, one thread per row would read with strides, so
-# lanes share a row instead. That is the only reason for shuffles.
+# Neighbouring threads read neighbouring columns, so each of the three passes is coalesced. In the
+# usual case, a softmax over the last dimension, one thread per row would make strided accesses, so
+# the lanes of a warp share a row instead. That is the only reason for shuffles.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. Three passes
 #
-# The textbook safe softmax has one loop for the maximum, one for the sum and one for the result.
-# The maximum starts from its identity, `-Float32.inf`.
+# The textbook version of a safe softmax has one loop for the maximum, one for the sum, and one for
+# the result. The maximum starts at the identity of `fmax`, `-Float32.inf`.
 
 
 # %%
@@ -508,22 +513,23 @@ def three_passes(mX: cute.Tensor, mY: cute.Tensor):
 run_three = checked(three_passes, 1, 33, 1025)  # hard rows
 
 # %% [markdown]
-# Both reductions leave their result in every lane, so no lane has to broadcast it. The row of −∞ is
-# now NaN for the same reason as in torch.
+# Both reductions leave their result in every lane, so no broadcast is needed. The row of −∞ is NaN
+# for the same reason as in torch.
 #
 # ## 6. The logarithm of the sum
 #
-# Training needs only the logarithm of one weight: a classifier's **loss** is −log y of the right
-# class, where
+# Training a classifier needs only the logarithm of one weight per row: the **loss** is −log y of
+# the correct class, where
 #
 # $$\log y_n = x_n - \log \sum e^{x_k}$$
 #
-# The last term, **log-sum-exp**, also overflows, and the cure is the same. Subtract a number inside
-# the exponential, and add it back outside the logarithm:
+# The last term, called **log-sum-exp**, also overflows, and the remedy is the same. Subtract the
+# maximum inside the exponential, and add it back outside the logarithm:
 #
 # $$\log \sum e^{x_k} = m + \log \sum e^{x_k - m}$$
 #
-# It is a soft maximum: never below the largest element, and above it by at most log N.
+# Log-sum-exp is a soft maximum: it is never below the largest element, and exceeds it by at most
+# log N.
 
 # %%
 x = torch.tensor([1000.0, 1001.0, 1002.0])
@@ -533,39 +539,39 @@ print("m + log(sum(exp(x - m)))", (m + (x - m).exp().sum().log()).item())
 print("torch.logsumexp         ", x.logsumexp(0).item())
 far = torch.tensor([0.0, 200.0])
 print("logarithm of the softmax of [0, 200]:", far.softmax(0).log().tolist())
-print("the same by log-sum-exp:             ", (far - far.logsumexp(0)).tolist())
+print("the same with log-sum-exp:           ", (far - far.logsumexp(0)).tolist())
 
 # %% [markdown]
-# The last two lines show why losses are computed this way: from a weight that has underflowed to 0,
-# no logarithm can be recovered.
+# The last two lines show why losses are computed this way: once a weight has underflowed to 0, its
+# logarithm is lost.
 
 # %% [markdown] exercise="week2/logsumexp" part="task"
 # ### Exercise 4: compute log-sum-exp of rows
 #
-# `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-# float16 and bfloat16, computed in float32. Read each row twice. The tests use hard rows; where a
-# whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)` is
-# the logarithm. Signature: `logsumexp(x, y)`.
+# `y[m]` is the logarithm of the sum of the exponentials of row m. Support any M and N ≥ 1 and the
+# types float32, float16 and bfloat16; compute in float32. Read each row twice. The tests use hard
+# rows. For a row of −∞ the sum is 0 and the result is −∞, as in torch. `cute.math.log(x,
+# fastmath=True)` computes the logarithm. Signature: `logsumexp(x, y)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# `three_passes` without its third loop: what does one lane do instead?
+# The kernel is `three_passes` without its third loop. What does one lane do instead?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# m + log(s). Where a whole row is -inf, m is also -inf: what must be subtracted there so that each
-# exponential is 0 and not NaN?
+# The result is m + log(s). In a row of -inf, m is also -inf: which number must you subtract there
+# so that each exponential is 0 and not NaN?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A line between the two loops chooses what is subtracted, the maximum or 0; the line that stores
-# adds the same number again.
+# A line between the two loops chooses the number to subtract, the maximum or 0. The line that
+# stores adds the same number back.
 #
 # </details>
 
@@ -615,15 +621,15 @@ fk.exercise("week2/logsumexp").grade(logsumexp)
 # ```
 #
 # If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is
-# −∞ without special code: one decision per row, none per element. Softmax did not need it, because
-# there the required result is NaN.
+# −∞. This takes one comparison per row and none per element. Softmax did not need it, because its
+# required result for such a row is NaN.
 #
 # </details>
 
 # %% [markdown]
 # ## 7. Count the passes
 #
-# Every softmax has to read the row once and write it once.
+# Every softmax has to read the row at least once and write it once.
 #
 # **Predict:** how many times the size of the matrix do the loads and stores of `no_maximum` move in
 # total? And those of `three_passes`?
@@ -640,22 +646,22 @@ of_three.against(times_moved[1])
 passes_picture(found)
 
 # %% [markdown]
-# Three reads and a write move the matrix four times, where twice would do. Safety costs one more
-# pass than the plain formula: the kernel knows the maximum only *after* it has read the whole row,
-# and every later step needs it.
+# Three reads and a write move the matrix four times, although twice would suffice. Safety costs one
+# more pass than the plain formula, because the kernel knows the maximum only *after* it has read
+# the whole row, and every later step needs it.
 
 # %% [markdown] exercise="week2/soft_mean" part="task"
 # ### Exercise 5: average with the weights of a softmax
 #
-# `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for
-# any M and N ≥ 1, in float32 and float16, computed in float32. Read each row of `x` **twice**, and
-# store no weights. Signature: `soft_mean(x, v, y)`.
+# `y[m] = softmax(x[m]) · v` is the mean of the N values `v`, weighted by the softmax of row m.
+# Support any M and N ≥ 1 and the types float32 and float16; compute in float32. Read each row of
+# `x` **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
 #
 # **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A weight is e / s, and s is the same for the whole row: where can the division go?
+# A weight is e / s, and s is the same for the whole row. Where can you move the division?
 #
 # </details>
 #
@@ -721,9 +727,9 @@ fk.exercise("week2/soft_mean").grade(soft_mean)
 #     soft_mean_kernel(mX, mV, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# One division per row, no weights in memory, and no third pass: a softmax that is consumed
-# immediately costs less than one that is stored. With a vector of values per element instead of one
-# number, this is attention for one query, with which this week ends.
+# The kernel needs one division per row, no weights in memory, and no third pass: a softmax that is
+# consumed immediately costs less than one that is stored. With a vector of values per element
+# instead of one number, the same kernel is attention for one query, the last exercise of this week.
 #
 # </details>
 
@@ -731,13 +737,13 @@ fk.exercise("week2/soft_mean").grade(soft_mean)
 steps = {"no_maximum": no_maximum, "three_passes": three_passes}
 
 # %% [markdown]
-# ## 8. What a pass costs
+# ## 8. The cost of a pass
 #
-# The profile counts the bytes that threads request. Caches lie between the threads and memory, and
-# they may still hold part of a row when the next pass begins.
+# The profile counts the bytes that threads request. But caches lie between the threads and memory,
+# and they may still hold part of a row when the next pass begins.
 #
-# **Predict:** if only these bytes counted, `three_passes` would take 4/3 of the time of
-# `no_maximum`. What was the ratio on an H200, for 32,768 rows of 4,096 `float32`?
+# **Predict:** if the requested bytes alone determined the time, `three_passes` would take 4/3 as
+# long as `no_maximum`. What was the ratio on an H200 for 32,768 rows of 4,096 `float32`?
 
 # %%
 ratio = fk.predict("time of three_passes / time of no_maximum", None)
@@ -750,15 +756,16 @@ print(f"all sizes and types: from {min(ratios.values()):.2f} to {max(ratios.valu
 times
 
 # %% [markdown]
-# The third pass never adds more than a third of the time, its share of the bytes. In most columns
-# it adds less, because a cache still holds part of the row or because something other than bytes
-# takes the time; this table cannot say which. It does show that bytes are not everything here. For
-# rows of 256, `three_passes` takes as long in `bfloat16` as in `float32`, with half the bytes: a
-# lane loads one element at a time, whether it has four bytes or two. And 2,048 rows make only 2,048
-# warps, too few for this GPU. You know both problems and their remedies from week 1. The next
-# notebook first removes a pass.
+# The third pass never adds more than a third of the time, which is its share of the bytes. In most
+# columns it adds less, either because a cache still holds part of the row or because something
+# other than bytes limits the speed; this table cannot say which. It does show that bytes are not
+# the only limit. For rows of 256 elements, `three_passes` takes as long in `bfloat16` as in
+# `float32`, although it moves half the bytes: a lane loads one element at a time, whether the
+# element has four bytes or two. Another limit is parallelism: 2,048 rows make only 2,048 warps, too
+# few for this GPU. You know both problems and their remedies from week 1. The next notebook first
+# removes a pass.
 #
-# Your predictions in this notebook, beside the results:
+# Here are your predictions in this notebook, beside the results:
 
 # %%
 fk.predictions()
@@ -766,9 +773,9 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | kernel | reads of the row | writes | rows that it handles |
+# | kernel | reads of the row | writes | rows that it handles correctly |
 # |---|---|---|---|
-# | `no_maximum` | 2 | 1 | elements all below 88, and not all far below 0 |
+# | `no_maximum` | 2 | 1 | rows with no element above 88 and not every element far below 0 |
 # | `three_passes` | 3 | 1 | all; a row of −∞ gives NaN, as in torch |
 # | `logsumexp`, `soft_mean` (exercises) | 2 | one number per row | all |
 #
@@ -776,18 +783,18 @@ fk.predictions()
 # |---|---|
 # | `exp(x)` is inf above | 88 in `float32` and `bfloat16`, 11 in `float16` |
 # | subtract | the largest element of the same row |
-# | the price | a pass over the row, and digits of tiny weights |
+# | the price | one more pass over the row, and some digits of tiny weights |
 #
-# **The bad number: three reads and a write**, where one of each would do.
+# **The bad number: three reads and a write**, although one of each would suffice.
 #
-# **In practice** a loss is never the logarithm of a softmax: `torch.nn.functional.cross_entropy`
-# takes the scores themselves and uses log-sum-exp. Masks add −∞, or a large negative number such as
-# −10⁹, which behaves differently: it turns a completely masked row into equal weights instead of
-# NaN.
+# **In practice** a loss is never computed as the logarithm of a softmax:
+# `torch.nn.functional.cross_entropy` takes the scores themselves and uses log-sum-exp. Masks add −∞
+# or a large negative number such as −10⁹. The two differ in a completely masked row, where −10⁹
+# yields equal weights instead of NaN.
 #
 # **Further reading:** [Accurately computing the log-sum-exp and softmax
-# functions](https://doi.org/10.1093/imanum/draa038) (P. Blanchard, D. J. Higham, N. J. Higham), on
-# the errors plotted in section 2 ·
+# functions](https://doi.org/10.1093/imanum/draa038) (P. Blanchard, D. J. Higham, N. J. Higham),
+# which analyses the errors plotted in section 2 ·
 # [torch.softmax](https://docs.pytorch.org/docs/stable/generated/torch.softmax.html)
 #
 # **Next:** the maximum and the sum in one pass ([`01_online`](01_online.ipynb)).

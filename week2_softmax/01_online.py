@@ -11,10 +11,10 @@
 # %% [markdown]
 # # Find the maximum and the sum in one pass
 #
-# **You will build** a softmax that reads a row twice instead of three times, with one warp per row
-# and with one block per row.
-# **You will learn** how to correct a sum after the fact, why (maximum, sum) is an operator like any
-# other, and which rows hide a missing correction.
+# **You will build** a softmax that reads each row twice instead of three times, once with one warp
+# per row and once with one block per row.
+# **You will learn** how to correct a sum after the fact, why pairs (maximum, sum) merge in any
+# order like terms of a sum, and which rows hide a missing correction.
 # **You need** `00_softmax_without_tears`. About 35 minutes, and 85 more for the exercises.
 #
 # **The bad number: three reads and a write.** The sum has to wait for the maximum, which the kernel
@@ -55,16 +55,16 @@ from forgekit.viz.ideas import online_softmax
 # %% [markdown]
 # ## 1. Correct a sum after the fact
 #
-# Go through a row once. At each element keep the maximum *so far*, m, and the sum of exponentials
-# relative to it, s: its terms are $e^{x - m}$. When a larger element arrives, the maximum becomes
-# m′, and every term in s is relative to the wrong number. But all terms are wrong by the same
-# factor:
+# Go through a row once. After each element, keep the maximum *so far*, m, and the sum s of the
+# exponentials relative to it, whose terms are $e^{x - m}$. When a larger element arrives, the
+# maximum becomes m′, and every term in s is relative to the old maximum. But all terms are wrong by
+# the same factor:
 #
 # $$e^{x - m'} = e^{x - m} \cdot e^{m - m'}$$
 #
-# The factor does not depend on x, so you can take it out of the sum. Multiply s by $e^{m - m'}$:
-# that **rescales** the sum, without the old elements. This is the whole idea of the **online
-# softmax** (Milakov and Gimelshein, 2018). Step by step:
+# The factor does not depend on x, so it can be taken out of the sum. Multiplying s by $e^{m - m'}$
+# **rescales** the sum without reading the old elements again. This is the whole idea of the
+# **online softmax** (Milakov and Gimelshein, 2018). Step by step:
 
 # %%
 row = [1.0, 3.0, 2.0, 5.0, -1.0, 5.0]
@@ -81,10 +81,10 @@ staircase_picture(row)
 
 # %% [markdown]
 # The loop begins with m = −∞ and s = 0, the maximum and the sum of an empty row. The first factor
-# is $e^{-\infty} = 0$, and 0 · 0 does no harm.
+# is $e^{-\infty} = 0$, which is harmless because s is 0 as well.
 #
-# **Predict:** of 1,000 random numbers, how many are larger than every number before them? Only at
-# those elements does the factor differ from 1.
+# **Predict:** in a sequence of 1,000 random numbers, how many are larger than every number before
+# them? The factor differs from 1 only at those elements.
 
 # %%
 new_maxima = fk.predict("new maxima among 1,000, on average", None)
@@ -96,16 +96,17 @@ new_maxima.against(round(1 + (so_far[:, 1:] > so_far[:, :-1]).sum().item() / 200
 online_softmax(many[3, :60])
 
 # %% [markdown]
-# The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5;
-# the average of these 200 rows is close to it. So the loop rarely rescales the sum. Remember that
-# when you test it. The picture shows the first 60 elements of one row. Drag a point and watch the
-# factors.
+# The n-th of n random numbers is the largest with probability 1/n, so the expected count is 1 + 1/2
+# + … + 1/1000 = 7.5. The average of these 200 rows is close to that. So the loop rarely rescales
+# the sum; remember that when you test it. The picture shows the first 60 elements of one row. Drag
+# a point and watch the factors.
 #
 # ## 2. Two numbers for a part of a row
 #
-# Week 1 had a rule: an operator that is associative and has an identity works in every tree of
-# lanes, warps and blocks. A single element is the pair (x, 1), because $e^{x - x} = 1$. The pair of
-# an empty part is (−∞, 0). To merge two parts of a row, rescale *both* sums to the larger maximum:
+# Recall the rule of week 1: an operator that is associative and has an identity works in every tree
+# of lanes, warps and blocks. Here the operator merges pairs (m, s). A single element is the pair
+# (x, 1), because $e^{x - x} = 1$. The pair of an empty part is (−∞, 0). To merge two parts of a
+# row, rescale *both* sums to the larger maximum:
 #
 # $$m = \max(m_a, m_b) \qquad s = s_a\, e^{m_a - m} + s_b\, e^{m_b - m}$$
 
@@ -114,26 +115,26 @@ online_softmax(many[3, :60])
 #
 # Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
 # maximum, and the sum of all `exp(x - m)`. Return the pair of the combined parts. `(-math.inf,
-# 0.0)` is the pair of an empty part: merging it changes nothing, and merging it with itself returns
-# it.
+# 0.0)` is the pair of an empty part: merging it with another pair returns the other pair, and
+# merging it with itself returns `(-math.inf, 0.0)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# The new maximum is the easy part. By which factor must each of the two sums be rescaled?
+# The new maximum is easy to find. By which factor must each of the two sums be multiplied?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# By `math.exp(old maximum - new maximum)`. One of the two factors is 1, and you need not know
-# which.
+# The factor is `math.exp(old maximum - new maximum)`. One of the two factors is 1, but you need not
+# know which.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# If both maxima are -inf, the difference is NaN. A line before the exponentials must choose another
-# number to subtract in that case: both sums are 0, so any number works.
+# If both maxima are -inf, the difference is NaN. In that case, a line before the exponentials must
+# choose another number to subtract. Both sums are 0, so any finite number works.
 #
 # </details>
 
@@ -158,16 +159,16 @@ fk.exercise("week2/merge").grade(merge)
 # ```
 #
 # This is the operator of the whole week. It is associative (up to rounding) and commutative, and it
-# has an identity, so it works across loops, lanes, warps, blocks and clusters, like a sum.
-# `logsumexp` is the same operator in another form: m + log s.
+# has an identity. So, like addition, it works across loop iterations, lanes, warps, blocks and
+# clusters. `logsumexp` is the same operator in another form: m + log s.
 #
 # </details>
 
 # %% [markdown]
 # The helper `merged_pair(a, b)` does the same. Is it associative, and is (−∞, 0) its identity? The
-# next cell tests it; that proves nothing, but a mistake would show. It merges 500 rows with masked
-# elements and empty parts, each in its own random tree, and compares them with the formula in two
-# passes.
+# next cell tests both. A test is not a proof, but it would expose a mistake. The cell merges 500
+# rows with masked elements and empty parts, each in its own random tree, and compares the results
+# with the two-pass formula.
 
 
 # %%
@@ -190,13 +191,13 @@ for _ in range(500):
     assert m == max(values)
     worst = max(worst, abs(s - exact) / exact)
 assert worst < 1e-14
-print("500 rows: every maximum right, every sum right to 14 digits")
+print("500 rows: every maximum correct, every sum correct to 14 digits")
 print("identity, left and right:", merged_pair((-math.inf, 0.0), (3.0, 1.5)), end=" ")
 print(merged_pair((3.0, 1.5), (-math.inf, 0.0)))
 
 # %% [markdown]
-# Like a sum, the merge rounds slightly differently in each tree. This is the tree of a butterfly
-# over eight elements:
+# As with a sum, the rounding depends slightly on the tree. This is the tree of a butterfly over
+# eight elements:
 
 # %% jupyter={"outputs_hidden": true}
 tree_picture((2, 4, 1, 7, 3, 0, 5, 6))
@@ -204,36 +205,37 @@ tree_picture((2, 4, 1, 7, 3, 0, 5, 6))
 # %% [markdown]
 # ## 3. Across the lanes of a warp
 #
-# On a GPU that tree is a butterfly with two shuffles per step. First write only the merge, for
-# pairs that are already in memory:
+# On a GPU, a warp computes that tree as a butterfly with two shuffles per step. First write only
+# the merge, for pairs that are already in memory:
 
 # %% [markdown] exercise="week2/merge_lanes" part="task"
 # ### Exercise 2: merge the pairs of 32 lanes
 #
 # Row r of `m` and `s`, both (rows, 32) in float32, holds the pairs (m, s) of 32 lanes at the end of
-# their loops. Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes without
-# elements hold (−∞, 0). In some rows all lanes do; the result is then (−∞, 0).
-# Signature: `merge_lanes(m, s, y)`.
+# their loops. Merge them: `y[r, 0]` is the maximum, and `y[r, 1]` is the sum relative to it. A lane
+# without elements holds (−∞, 0). If all lanes of a row hold it, the result is (−∞, 0). Signature:
+# `merge_lanes(m, s, y)`.
 #
 # **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A butterfly of five steps, as for a sum, with `merge` in place of the addition. What does each
-# step shuffle?
+# Write a butterfly of five steps, as for a sum, with `merge` in place of the addition. Which values
+# does each step shuffle?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two shuffles per step, m and s, both before either changes: the factor needs the old maximum.
+# Each step shuffles m and s. Do both shuffles before either value changes, because the factor needs
+# the old maximum.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Where both maxima are -inf, the difference is NaN: a line before the exponentials chooses what to
-# subtract, the new maximum or 0.
+# If both maxima are -inf, the difference is NaN. A line before the exponentials must choose the
+# number to subtract: the new maximum, or 0 if that is -inf.
 #
 # </details>
 
@@ -283,17 +285,18 @@ fk.exercise("week2/merge_lanes").grade(merge_lanes)
 #     merge_lanes_kernel(mM, mS, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: five
-# shuffles find the maximum of all lanes, each lane rescales its own sum *once*, and five more
-# shuffles add the sums. Production kernels do that. It needs all pairs at the same time, and a loop
-# over a row does not have them.
+# The butterfly takes ten shuffles and ten exponentials per lane. A cheaper way is common in
+# production kernels: five shuffles find the maximum of all lanes, each lane rescales its own sum
+# *once*, and five more shuffles add the sums. But that requires all pairs at the same time, and a
+# loop over a row sees them one after another.
 #
 # </details>
 
 # %% [markdown]
-# The kernel merges twice. Each lane goes through its part of the row, starting from (−∞, 0); then
-# the lanes merge their pairs. Two helpers do the merging: `merged(a, b)`, the formula of section 2
-# in CuTe DSL, and `butterfly_merged(m, s, lanes)`, your exercise for 8 or 32 lanes.
+# The complete kernel merges in two stages. Each lane goes through its part of the row, starting
+# from (−∞, 0); then the lanes merge their pairs. Two helpers do the merging: `merged(a, b)` is the
+# formula of section 2 in CuTe DSL, and `butterfly_merged(m, s, lanes)` is the solution of your
+# exercise for 8 or 32 lanes.
 #
 # <details><summary>The code of both</summary>
 #
@@ -345,12 +348,12 @@ def online(mX: cute.Tensor, mY: cute.Tensor):
 run_online = checked(online, 1, 5, 33, 1025)
 
 # %% [markdown]
-# `online` is right for all hard rows of these four lengths. What its loop does depends on the
-# *order* of the elements, so the hard rows include ascending, descending and masked ones, and some
-# rows are too short to give each lane an element. Two parts of the loop are easy to forget.
+# `online` is correct for all hard rows of these four lengths. The work of its loop depends on the
+# *order* of the elements, so the hard rows include ascending, descending and masked rows, and some
+# are too short to give every lane an element. Two parts of the loop are easy to forget.
 #
 # > **Looks right but is wrong.** Each of the next two kernels lacks one part of the loop.
-# > `no_rescaling` adds $e^{x - m}$ with the maximum so far and never rescales the sum; `no_guard`
+# > `no_rescaling` adds $e^{x - m}$ with the maximum so far but never rescales the sum. `no_guard`
 # > subtracts m even when it is −∞. Both merge their lanes correctly.
 
 
@@ -393,13 +396,13 @@ def careless(absorb):
 no_rescaling, no_guard = careless(without_rescaling), careless(without_guard)
 
 # %% [markdown]
-# **Predict:** for how many of the eight hard rows is `no_rescaling` right if they have 1,000
-# elements? And if they have 31? For how many is `no_guard` right at 1,000?
+# **Predict:** for how many of the eight hard rows is `no_rescaling` correct if each row has 1,000
+# elements? And if each has 31? For how many is `no_guard` correct at 1,000 elements?
 
 # %%
-long_rows = fk.predict("right without rescaling, rows of 1,000", None)
-short_rows = fk.predict("right without rescaling, rows of 31", None)
-unguarded = fk.predict("right without the guard, rows of 1,000", None)
+long_rows = fk.predict("correct without rescaling, 1,000 elements", None)
+short_rows = fk.predict("correct without rescaling, 31 elements", None)
+unguarded = fk.predict("correct without the guard, 1,000 elements", None)
 
 # %% jupyter={"outputs_hidden": true}
 for guess, fn, n in (
@@ -409,29 +412,30 @@ for guess, fn, n in (
 ):
     good = survivors(fn, n)
     guess.against(len(good))
-    print("   right:", ", ".join(good))
+    print("   correct:", ", ".join(good))
 
 # %% [markdown]
-# In a descending row each lane meets its maximum first and never has to rescale, so even a kernel
-# that cannot rescale is right. In a row of up to 32 elements each lane has at most one, so the
-# kernel is right for *every* such row. Every small example that you draw by hand would pass.
+# In a descending row, each lane meets its maximum first and never has to rescale, so even a kernel
+# that cannot rescale returns the correct result. In a row of up to 32 elements, each lane has at
+# most one element, so the kernel is correct for *every* such row. Any small example that you work
+# out by hand would pass.
 #
-# Without the guard, a lane whose first elements are masked has m = −∞ and subtracts −∞ from −∞. The
+# Without the guard, a lane whose first element is masked has m = −∞ and subtracts −∞ from −∞. The
 # NaN stays in its sum, and the butterfly spreads it to the whole row. The completely masked row is
-# NaN in any case, as in torch: the guard makes its sum 0, and the last subtraction turns its
-# maximum −∞ into NaN.
+# NaN in either kernel, as in torch: with the guard its sum is 0, and the subtraction in the last
+# loop, −∞ − (−∞), yields NaN.
 
 # %% [markdown] exercise="week2/what_hides" part="task"
-# ### Exercise 3: say which row shows the mistake
+# ### Exercise 3: predict which rows expose a mistake
 #
-# In an online softmax with one warp per row, lane i absorbs elements i, i + 32, i + 64, …,
-# beginning with (m, s) = (−∞, 0); then the lanes are merged. Each line names one mistake in an
-# otherwise correct kernel, and a row. Are the weights of that row still `"right"`, are they
-# `"wrong"` numbers, or `"NaN"`?
+# In an online softmax with one warp per row, lane i starts with (m, s) = (−∞, 0) and absorbs
+# elements i, i + 32, i + 64, …; then the lanes merge their pairs. Each line names one mistake in an
+# otherwise correct kernel, and a row. Answer `"right"` if the weights of that row are still
+# correct, `"wrong"` if they are incorrect numbers, and `"NaN"` if they are NaN.
 #
 # <details><summary>Hint 1</summary>
 #
-# What does one lane see? Only every 32nd element of the row.
+# One lane sees only every 32nd element of the row.
 #
 # </details>
 #
@@ -444,25 +448,25 @@ for guess, fn, n in (
 #
 # <details><summary>Hint 3</summary>
 #
-# For each line, write down (m, s) of lane 0 and lane 1 before the merge, and the line of the merge
-# that changes them.
+# For each line, write down (m, s) of lanes 0 and 1 before the merge, and then the pair into which
+# the merge turns them.
 #
 # </details>
 
 # %% exercise="week2/what_hides" part="skeleton"
 shows = {  # each: "right", "wrong" or "NaN"
     # FILL ME IN (roughly 11 lines)
-    "the sum is not rescaled in the loop: 1,000 random, the first is the largest": None,
-    "the sum is not rescaled in the loop: 1,000 equal": None,
-    "the lanes' sums are added as they are: 1,000, descending": None,
-    "the lanes' sums are added as they are: 1,000 equal": None,
-    "m begins at 0: 1,000 around -1,000": None,
-    "m begins at 0: 1,000 random": None,
-    "s begins at 1: 1,000 random": None,
-    "s begins at 1: 20 random": None,
-    "no guard in the loop: 1,000, the first 32 masked": None,
-    "no guard in the loop: 1,000, the last third masked": None,
-    "no guard in the loop: 1,000, every second masked": None,
+    "the sum is not rescaled in the loop: 1,000 random elements, the first the largest": None,
+    "the sum is not rescaled in the loop: 1,000 equal elements": None,
+    "the lanes' sums are added without rescaling: 1,000 descending elements": None,
+    "the lanes' sums are added without rescaling: 1,000 equal elements": None,
+    "m starts at 0: 1,000 elements around -1,000": None,
+    "m starts at 0: 1,000 random elements": None,
+    "s starts at 1: 1,000 random elements": None,
+    "s starts at 1: 20 random elements": None,
+    "no guard in the loop: 1,000 elements, the first 32 masked": None,
+    "no guard in the loop: 1,000 elements, the last third masked": None,
+    "no guard in the loop: 1,000 elements, every second masked": None,
 }
 
 # %% exercise="week2/what_hides" part="grade"
@@ -473,42 +477,45 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # ```python
 # shows = {  # each: "right", "wrong" or "NaN"
-#     "the sum is not rescaled in the loop: 1,000 random, the first is the largest": "wrong",
-#     "the sum is not rescaled in the loop: 1,000 equal": "right",
-#     "the lanes' sums are added as they are: 1,000, descending": "wrong",
-#     "the lanes' sums are added as they are: 1,000 equal": "right",
-#     "m begins at 0: 1,000 around -1,000": "NaN",
-#     "m begins at 0: 1,000 random": "right",
-#     "s begins at 1: 1,000 random": "right",
-#     "s begins at 1: 20 random": "right",
-#     "no guard in the loop: 1,000, the first 32 masked": "NaN",
-#     "no guard in the loop: 1,000, the last third masked": "right",
-#     "no guard in the loop: 1,000, every second masked": "NaN",
+#     "the sum is not rescaled in the loop: 1,000 random elements, the first the largest": "wrong",
+#     "the sum is not rescaled in the loop: 1,000 equal elements": "right",
+#     "the lanes' sums are added without rescaling: 1,000 descending elements": "wrong",
+#     "the lanes' sums are added without rescaling: 1,000 equal elements": "right",
+#     "m starts at 0: 1,000 elements around -1,000": "NaN",
+#     "m starts at 0: 1,000 random elements": "right",
+#     "s starts at 1: 1,000 random elements": "right",
+#     "s starts at 1: 20 random elements": "right",
+#     "no guard in the loop: 1,000 elements, the first 32 masked": "NaN",
+#     "no guard in the loop: 1,000 elements, the last third masked": "right",
+#     "no guard in the loop: 1,000 elements, every second masked": "NaN",
 # }
 # ```
 #
-# `s` may begin with any number: the first element rescales it by $e^{-\infty}$. No single row shows
-# every mistake. A test of an online softmax needs ascending rows, rows with different maxima in the
-# lanes, rows far below 0, masked beginnings, and lanes without elements.
+# `s` may start at any finite number, because the first element multiplies it by $e^{-\infty} = 0$.
+# No single row exposes every mistake. A test of an online softmax needs ascending rows, rows whose
+# lanes have different maxima, rows far below 0, rows whose first elements are masked, and rows that
+# leave lanes without elements.
 #
 # </details>
 
 # %% [markdown]
-# Any other mergeable value can travel with (m, s). A kernel that does not write the row needs only
-# one pass:
+# The pair (m, s) can carry any other mergeable value along. And a kernel that does not write a row
+# of results needs only one pass:
 
 # %% [markdown] exercise="week2/confidence" part="task"
 # ### Exercise 4: say how sure a classifier is
 #
-# `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
-# weights tie for the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or
-# float16, computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
+# `p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If
+# several weights tie for the largest, return the first of them. Support any M and N ≥ 1, with `x`
+# and `p` in float32 or float16; compute in float32. Read each row **once**. Signature:
+# `confidence(x, p, at)`.
 #
 # **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# What is the exponential of the largest element, relative to the maximum? So what is its weight?
+# Relative to the maximum, what is the exponential of the largest element? What does that make its
+# weight?
 #
 # </details>
 #
@@ -520,9 +527,9 @@ fk.exercise("week2/what_hides").grade(shows)
 #
 # <details><summary>Hint 3</summary>
 #
-# The column belongs to the larger maximum; if both are equal, the smaller column wins, as in
-# `warp_argmax`. A lane without elements holds a column number beyond the last. Choose the column in
-# a line before m changes.
+# Keep the column of the larger maximum; if both maxima are equal, keep the smaller column, as in
+# `warp_argmax`. A lane without elements starts with a column number beyond the last. Choose the
+# column in a line before m changes.
 #
 # </details>
 
@@ -584,9 +591,9 @@ fk.exercise("week2/confidence").grade(confidence)
 #     confidence_kernel(mX, mP, mAt).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# Classifiers answer this question all the time, and it needs neither the softmax nor a second pass:
-# the kernel reads the matrix once and writes two numbers per row. Any mergeable value can travel
-# with (m, s); with a vector of values instead of the column, this is flash attention.
+# Classifiers need this number all the time. It requires neither the whole softmax nor a second
+# pass: the kernel reads the matrix once and writes two numbers per row. (m, s) can carry any
+# mergeable value along; with a vector of values instead of the column, this is flash attention.
 #
 # </details>
 
@@ -595,9 +602,10 @@ fk.exercise("week2/confidence").grade(confidence)
 #
 # ## 4. Across the warps of a block
 #
-# If rows are long or few, each needs a whole block. The pairs of its eight warps go through shared
-# memory: two words per warp and one barrier. Then *every* warp merges all eight pairs, because
-# every thread needs the result. Lane i reads pair i % 8, so a butterfly of three steps merges them.
+# If rows are long or few, each row needs a whole block. The block's eight warps exchange their
+# pairs through shared memory, which takes two words per warp and one barrier. Then *every* warp
+# merges all eight pairs, because every thread needs the result. Lane i reads pair i % 8, so a
+# three-step butterfly merges them.
 
 
 # %%
@@ -632,29 +640,29 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 # %% [markdown] exercise="week2/block_logsumexp" part="task"
 # ### Exercise 5: compute log-sum-exp in one pass, one block per row
 #
-# `y[m]` is again the logarithm of the sum of the exponentials of row m, in float32, float16 and
-# bfloat16, computed in float32. Read each element **once**. The tests use hard rows; a row of −∞
-# gives −∞. Signature: `block_logsumexp(x, y)`.
+# As before, `y[m]` is the logarithm of the sum of the exponentials of row m. Support float32,
+# float16 and bfloat16; compute in float32. Read each element **once**. The tests use hard rows; a
+# row of −∞ gives −∞. Signature: `block_logsumexp(x, y)`.
 #
 # **Required**: one block per row, 256 threads per block, at most 1 barrier, at most 256 bytes of
 # shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #
-# Each thread carries (m, s) through its part of the row. In which order are lanes and warps merged?
+# Each thread carries (m, s) through its part of the row. Which are merged first, lanes or warps?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The same merge serves an element, which is the pair (x, 1), another lane, and another warp: write
-# it once, as a function with `@cute.jit`, and call it three times.
+# The same merge absorbs an element (as the pair (x, 1)), another lane's pair, and another warp's
+# pair. Write it once, as a function with `@cute.jit`, and call it in all three places.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Eight pairs in shared memory, one barrier, and then each lane reads the pair `tidx % 8`: a
+# Put eight pairs into shared memory. After one barrier, each lane reads the pair `tidx % 8`, and a
 # butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.
 #
 # </details>
@@ -719,34 +727,35 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 #     block_logsumexp_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 # ```
 #
-# Reading each row once and writing one number is all that a softmax costs when only the loss is
-# needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s),
+# If only the loss is needed, a softmax costs no more than reading each row once and writing one
+# number. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code. With (m, s),
 # only the merge needs a special case.
 #
 # </details>
 
 # %% [markdown] exercise="week2/online_columns" part="task"
-# ### Exercise 6: take the softmax of columns, eight threads per column
+# ### Exercise 6: take the softmax of columns with eight threads per column
 #
-# `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16,
-# computed in float32, in **two** passes. A warp reads 32 neighbouring elements of one row, and the
-# eight warps share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column
-# meet in shared memory: choose the stride of their layout with care. The tests use hard columns; a
-# column of −∞ gives NaN. Signature: `online_columns(x, y)`.
+# `y[:, n]` is the softmax of column n. Support any M and N ≥ 1 and the types float32, float16 and
+# bfloat16; compute in float32, in **two** passes. A warp reads 32 neighbouring elements of one row,
+# and the eight warps share the rows, as in `tile_columns` of week 1. The warps exchange the eight
+# pairs (m, s) of a column through shared memory; choose the stride of its layout with care. The
+# tests use hard columns; a column of −∞ gives NaN. Signature: `online_columns(x, y)`.
 #
-# **Required**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank conflicts.
+# **Required**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank
+# conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
-# Column `tidx % 32` of the block, rows `tidx // 32` and every eighth after it: one pair per thread.
-# There is nothing to shuffle. Why?
+# A thread handles column `tidx % 32` of the block, in row `tidx // 32` and every eighth row after
+# it, and keeps one pair. Why is there nothing to shuffle?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two shared tensors of (8, 32) words. After the barrier each thread reads all eight pairs of its
-# column, because each thread needs the result.
+# Allocate two shared tensors of (8, 32) words. After the barrier, each thread reads all eight pairs
+# of its column, because each thread needs the result.
 #
 # </details>
 #
@@ -819,21 +828,21 @@ fk.exercise("week2/online_columns").grade(online_columns)
 #     online_columns_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 # ```
 #
-# Merging eight pairs in sequence keeps every thread busy: each merges the pairs of its own column,
-# and neighbours read neighbouring words. The operator works equally well in a loop, across lanes
-# and across shared memory.
+# Merging the eight pairs in sequence keeps every thread busy: each thread merges the pairs of its
+# own column, and neighbouring threads read neighbouring words. The same operator works in a loop,
+# across lanes, and through shared memory.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. Count again
 #
-# `cost` profiles a call and returns its reads and writes in matrices, and its instructions per
-# element. `executed(profile, opcode)` counts one opcode. The helpers also hold `three_passes` from
-# the last notebook.
+# `cost` profiles a call and returns its reads and writes as multiples of the matrix's size, and its
+# instructions per element. `executed(profile, opcode)` counts one opcode. The helpers also contain
+# `three_passes` from the last notebook.
 #
-# **Predict:** how many matrices does `online` move? And how many exponentials per element does it
-# compute, where `three_passes` computes two?
+# **Predict:** how many times does `online` move the matrix? And how many exponentials does it
+# compute per element? (`three_passes` computes two.)
 
 # %%
 moved = fk.predict("times the matrix, online", None)
@@ -850,19 +859,20 @@ for name, fn in steps.items():
     print(f"{name:>12}: {costs[name]}, {powers[name]:.2f} of them exponentials")
 moved.against(costs["online"].reads + costs["online"].writes)
 exponentials.against(round(powers["online"]))
-moved_picture("One read less", costs)
+moved_picture("One read fewer", costs)
 
 # %% [markdown]
-# The kernel saves a pass and pays with an exponential per element. (One of the two exponentials in
-# the loop is always $e^0$, because the larger of m and x is the new m. A `merged` that tests which
-# one is larger needs one exponential and a comparison.) In `online_block` each thread has only
-# eight of the 2,048 elements, so its eight merging steps of two exponentials weigh more.
+# The kernel saves a pass but computes one more exponential per element. (One of the two
+# exponentials in the loop is always $e^0$, because the larger of m and x is the new m. A `merged`
+# that tests which is larger needs only one exponential, plus a comparison.) In `online_block` each
+# thread has only eight of the 2,048 elements, so its eight merging steps, with two exponentials
+# each, make up a larger share.
 #
 # ## 6. How much time it saves
 #
 # **Predict:** judged by bytes alone, `online` would take ¾ of the time of `three_passes`. What was
-# the ratio on an H200, for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, how
-# many times as fast is one block per row as one warp per row?
+# the ratio on an H200 for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, by
+# what factor was one block per row faster than one warp per row?
 
 # %%
 ratio = fk.predict("time of online / time of three_passes", None)
@@ -875,19 +885,20 @@ blocks = time_ratios(times, "online", "online_block")
 ratio.against(round(ratios[(32768, 4096), "float32"], 2))
 by_block.against(round(blocks[(64, 262144), "float32"], 1))
 print(
-    f"all of them: online / three_passes {min(ratios.values()):.2f} to {max(ratios.values()):.2f}"
+    "all sizes and types: online / three_passes",
+    f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f}",
 )
-print(f"rows of 256: online / online_block {blocks[(131072, 256), 'float32']:.2f}")
+print(f"256 float32 per row: online / online_block {blocks[(131072, 256), 'float32']:.2f}")
 times
 
 # %% [markdown]
-# Dropping a pass saves 4 to 19 % of the time. It never saves a quarter, which is the pass's share
-# of the bytes. As in week 1, one warp per row suits short rows, and one block per row suits long
-# rows, especially when there are few.
+# Dropping a pass saves 4 to 19 % of the time, never the full quarter that is its share of the
+# bytes. As in week 1, one warp per row suits short rows, and one block per row suits long rows,
+# especially when there are only a few of them.
 #
-# One result is a surprise: at 4,096 elements, `online_block` is much faster than one warp per row.
-# How much of x is in use at a time on the GPU's 132 multiprocessors (**SMs**)? The helper
-# `blocks_per_sm` says how many blocks of 256 threads fit on one.
+# One result is surprising: at 4,096 elements, one block per row is much faster than one warp per
+# row. How much of x is in use at a time on the GPU's 132 multiprocessors (**SMs**)? The helper
+# `blocks_per_sm` returns how many blocks of 256 threads fit on one SM.
 
 # %%
 h200 = gpu_named("H200")
@@ -898,12 +909,12 @@ for name, fn, rows_per_block in (("warp", online, 8), ("block", online_block, 1)
 print(f"the L2 cache: {h200.l2_bytes / 1e6:.1f} MB")
 
 # %% [markdown]
-# With one block per row, all rows in use fit into the cache; with one warp per row they do not. So
-# a block's second pass can find its row in the cache, which the profile, a count of requests,
-# cannot show. (This is arithmetic that agrees with the times; only a profiler on a GPU can measure
-# what the caches did.) Rows four times as long would not fit with one block per row either.
+# With one block per row, all rows in use fit into the L2 cache; with one warp per row they do not.
+# So a block's second pass can find its row in the cache. The profile cannot show this, because it
+# counts requests. (This is only arithmetic that agrees with the times. Measuring the cache hits
+# takes a profiler on a GPU.) Rows four times as long would not fit even with one block per row.
 #
-# Your predictions in this notebook, beside the results:
+# Here are your predictions in this notebook, beside the results:
 
 # %%
 fk.predictions()
@@ -911,29 +922,29 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | kernel | reads of the row | writes | exponentials per element | for |
+# | kernel | reads of the row | writes | exponentials per element | suited to |
 # |---|---|---|---|---|
 # | `three_passes` | 3 | 1 | 2 | comparison |
 # | `online`, one warp per row | 2 | 1 | 3, plus merging lanes | many short rows |
 # | `online_block`, one block per row | 2 | 1 | 3, plus merging lanes and warps | long rows |
 #
-# | merged | operator | identity |
+# | operand | operator | identity |
 # |---|---|---|
-# | (m, s) | the larger m; both s rescaled to it | (−∞, 0) |
-# | an element x | the pair (x, 1) | |
+# | (m, s) | take the larger m, and add both s rescaled to it | (−∞, 0) |
+# | an element x | the same, as the pair (x, 1) | |
 #
 # **The bad number: the row is read twice**, once for (m, s) and once for the result. Each thread
-# had all its elements in registers and discarded them.
+# had all its elements in registers at some point, but discarded them.
 #
-# **In practice** kernels mix two kinds of reduction: a thread that holds all its elements takes
-# their maximum first and rescales once, not at each element. They merge pairs only where data
-# arrive in sequence (parts of a row too long to hold) or in different places (warps, the blocks of
-# a cluster). Add a third component, the weighted sum of the values so far, and the pair becomes the
+# **In practice** kernels combine two kinds of reduction. A thread that holds all its elements finds
+# their maximum first, so it does not rescale at each element. Kernels merge pairs only where data
+# arrive in sequence (tiles of a row too long to hold) or in different places (warps, or the blocks
+# of a cluster). With a third component, the weighted sum of the values so far, the pair becomes the
 # core of flash attention.
 #
 # **Further reading:** [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867)
-# (M. Milakov and N. Gimelshein), four pages · [FlashAttention](https://arxiv.org/abs/2205.14135)
-# (T. Dao and others), which is built on it.
+# (M. Milakov and N. Gimelshein), a four-page paper ·
+# [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others), which builds on it.
 #
 # **Next:** keep the row, and read it once
 # ([`02_the_row_in_registers`](02_the_row_in_registers.ipynb)).

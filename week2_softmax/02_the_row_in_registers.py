@@ -11,15 +11,17 @@
 # %% [markdown]
 # # Keep the row in registers
 #
-# **You will build** softmaxes that read a row once and write it once: first element by element,
-# then by vectors, then with fewer instructions. The last is your own single-pass online softmax.
-# **You will learn** what a register cannot do, what a tail must hold, how to save one instruction
-# per exponential without losing digits, and how long a row may be.
+# **You will build** softmaxes that read each row once and write it once: the first works element by
+# element, the next by vectors, and later ones with fewer instructions. The last is your own
+# single-pass online softmax.
+# **You will learn** why registers cannot be indexed at run time, which value to put in place of
+# missing elements, how to save one instruction per exponential without losing digits, and how long
+# a row may be.
 # **You need** `01_online`, and tiled copies (`03_bytes_in_flight` of week 1). About 50 minutes, and
 # 115 more for the exercises.
 #
-# **The bad number: two reads and a write.** `online` finds maximum and sum in one read. Then it
-# reads the row again, because it did not keep the elements.
+# **The bad number: two reads and a write.** `online` finds the maximum and the sum in one read, but
+# then reads the row again because it did not keep the elements.
 
 # %%
 import math
@@ -68,7 +70,7 @@ from forgekit.viz.ideas import fill_multiprocessor
 # ## 1. Read twice
 #
 # The helpers contain `online` from the last notebook, with four rows per block instead of eight.
-# You know `checked` and `cost`.
+# You already know `checked` and `cost`.
 
 # %%
 x, y = fk.randn(8, 1024), fk.empty(8, 1024)
@@ -76,14 +78,14 @@ costs = {"online": cost(fk.compile(online, x, y), x, y)}
 print("online:", costs["online"])
 
 # %% [markdown]
-# ## 2. A lane keeps its part
+# ## 2. Each lane keeps its part
 #
-# In a row of 1,024 elements, each lane has 32. A thread can have up to 255 **registers** of 4
-# bytes, so it can simply keep them. Then maximum and sum need no trick: going through the row again
-# costs no bytes.
+# In a row of 1,024 elements, each lane has 32. A thread can use up to 255 **registers** of 4 bytes,
+# so it can simply keep its elements. Then the maximum and the sum need no online algorithm, because
+# a second pass over registers moves no bytes.
 #
-# Here is a model with 4 lanes and rows of up to 12. Missing elements count as −∞: they change no
-# maximum, and their exponential is 0.
+# Here is a model with 4 lanes and rows of up to 12 elements. Missing elements count as −∞, which
+# changes no maximum and whose exponential is 0.
 
 # %%
 lanes, per_lane = 4, 3
@@ -99,10 +101,10 @@ for lane, part in enumerate(held):
 
 # %% [markdown]
 # In the kernel, `cute.make_rmem_tensor(per_lane, Float32)` holds the lane's part. A register has no
-# address: its number is part of the instruction. So the compiler must know each index, and with it
-# the number of elements per lane, `per_lane`. Loops over them use `range_constexpr`, which the
-# compiler unrolls. The helpers `largest` and `total` return the maximum and the sum of a thread's
-# values.
+# address; its number is part of the instruction. So the compiler must know every index, and
+# therefore `per_lane`, the number of elements per lane. Loops over registers use `range_constexpr`,
+# which is unrolled at compile time. The helpers `largest` and `total` return the maximum and the
+# sum of a thread's values.
 
 
 # %%
@@ -145,11 +147,11 @@ print("registers:", costs["registers"])
 moved_picture("The row is read once", costs)
 
 # %% [markdown]
-# One read and one write are the minimum. Every kernel from here on moves exactly these bytes. One
-# compiled kernel serves all rows of up to 32 · `per_lane` elements; it would cut off longer ones.
+# One read and one write are the minimum, and every kernel from here on moves exactly these bytes.
+# One compiled kernel serves all rows of up to 32 · `per_lane` elements.
 #
 # What does an index cost if the compiler does *not* know it? In the next kernel, the loop that
-# stores is an ordinary `range`. The values are right.
+# stores is an ordinary `range`. The values are still correct.
 
 
 # %%
@@ -176,41 +178,42 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
     print(f"{name:>9}: {run.ptx.count('st.local')} st.local, {run.ptx.count('ld.local')} ld.local")
 
 # %% [markdown]
-# `by_index` has `st.local` and `ld.local`. Indexed data need addresses, so the compiler moved the
-# row to **local memory**, which belongs to one thread but lies in the GPU's device memory. The row
-# is no longer in registers, and no check of the values shows it. Search the PTX for `.local`.
+# `by_index` contains `st.local` and `ld.local` instructions. Indexed data need addresses, so the
+# compiler moved the row to **local memory**, which belongs to one thread but resides in the GPU's
+# device memory. The row is no longer in registers, but no check of the values reveals that. To find
+# out, search the PTX for `.local`.
 #
-# A row of 8 elements leaves three quarters of a warp idle, as in week 1. Write a kernel in which
+# As in week 1, a row of 8 elements leaves three quarters of a warp idle. Write a kernel in which
 # four short rows share a warp:
 
 # %% [markdown] exercise="week2/short_softmax" part="task"
 # ### Exercise 1: share a warp among four rows
 #
-# Compute the softmax of any number of rows of at most 64 elements, in float32, float16 and
-# bfloat16, computed in float32. A lane holds at most eight elements in registers; read and write
-# each element once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
+# Compute the softmax of any number of rows of at most 64 elements. Support float32, float16 and
+# bfloat16; compute in float32. A lane holds at most eight elements in registers. Read and write
+# each element once. Some elements are −∞; a row of −∞ gives NaN, as in torch. Signature:
 # `short_softmax(x, y)`.
 #
 # **Required**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Which row does a thread have, and which of the row's eight lanes is it? That was `short_rows` of
-# week 1. Lane 0 has the elements 0, 8, 16, …
+# Which row does a thread work on, and which of the row's eight lanes is it? Week 1's `short_rows`
+# computes both. Lane 0 has the elements 0, 8, 16, …
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Fill a tensor of eight registers with −∞ before loading. Loads and stores have a predicate for the
-# row and the column; the lines between them have none.
+# Fill a tensor of eight registers with −∞ before loading. Loads and stores need a predicate for the
+# row and the column, but the lines between them need none.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes: use it for the
-# maximum and for the sum. Some of a warp's four rows may not exist: their arithmetic does no harm
+# `cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes; use it for the
+# maximum and for the sum. Some of a warp's four rows may not exist. Arithmetic on them is harmless
 # as long as the line that stores checks the row.
 #
 # </details>
@@ -264,23 +267,23 @@ fk.exercise("week2/short_softmax").grade(short_softmax)
 #     short_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A reduction takes three shuffles instead of five, and they serve four rows: six shuffles for four
-# rows, where one warp per row needs forty. Rows that do not exist compute −∞ − (−∞) = NaN in their
-# registers, but no thread stores it. The solution divides once per row and multiplies once per
-# element.
+# A reduction takes three shuffles instead of five, and each shuffle serves four rows. So four rows
+# take six shuffles, where one warp per row takes forty. Lanes of rows that do not exist compute −∞
+# − (−∞) = NaN in their registers, but never store it. The solution divides once per row and
+# multiplies once per element.
 #
 # </details>
 
 # %% [markdown]
 # ## 3. Sixteen bytes per lane
 #
-# **The bad number: 25 instructions per element.** Each element has its own load, store, two
-# predicates and two jumps. The remedy comes from `03_bytes_in_flight`: a TV layout with one vector
-# per lane, a tiled copy, one predicate per vector. Only the tile is new: it is as wide as the row,
-# so one `cute.copy` loads all `loads` vectors of a lane, and they stay in registers.
+# **The bad number: 25 instructions per element.** Each element needs its own load, its own store,
+# two predicates and two jumps. The remedy comes from `03_bytes_in_flight`: a TV layout with one
+# vector per lane, a tiled copy, and one predicate per vector. Only the tile is new. It is as wide
+# as the row, so one `cute.copy` loads all `loads` vectors of a lane, and they stay in registers.
 #
-# The kernel receives its arithmetic as a function `step(x, warps)`: x is the thread's part of a
-# row, and `warps` is the number of warps that share a row, 1 for now.
+# The kernel receives its arithmetic as a function `step(x, warps)`, where x is the thread's part of
+# a row and `warps` is the number of warps that share a row, 1 for now.
 
 
 # %%
@@ -314,8 +317,8 @@ def vectors_kernel(
 
 # %% [markdown]
 # The host function divides the matrices into tiles. The helper `row_tiles` makes the tiled copy and
-# its tile: four rows per block, or one row if several warps share it. With a step that returns x
-# unchanged, the kernel is a copy. It shows which lane holds which element:
+# its tile, which has four rows per block, or one row if several warps share it. With a step that
+# returns x unchanged, the kernel is a copy, and the picture shows which lane holds which element:
 
 
 # %%
@@ -352,8 +355,8 @@ by_vector = held_by(compile_step(unchanged, x, y), 100, 32)
 held_picture(100, 20, 25, registers=by_element, vectors=by_vector)
 
 # %% [markdown]
-# The first real step contains the arithmetic of `registers`. **Predict:** `registers` took 25
-# instructions per element for rows of 1,024 `float32`. How many does `vectors` take?
+# The first real step contains the arithmetic of `registers`. **Predict:** `registers` executed 25
+# instructions per element for rows of 1,024 `float32`. How many does `vectors` execute?
 
 
 # %%
@@ -378,41 +381,41 @@ of_vectors.against(round(costs["vectors"].instructions, 1))
 fk.profile(run, x, y).sort().filter(at_least={"warp_instructions": 200})
 
 # %% [markdown]
-# A load brings 16 bytes instead of 4, and four elements share a predicate. The most expensive line
-# computes no softmax at all, only addresses. Section 4 returns to it.
+# Each load brings 16 bytes instead of 4, and four elements share a predicate. The most expensive
+# line computes only addresses and no part of the softmax. Section 4 returns to it.
 #
 # > **Looks right but is wrong.** The next exercise is this kernel with one line changed. It is
-# > right for rows of whole tiles, and for rows of any length whose elements are around +1,000. Find
-# > the line.
+# > correct for rows of whole tiles, and for rows of any length whose elements are around +1,000.
+# > Find the line.
 
 # %% [markdown] exercise="week2/fix_the_fill" part="task"
 # ### Exercise 2: fix the fill
 #
 # This softmax handles rows of up to 512 `float32` in whole vectors. Its treatment of the tail was
-# copied from a kernel that adds up rows. The softmax is right for rows of 512, and for scores
-# around +1000. Make it right for all rows of whole vectors, including rows far below 0 and rows
-# that are all −∞ (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
+# copied from a kernel that adds up rows. The softmax is correct for rows of 512 elements, and for
+# scores around +1000. Make it correct for all rows of whole vectors, including rows far below 0 and
+# rows of −∞ (whose result is NaN, as in torch). Signature: `fix_the_fill(x, y)`.
 #
 # **Required**: 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
-# Run it on one row of four ones. Which sum do these weights imply, and where does the rest of it
-# come from?
+# Run it on one row of four ones. Which sum do the resulting weights imply, and where does the
+# excess come from?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# A lane without a vector still has registers, and their contents take part in the maximum and in
-# the sum.
+# A lane without a vector still has registers, whose contents take part in the maximum and in the
+# sum.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # Which number changes no maximum and has the exponential 0? It belongs in the line before
-# `cute.copy`. A large negative number is different, because some rows lie below it.
+# `cute.copy`. A large negative number does not work, because some rows lie below it.
 #
 # </details>
 
@@ -508,31 +511,32 @@ fk.exercise("week2/fix_the_fill").grade(fix_the_fill)
 #     fix_the_fill_kernel(gX, gY, cX, mX.shape, tiled_copy).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# One value is the identity of both reductions: −∞ changes no maximum, and its exponential adds 0.
-# With 0, each missing element adds e^(−m) to the sum and pulls the maximum up to 0. Where m is
-# large, that is next to nothing, so scores around +1000 hide it; where all scores are far below 0,
-# every result is 0. And −10,000, or the lowest number of the type, works only for rows with an
-# element above it.
+# One value suits both reductions: −∞ changes no maximum, and its exponential adds 0 to the sum. If
+# the fill is 0, a missing element raises a negative maximum to 0, and adds e^(−m) to the sum. Where
+# m is large, that term is negligible, so scores around +1000 hide it. Where all scores are far
+# below 0, every result is 0. A fill of −10,000, or of the lowest number of the type, works only for
+# rows with an element above it.
 #
 # </details>
 
 # %% [markdown]
-# How many instructions can an H200 afford? Each of its 132 SMs has four schedulers, and each
-# scheduler issues one instruction for 32 lanes per clock. At the boost clock, and at 4.8 TB/s for
-# an element and its result, that is a **budget of 56 instructions per element** for `float32` and
-# 28 for `bfloat16` (a cell below computes both). Above the budget, memory waits for the kernel. The
-# budget counts *machine* instructions, and some PTX instructions expand into many of them.
-# `run.code_bytes` is the length of the machine code, 16 bytes per instruction; the compiler reports
-# it without a GPU.
+# How many instructions per element can an H200 afford? Each of its 132 SMs has four schedulers, and
+# each scheduler issues one instruction for 32 lanes per clock cycle. In the time that memory takes
+# to read one element and write its result at 4.8 TB/s, the SMs can execute 56 instructions on an
+# element for `float32`, and 28 for `bfloat16` (at the boost clock; a cell below computes both).
+# This number is the **budget** per element. A kernel that exceeds it is no longer bound by memory.
+# The budget counts *machine* instructions, and some PTX instructions expand into many of them.
+# `run.code_bytes` is the length of the machine code, at 16 bytes per instruction; the compiler
+# reports it without a GPU.
 #
 # A good place for a break.
 #
-# ## 4. What an element costs
+# ## 4. The cost of one element
 #
 # **The bad number: machine instructions.** Two lines of `vectors` are to blame. The first is `e /
-# s`, one division per element where one per row would do.
+# s`, which divides once per element although once per row would suffice.
 #
-# **Predict:** in PTX a division is one instruction. Per element, how many more machine instructions
+# **Predict:** in PTX a division is one instruction. How many more machine instructions per element
 # does `vectors` have than `reciprocal`?
 
 
@@ -561,26 +565,26 @@ for name, size in (("float32", 4), ("bfloat16", 2)):
     print(f"budget, {name}: {h200.instruction_peak * 2 * size / h200.bandwidth:.0f}")
 
 # %% [markdown]
-# The hardware has no division instruction. It has an approximate reciprocal, and a correctly
-# rounded division adds a dozen instructions to it, with a separate path for extreme numbers. `e *
-# (1.0 / s)` costs one more rounding, of 2⁻²⁴.
+# The hardware has no division instruction. It has an approximate reciprocal, to which a correctly
+# rounded division adds a dozen instructions and a separate path for extreme numbers. The cheaper `e
+# * (1.0 / s)` adds one rounding error, of at most 2⁻²⁴.
 #
-# The second line is the exponential, three instructions per element: subtract, multiply by log₂ e,
-# take the power of two. The hardware has only this exponential, `exp2`. A little algebra turns
-# three instructions into two:
+# The second line is the exponential, which takes three instructions per element: subtract, multiply
+# by log₂ e, and raise 2 to that power. (The hardware has no other exponential.) A little algebra
+# reduces the three instructions to two:
 #
 # $$e^{x - m} = 2^{(x - m)\,\log_2 e} = 2^{x \log_2 e \;-\; m \log_2 e}$$
 #
 # The exponent is a product and a sum. A **fused multiply-add** (FMA) computes both in one
 # instruction, with *one* rounding at the end. The second term is the same for the whole row. The
-# helper is `fma(x, a, b)`, x · a + b.
+# helper `fma(x, a, b)` returns x · a + b.
 #
-# > **Looks right but is wrong.** Of the next two steps, `mul_sub` computes the same formula as
-# > `folded`, and is easier to read.
+# > **Looks right but is wrong.** The next two steps, `mul_sub` and `folded`, compute the same
+# > formula, and `mul_sub` is easier to read.
 #
-# **Predict:** which of the two is right for the hard rows? And for how many of the eight rows is
-# the other wrong? (Where x is around 1,000, x · log₂ e is around 1,443, and `float32` rounds that
-# to a multiple of 2⁻¹³.)
+# **Predict:** which of the two is correct for all hard rows? And for how many of the eight rows is
+# the other wrong? (Where x is around 1,000, x · log₂ e is around 1,443, which `float32` rounds to a
+# multiple of 2⁻¹³.)
 
 
 # %%
@@ -600,7 +604,7 @@ def mul_sub(x, warps):
     return e * (1.0 / s)
 
 
-is_right = fk.predict("right: folded, mul_sub, both or none", None)
+is_right = fk.predict("correct: folded, mul_sub, both or none", None)
 wrong_rows = fk.predict("rows for which the other is wrong", None)
 
 # %% jupyter={"outputs_hidden": true}
@@ -609,7 +613,7 @@ want, errors = x.double().softmax(1), {}
 for step in (folded, mul_sub):
     compile_step(step, x, y, device="virtual")(x, y)
     errors[step.__name__] = ((y - want).abs() / want.clamp(min=1e-30)).nan_to_num().amax(1)
-    print(f"{step.__name__:>8}, largest relative error of each row:", end=" ")
+    print(f"{step.__name__:>8}, largest relative error in each row:", end=" ")
     print(*(f"{e:.0e}" for e in errors[step.__name__].tolist()))
 good = [name for name in errors if (errors[name] < 1e-5).all()]
 is_right.against(", ".join(good))
@@ -618,12 +622,12 @@ wrong_rows.against((errors["mul_sub"] >= 1e-5).sum().item())
 # %% [markdown]
 # Both subtract two numbers near 1,443. `mul_sub` first rounds each x · log₂ e separately, and the
 # error stays in the exponent: 4 · 10⁻⁵ here, and more for larger numbers. The FMA rounds only the
-# difference. The rounding of m · log₂ e remains, but *all elements share it*, so dividing by the
-# sum cancels this factor.
+# difference. The rounding error of m · log₂ e remains, but *all elements share it*, so dividing by
+# the sum cancels it.
 #
-# A GPU may hide the mistake: the assembler that turns PTX into machine code may fuse a product and
-# a difference, and then `mul_sub` is right as well. The option `--fmad=false` forbids that. If you
-# rely on fusion, ask for it.
+# A GPU may hide the mistake: the assembler that turns PTX into machine code may fuse the product
+# and the difference, which makes `mul_sub` correct as well. The option `--fmad=false` forbids that.
+# If you rely on fusion, request it explicitly.
 #
 # Now count the opcodes of all four steps:
 
@@ -636,13 +640,13 @@ for step in (vectors, reciprocal, mul_sub, folded):
 
 # %% [markdown]
 # `sub`, `mul` and `ex2` have become `fma` and `ex2`; the remaining `mul` belongs to the last line.
-# More instructions are gone as well: `mad`, `cvt` and `shl` compute addresses. Before, the compiler
-# computed each vector's address from scratch after its predicate; with the FMA it does not. You
-# find such changes by counting, not by reading the source.
+# Other instructions have disappeared as well: `mad`, `cvt` and `shl`, which compute addresses.
+# Without the FMA, the compiler computed each vector's address from scratch after its predicate.
+# Only counting reveals such changes.
 #
-# In exercises 3 and 6 a warp or a block handles one row, so a shorter form suffices; the next
-# notebook uses it as well. `cute.zipped_divide` divides one row, and `cute.autovec_copy` moves one
-# vector:
+# In exercises 3 and 6, each warp or block handles one row, so a shorter form suffices, which the
+# next notebook uses as well. `cute.zipped_divide` divides one row into vectors, and
+# `cute.autovec_copy` moves one vector:
 #
 # ```python
 # gX = cute.zipped_divide(mX[row, None], (vec,))  # ((Vec),(Rest)): one row, vec = 16 bytes
@@ -655,12 +659,12 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # %% [markdown] exercise="week2/temperature" part="task"
 # ### Exercise 3: divide by a temperature for free
 #
-# `y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-# weights, a large one evens them out. Rows have up to 1,024 elements in whole vectors of 16 bytes,
-# float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers; read
-# and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
-# multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
-# Signature: `temperature(x, t, y)`.
+# Compute `y = softmax(x / t)` of each row for a number t > 0, the *temperature*: a small t sharpens
+# the weights, and a large t evens them out. Rows have up to 1,024 elements in whole vectors of 16
+# bytes. Support float32 and bfloat16; compute in float32. Some elements are −∞. Keep the row in
+# registers; read and write it once. Each element may take a maximum, **one FMA, one `ex2`**, an
+# addition and a multiplication, but no division, so t adds no cost. You may use this notebook's
+# `exp2` and `fma`. Signature: `temperature(x, t, y)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
@@ -673,15 +677,16 @@ for step in (vectors, reciprocal, mul_sub, folded):
 #
 # <details><summary>Hint 2</summary>
 #
-# One factor combines t and log₂ e, and one number is subtracted; compute both once. The maximum
-# uses x as loaded: dividing by t > 0 does not change which element is largest.
+# One factor combines t and log₂ e, and the subtracted number is the other constant; compute each of
+# them once. The maximum uses x as loaded, because dividing by t > 0 does not change which element
+# is largest.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The line of the exponentials is `exp2(fma(x, …, …))`; the line before it computes both arguments,
-# with the only division by t. The sum gets its own reciprocal, one per row.
+# The line with the exponentials is `exp2(fma(x, …, …))`. The line before it computes both
+# constants, with the only division by t. Compute the reciprocal of the sum once per row.
 #
 # </details>
 
@@ -746,27 +751,28 @@ fk.exercise("week2/temperature").grade(temperature)
 #     temperature_kernel(mX, t, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Constants that scale the exponent are free once there is an FMA: the softmax of attention, with
-# its 1/√d, takes exactly as many instructions as one without. All elements of a row share the
-# rounding of m · log₂ e / t, so dividing by the sum cancels it. With a separate product, each x ·
-# log₂ e / t would be rounded before the subtraction, and rows around 1,000 show that.
+# An FMA scales the exponent by a constant for free: attention's softmax, with its factor 1/√d,
+# takes exactly as many instructions per element as a softmax without it. All elements of a row
+# share the rounding error of m · log₂ e / t, so dividing by the sum cancels it. With a separate
+# product, each x · log₂ e / t would be rounded before the subtraction, and rows around 1,000 would
+# reveal it.
 #
 # </details>
 
 # %% [markdown] exercise="week2/log2_softmax" part="task"
 # ### Exercise 4: write weights in bits
 #
-# `y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
-# computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but
-# −1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; read
-# and write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and
-# two additions. Signature: `log2_softmax(x, y)`.
+# Compute `y[m, n] = log₂(softmax(x)[m, n])`, which is −3 for a weight of 1/8, for rows of any
+# length up to 1,024. Support float32 and float16; compute in float32. A weight of 2⁻¹⁰⁰⁰ does not
+# fit into a `float32`, but −1000 does, so compute no weight along the way. A lane holds at most 32
+# elements in registers; read and write each element once. Where x is −∞, so is y. Each element may
+# take a maximum, one FMA, one `ex2` and two additions. Signature: `log2_softmax(x, y)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is a power of two?
+# log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is written as a power of two?
 #
 # </details>
 #
@@ -779,7 +785,7 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # <details><summary>Hint 3</summary>
 #
-# The last line subtracts, `t - …`, one logarithm per row: `cute.math.log2(s, fastmath=True)`,
+# The last line is `t - …`. It subtracts one logarithm per row, `cute.math.log2(s, fastmath=True)`,
 # computed after the shuffles.
 #
 # </details>
@@ -840,20 +846,20 @@ fk.exercise("week2/log2_softmax").grade(log2_softmax)
 #     log2_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel takes five operations per element, as many as the softmax itself. The rounding of m ·
-# log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need
-# one more multiplication per element, by ln 2; a loss reported in bits saves it.
+# The kernel takes five operations per element, as many as the softmax itself. The rounding error of
+# m · log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms
+# would need one more multiplication per element, by ln 2; a loss reported in bits does without it.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. How long may a row be?
 #
-# **The bad number: registers.** Each element of a lane takes one register, and the rest of the
-# kernel needs some too. The compiler reports how many a thread has, at most 255, and how many bytes
-# it had to **spill**: values without a register go to local memory and come back later. An SM has
-# 65,536 registers for all its threads, so the more each thread takes, the fewer blocks fit, and the
-# fewer warps can load while others compute:
+# **The bad number: registers.** Each element of a lane occupies one register, and the rest of the
+# kernel needs some more. The compiler reports how many registers a thread has, at most 255, and how
+# many bytes it had to **spill**: values without a register are stored in local memory and loaded
+# again later. An SM has 65,536 registers for all its threads. So the more registers each thread
+# uses, the fewer blocks fit, and the fewer warps can load while others compute:
 
 # %%
 room, registers = {}, {}
@@ -868,31 +874,33 @@ sm_picture("Longer rows leave room for fewer warps", ("registers", 65536, room))
 fill_multiprocessor(threads=128, registers=registers[4096])
 
 # %% [markdown]
-# Rows of 8,192 spill, and rows of 4,096 already leave room for only 12 warps. In the second
-# picture, change the registers or the threads per block, and see which resource is full first.
+# Rows of 8,192 elements spill, and rows of 4,096 already leave room for only 12 warps. In the
+# second picture, change the registers or the threads per block, and see which resource runs out
+# first.
 #
-# One warp per row suits rows of up to a few thousand elements. A longer row needs more threads with
-# fewer elements each. How many?
+# One warp per row suits rows of up to a few thousand elements. A longer row needs more threads,
+# with fewer elements per thread. How many threads?
 
 # %% [markdown] exercise="week2/threads_for" part="task"
-# ### Exercise 5: choose the threads of a row
+# ### Exercise 5: choose how many threads share a row
 #
-# A block of 1,024 threads has 64 registers per thread. Suppose that everything but the row needs
-# 28; then at most 36 elements fit. Write `threads_for(columns, dtype)`: the fewest threads, out of
-# 32, 64, 128, 256, 512 and 1,024, for which no thread holds more than 36 elements of a row. A row
-# consists of whole vectors of 16 bytes, and so does a thread's part: the first thread has the
-# vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not suffice, return 0.
+# A block of 1,024 threads has 64 registers per thread. Suppose that everything except the row needs
+# 28 registers, so at most 36 elements fit. Write `threads_for(columns, dtype)`, which returns the
+# fewest threads, out of 32, 64, 128, 256, 512 and 1,024, for which no thread holds more than 36
+# elements of a row. A row consists of whole vectors of 16 bytes, and so does each thread's part:
+# the first thread has the vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not suffice,
+# return 0.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many elements does a vector have, by `dtype.itemsize`? How many vectors does a row have?
+# Given `dtype.itemsize`, how many elements does a vector have? How many vectors does a row have?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Vectors are dealt like cards. If they do not divide evenly, which thread has the most, and how
-# many?
+# Vectors are dealt out like cards. If they do not divide evenly, how many does the first thread
+# receive?
 #
 # </details>
 #
@@ -926,17 +934,18 @@ fk.exercise("week2/threads_for").grade(threads_for)
 # ```
 #
 # Registers per thread and threads per block share one limit: 1,024 threads with 36 elements each
-# hold a row of 36,864, and with the other 28 registers they use all 65,536 registers of an SM.
-# Production kernels have such a table, with bounds measured for each type.
+# hold a row of 36,864 elements. With the other 28 registers per thread, they use all 65,536
+# registers of an SM. Production kernels have such a table, with bounds measured for each type.
 #
 # </details>
 
 # %% [markdown]
 # ## 6. One block per row
 #
-# Several warps exchange their results through shared memory. For the maximum, each warp stores one
-# word; after a barrier, every warp combines all words, because every thread needs the result. The
-# sum takes the same path. The exponentials are computed between the two.
+# If several warps share a row, they exchange their results through shared memory. For the maximum,
+# each warp stores one word. After a barrier, every warp combines all words, because every thread
+# needs the result. The sum takes the same path. Between the two exchanges, each thread computes its
+# exponentials.
 
 
 # %%
@@ -968,11 +977,10 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # %% [markdown]
 # **The bad number: two barriers.** At each barrier all warps of a row wait for the slowest, and at
 # the first barrier they wait *before* they can begin the exponentials. No count in this notebook
-# shows that wait: the bytes are already minimal, and the remedy even adds instructions. So the
-# counts of this section and the next do not improve; only the times in section 8 can show whether
-# the barrier mattered.
+# shows that wait: the bytes are already minimal, and the remedy even adds instructions. Only the
+# times in section 8 can show whether the barrier matters.
 #
-# The pair (m, s) of `01_online` does not need the row's maximum to begin. So:
+# With the pair (m, s) of `01_online`, a thread need not know the row's maximum to begin. So:
 #
 # 1. Each thread loads all its vectors, then goes through them in order: the maximum so far, and the
 #    sum relative to it, rescaled once per *vector*.
@@ -981,19 +989,19 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # 4. It multiplies each vector by $e^{m_k - m} / s$, where $m_k$ is the vector's own maximum, and
 #    writes it.
 #
-# That makes one read, one write, one barrier, and one exponential per element. This kernel is the
-# goal of the week, and you write it:
+# In total, that is one read, one write and one barrier per row, and one exponential per element.
+# This kernel is the goal of the week, and you write it yourself:
 
 # %% [markdown] exercise="week2/single_pass" part="task"
 # ### Exercise 6: write a single-pass online softmax
 #
-# Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and
-# bfloat16, computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
+# Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes. Support float32
+# and bfloat16; compute in float32. Some elements are −∞, and a row of −∞ gives NaN.
 #
 # - Read the row once, keep it in registers, and write it once.
 # - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
 # - Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
-# - Compute one exponential and no division per element; you may compute more per vector, lane or
+# - Per element, compute one exponential and no division. You may compute more per vector, lane or
 #   row.
 #
 # You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
@@ -1003,9 +1011,9 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #
 # <details><summary>Hint 1</summary>
 #
-# Begin with a kernel that only stores its registers: vectors in, vectors out, −∞ where there is
-# none. Then add the loop over vectors, the lanes, and the warps; after each step run `fk.check` on
-# one row with the finished part.
+# Begin with a kernel that only loads vectors, with −∞ in place of missing ones, and stores them
+# again. Then add the loop over vectors, the merge of lanes, and the merge of warps. After each
+# step, run `fk.check` on one row with the part that is finished.
 #
 # </details>
 #
@@ -1013,15 +1021,15 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #
 # Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they
 # are relative to, and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the
-# row's), over s.
+# row's maximum) / s.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A thread may have no elements, a warp none, a vector only −∞: −∞ − (−∞) is NaN. The exponentials,
-# and each line that rescales, subtract the maximum, or 0 where that is −∞; only the last factor
-# uses the row's maximum unchanged.
+# A thread or a whole warp may have no elements, and a vector may hold only −∞; −∞ − (−∞) is NaN. So
+# the exponentials, and every line that rescales, subtract the maximum, or 0 where that is −∞. Only
+# the last factor uses the row's maximum unchanged.
 #
 # </details>
 
@@ -1110,20 +1118,20 @@ fk.exercise("week2/single_pass").grade(single_pass_softmax)
 #     single_pass_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# The kernel computes the exponentials as vectors arrive, relative to the maximum known then, and
-# corrects them by one factor per vector. That is the inner loop of flash attention, where the
-# "vectors" are tiles of scores and the kernel corrects an output. A kernel that first takes the
-# maximum of its whole part, and merges pairs only across lanes and warps, has the same traffic and
-# the same single barrier.
+# The kernel computes the exponentials as vectors arrive, relative to the maximum known at that
+# point, and later corrects them by one factor per vector. The inner loop of flash attention does
+# the same, except that its "vectors" are tiles of scores and the corrected value is an output.
+# Alternatively, each thread can first find the maximum of its whole part, so that pairs are merged
+# only across lanes and warps; traffic and barriers stay the same.
 #
 # </details>
 
 # %% [markdown]
 # ## 7. Compare with another version
 #
-# The helpers contain another version, `single_pass_step`, for the kernel of section 3 and any
-# number of warps. It keeps each maximum multiplied by log₂ e, ready to be subtracted in the
-# exponent of `exp2`.
+# The helpers contain another version, `single_pass_step`, which works in the kernel of section 3
+# with any number of warps. It stores each maximum multiplied by log₂ e, ready to be subtracted in
+# the exponent of `exp2`.
 
 # %%
 run_single = checked(single_pass_step, 8, 504, 1024, compile=four_warps)
@@ -1138,7 +1146,7 @@ for step in (two_exchanges, single_pass_step):
     print(f"registers: {run.registers}, spilled: {run.spill_bytes}")
 
 
-# The steps that were timed, each for the rows for which it has room.
+# The steps that were timed, each for the rows that it has room for.
 def timed(step, warps=1):
     few, most = 4 * 32 * warps, (128 if warps == 1 else 64) * 32 * warps  # elements per row
     return Step(partial(compile_step, step, warps=warps), lambda x: few <= x.shape[1] <= most)
@@ -1156,13 +1164,14 @@ steps = {
 }
 
 # %% [markdown]
-# As expected, one barrier is gone and a few instructions are added.
+# `single_pass_step` has one barrier fewer and a few more instructions.
 #
 # ## 8. Times on an H200
 #
-# **Predict**, for 32,768 rows of 4,096 `bfloat16`: which step after `vectors` gains most over the
-# step before it? How many times as fast as torch is the fastest? And for 8,192 rows of 16,384, with
-# 8 warps each: how long does `two_exchanges` take if `single_pass` takes 0.147 ms?
+# **Predict**, for 32,768 rows of 4,096 `bfloat16`: which step after `vectors` gains most over its
+# predecessor? How many times as fast as torch is the fastest step? And for 8,192 rows of 16,384
+# `bfloat16` with 8 warps per row, how long does `two_exchanges` take if `single_pass` takes 0.147
+# ms?
 
 # %%
 gains_most = fk.predict("reciprocal, mul_sub or exp2", None)
@@ -1182,19 +1191,19 @@ of_two.against(times.row("two_exchanges, 8 warps", "bfloat16", (8192, 16384)).ms
 times
 
 # %% [markdown]
-# - **One read less is a third of the bytes.** For 131,072 rows of 1,024 `float32`, `online` takes
-#   0.384 ms and `registers` 0.285. `vectors` and the later steps with one warp per row take 0.26
-#   ms, 97 to 99 % of a copy's speed.
-# - **In `bfloat16`, `registers` gains nothing there**, with 0.279 ms against `online`'s 0.259: it
-#   moves half the bytes but executes as many instructions, more than the budget. For rows of 4,096
-#   it spills and takes 1.35 ms.
-# - **The division** costs at most 2 % for rows of 1,024, but 16 % (`float32`) and 44 % (`bfloat16`)
-#   for rows of 4,096, where an SM has room for few warps.
+# - **Dropping one read saves a third of the bytes.** For 131,072 rows of 1,024 `float32`, `online`
+#   takes 0.384 ms and `registers` 0.285 ms. `vectors` and the later steps with one warp per row
+#   take 0.26 ms, which is 97 to 99 % of a copy's speed.
+# - **In `bfloat16`, `registers` gains nothing for these rows**: it takes 0.279 ms, and `online`
+#   0.259 ms. It moves half as many bytes as in `float32` but executes as many instructions, which
+#   exceeds the budget. For rows of 4,096 elements it spills and takes 1.35 ms.
+# - **The division** costs at most 2 % of the time for rows of 1,024 elements, but 16 % (`float32`)
+#   and 44 % (`bfloat16`) for rows of 4,096, where an SM has room for few warps.
 # - **The FMA gains nothing in any column.** `reciprocal` already reaches 97 to 99 % of a copy's
-#   speed, so fewer instructions save no time. Keep the FMA for its rounding.
+#   speed, so fewer instructions save no time. Use the FMA for its better rounding.
 # - **The second barrier costs no time in any column.** With rows in registers, `two_exchanges` is
-#   as fast as `single_pass`, and once faster; it needs fewer instructions and registers. You will
-#   need (m, s) for rows too long to keep.
+#   as fast as `single_pass`, and faster in one column. It also needs fewer instructions and
+#   registers. But you will need (m, s) for rows too long to keep.
 #
 # How many elements should a thread have?
 
@@ -1207,15 +1216,15 @@ run = compile_step(single_pass_step, x, x, 32)
 print(f"1,024 threads: {run.registers} registers each, {run.spill_bytes} bytes spilled each")
 for dtype in ("float32", "bfloat16"):
     row = all_times.row("single_pass, 32 warps", dtype, (2048, 65536))
-    print(f"rows of 65,536 {dtype}: {row.ms:.3f} ms, {all_times.percent(row):.0f} % of a copy")
+    print(f"65,536 {dtype} per row: {row.ms:.3f} ms, {all_times.percent(row):.0f} % of a copy")
 
 # %% [markdown]
-# With 16 to 32 elements per thread every kernel reaches 94 % or more; `threads_for` chooses such
-# numbers. With 4, kernels reach 50 to 94 % (in `bfloat16` half of their threads have no vector),
-# and with 64 some kernels fall behind. In rows of 65,536, each of 1,024 threads has 64 elements,
-# and only 64 registers for them.
+# With 16 to 32 elements per thread, every kernel reaches at least 94 % of a copy's speed;
+# `threads_for` chooses such numbers. With 4 elements per thread, kernels reach 50 to 94 % (in
+# `bfloat16`, half of their threads have no vector), and with 64 some kernels fall behind. In a row
+# of 65,536 elements, each of 1,024 threads has 64 elements but only 64 registers in total.
 #
-# Your predictions in this notebook, beside the results:
+# Here are your predictions in this notebook, beside the results:
 
 # %%
 fk.predictions()
@@ -1223,9 +1232,9 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | step | the bad number before | what it does | 32,768 × 4,096 float32, bfloat16 |
+# | step | the bad number before it | remedy | 32,768 × 4,096 float32, bfloat16 |
 # |---|---|---|---|
-# | `online` | | reads the row twice | 0.503, 0.403 ms |
+# | `online` | three reads | reads the row twice | 0.503, 0.403 ms |
 # | `registers` | two reads | keeps the row in registers; spills here | 0.665, 1.353 ms |
 # | `vectors` | instructions per element | 16 bytes per lane | 0.301, 0.188 ms |
 # | `reciprocal` | a division per element | a division per row | 0.260, 0.130 ms |
@@ -1235,24 +1244,25 @@ fk.predictions()
 #
 # (Recorded on an H200 on 22 November 2026; a copy of these bytes would take 0.254 and 0.127 ms.)
 #
-# | mistake | shows in the values | how you find it |
+# | mistake | when the values are wrong | how you find it |
 # |---|---|---|
 # | 0 in the tail | for some lengths and values | hard rows, lengths that are not whole tiles |
 # | an index known only at run time | never | `.local` in the PTX |
 # | product and difference not fused | where x is large | hard rows, on the virtual GPU |
 # | too many elements per thread | never | `run.registers`, `run.spill_bytes` |
 #
-# **The bad number: 55 %** of a copy's speed, for rows of 65,536. An SM's registers hold 65,536
-# numbers, and they must hold more than the row.
+# **The bad number: 55 %** of a copy's speed for rows of 65,536 `float32`. An SM's registers hold
+# 65,536 numbers, but the row is not all that they must hold.
 #
-# **In practice** production kernels have a table of threads and elements for each type and length,
-# such as `threads_for`; `1 / s` may be an approximate reciprocal, `cute.arch.rcp_approx`; and
-# attention folds its scale into the exponent, as your `temperature` does.
+# **In practice** production kernels choose threads and elements per type and row length from a
+# table, much like `threads_for`. They may compute `1 / s` as an approximate reciprocal,
+# `cute.arch.rcp_approx`. And attention folds its scale into the exponent, as your `temperature`
+# does.
 #
 # **Further reading:** [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867)
 # (M. Milakov and N. Gimelshein, 2018) · [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao
-# and others, 2022: the same correction, of an output) · [floating point in the CUDA programming
-# guide](https://docs.nvidia.com/cuda/floating-point/index.html), on the FMA.
+# and others, 2022), which applies the same correction to its output · [floating point in the CUDA
+# programming guide](https://docs.nvidia.com/cuda/floating-point/index.html), on the FMA.
 #
 # **Next:** rows too long for the registers
 # ([`03_rows_that_do_not_fit`](03_rows_that_do_not_fit.ipynb)).

@@ -12,10 +12,11 @@
 # # Keep rows that do not fit
 #
 # **You will build** three softmaxes for rows that are too long for registers. The first keeps the
-# row in shared memory, the second in the shared memory of several blocks, and the third reads it
-# twice.
-# **You will learn** how much a multiprocessor holds, how a barrier can count bytes, and which
-# kernel is fastest at which length: first as a prediction, then as recorded on an H200.
+# row in the shared memory of one block, the second in the shared memory of several blocks, and the
+# third reads the row twice.
+# **You will learn** how much data a multiprocessor can hold, how a barrier can count bytes, and
+# which kernel is fastest at which row length, first by prediction and then by times recorded on an
+# H200.
 # **You need** `02_the_row_in_registers`, clusters (`04_few_long_rows` of week 1) and `cp.async`
 # (`05_tiled_copies` of week 0). About 50 minutes, and 140 more for the exercises.
 
@@ -61,9 +62,9 @@ ALL = (torch.float16, torch.bfloat16, torch.float32)
 # %% [markdown]
 # ## 1. The bad number: registers
 #
-# `single_pass` keeps its row in registers: one block of 256 threads per row, `loads` vectors of 16
-# bytes per thread. It comes from `week2_helpers.py`, as do the parts that this notebook's kernels
-# share:
+# `single_pass` keeps its row in registers. It uses one block of 256 threads per row, and `loads`
+# vectors of 16 bytes per thread. It comes from `week2_helpers.py`, as do the functions that this
+# notebook's kernels share:
 #
 # | function | returns |
 # |---|---|
@@ -72,12 +73,12 @@ ALL = (torch.float16, torch.bfloat16, torch.float32)
 # | `merged_parts(sPart)` | (m, s) of the row, from the pairs of its warps |
 # | `merged_block(m, s, sPart)` | (m, s) of the block, in every thread |
 # | `vectors_of(gRow)` | the row as 16-byte vectors, `((Vec),(Rest))` |
-# | `tried(fn, …)` | `fn`, compiled, run and checked |
+# | `tried(fn, …)` | the compiled `fn`, after a checked run |
 #
 # A multiprocessor (SM) has 65,536 registers, room for 2,048 threads, and 228 kB of shared memory,
-# of which one block may have 227. The system reserves another 1 kB per block. (Here 1 kB is 1,024
-# bytes, so the registers hold 256 kB.) The scarcest of the three limits how many blocks fit.
-# `blocks_per_sm` returns that number:
+# of which one block may use 227 kB. The system reserves another 1 kB per block. (Here 1 kB is 1,024
+# bytes, so the registers hold 256 kB.) The scarcest of the three resources limits how many blocks
+# fit. `blocks_per_sm` returns that number:
 
 # %%
 run_single, x, y = tried(single_pass, 8)
@@ -88,8 +89,8 @@ for n in (4096, 8192, 16384):
     print(f"{blocks} blocks per SM, {blocks * n // 256} kB of rows")
 
 # %% [markdown]
-# **Predict:** a row of 32,768 `float32` is 128 kB, half of all registers. How many blocks, and so
-# how many rows, does an SM hold?
+# **Predict:** a row of 32,768 `float32` takes 128 kB, half of an SM's registers. How many blocks,
+# and therefore how many rows, does an SM hold?
 
 # %%
 rows_at_work = fk.predict("blocks per SM, rows of 32,768 float32", None)
@@ -105,21 +106,22 @@ for n in (32768, 65536):
 
 # %% [markdown]
 # The registers of an SM hold at most 128 kB of these rows, because the arithmetic also needs
-# registers. At 32,768 elements that is one row. At 65,536 the row alone fills every register. More
-# threads per row do not help: the SM is full, not the thread.
+# registers. At 32,768 elements per row, that is one row. At 65,536, the row alone would fill every
+# register. More threads per row do not help, because the limit is the SM's registers, not the
+# thread's.
 #
 # ## 2. A row in shared memory
 #
-# An SM also has 228 kB of shared memory, and `cp.async` fills it without using registers. The plan,
-# for one block per row:
+# An SM also has 228 kB of shared memory, and `cp.async` fills it without using registers. With one
+# block per row, the plan is:
 #
-# 1. Each thread starts the copies of all its vectors, one group per vector.
+# 1. Each thread starts copying all its vectors, with one group per vector.
 # 2. It waits for one group at a time, and absorbs each vector as it arrives.
 # 3. The block merges the pairs (m, s).
 # 4. Each thread reads its vectors from shared memory again, and stores the result.
 #
-# Each thread reads only what it has copied itself, so its own wait is enough: no barrier has to
-# separate a copy from its use.
+# Each thread reads only the data that it has copied itself, so its own wait is enough: no barrier
+# has to separate a copy from its use.
 
 
 # %%
@@ -158,9 +160,9 @@ def second_look(tXsX, gY, m, s, first, step):
 
 
 # %% [markdown]
-# The waits count down: while a thread absorbs vector k, the `loads - 1 - k` newer groups may still
-# be in flight. The compiler has to know these numbers, so the loop is a `range_constexpr`. (`late`
-# stays 0 for now.) The kernel calls the three functions:
+# The number in each wait decreases: while a thread absorbs vector k, the `loads - 1 - k` newer
+# groups may still be in flight. The compiler has to know these numbers, so the loop is a
+# `range_constexpr`. (`late` stays 0 for now.) The kernel calls all three functions:
 
 
 # %%
@@ -190,8 +192,8 @@ def staged(mX: cute.Tensor, mY: cute.Tensor, loads: cutlass.Constexpr, late: cut
 run_staged, x, y = tried(staged, 8, dtypes=ALL)
 
 # %% [markdown]
-# **Predict:** with rows of 16,384 `float32`, registers had room for two blocks per SM. How many
-# blocks of `staged` fit?
+# **Predict:** for rows of 16,384 `float32`, an SM's registers had room for two blocks of
+# `single_pass`. How many blocks of `staged` fit?
 
 # %%
 staged_blocks = fk.predict("blocks of staged per SM, rows of 16,384 float32", None)
@@ -209,15 +211,15 @@ sm_picture("Blocks on one SM, by row length", *panels)
 fill_multiprocessor(threads=THREADS, registers=run.registers, shared_bytes=size)  # 32,768
 
 # %% [markdown]
-# Dark blue is the row, light blue the rest of a block; the hatched part stays free. Rows fill at
-# most half of the registers; they fill shared memory until the next block no longer fits. (At 4,096
-# elements, the limit of 2,048 threads comes first.) A row may now have 57,344 `float32`: 56 vectors
-# per thread, or 224 kB. In the second picture, change a block's threads, registers or shared
-# memory, and see which resource is full first.
+# Dark blue is the row, light blue is the rest of a block, and the hatched part stays free. Rows
+# fill at most half of the registers, but they fill shared memory until the next block no longer
+# fits. (At 4,096 elements, the SM reaches its limit of 2,048 threads first.) A row may now have up
+# to 57,344 `float32`, which is 56 vectors per thread, or 224 kB. In the second picture, change a
+# block's threads, registers or shared memory, and see which resource runs out first.
 #
-# Suppose each wait leaves one group too many in flight (`late=1`). On a GPU the values are right
-# whenever the data happen to arrive in time. The virtual GPU tracks each copy. **Predict:** what
-# does the sanitizer report?
+# Suppose each wait leaves one group too many in flight (`late=1`). On a GPU, the values are correct
+# whenever the data happen to arrive in time, but the virtual GPU tracks each copy. **Predict:**
+# what does the sanitizer report?
 
 # %%
 too_late = fk.predict("kind of finding", None)  # such as "shared-race", "async-copy", "deadlock"
@@ -230,28 +232,28 @@ too_late.against(report.findings[0].kind)
 report
 
 # %% [markdown] exercise="week2/staged_rows" part="task"
-# ### Exercise 1: let rows wait in shared memory
+# ### Exercise 1: keep rows in shared memory
 #
-# Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors
-# of four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all
-# groups are in flight before the first wait. It finds maximum and sum group by group, as the groups
-# arrive, and then reads the row from shared memory to compute the result. Read no element twice
-# from global memory. Signature: `staged_rows(x, y)`.
+# Compute the softmax of each row of x, in float32, for rows of up to 1,024 elements in whole
+# vectors of four. One warp copies its row to shared memory with `cp.async`, in groups of 32
+# vectors, and starts all groups before the first wait. It finds the maximum and the sum group by
+# group, as the groups arrive, and then reads the row from shared memory again to compute the
+# result. Read each element only once from global memory. Signature: `staged_rows(x, y)`.
 #
-# **Required**: one block per row, 32 threads per block, 16 bytes per load, each element read at least
-# twice from shared memory.
+# **Required**: one block per row, 32 threads per block, 16 bytes per load, each element read at
+# least twice from shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. Which
-# copies must it wait for, and which not?
+# A row of 1,024 elements has eight groups. A lane reads only data that it has copied itself. Which
+# copies must it wait for, and which may still be in flight?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The eight waits leave 7, 6, … 0 groups in flight. The compiler needs these numbers, so the loop is
-# a `cutlass.range_constexpr`.
+# The eight waits leave 7, 6, …, 0 groups in flight. The compiler needs these numbers, so the loop
+# is a `cutlass.range_constexpr`.
 #
 # </details>
 #
@@ -321,44 +323,46 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 #     staged_rows_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in
-# flight together. A row needs 4 kB of the SM's 228, so 32 rows wait there together; 32 is also the
-# most blocks that an SM can hold. No barrier is needed, because no lane reads what another has
+# A lane holds four elements of the row in registers at a time instead of 32, and all of its 128
+# bytes are in flight together. A row needs 4 kB of the SM's 228 kB, enough for the 32 blocks that
+# an SM can hold at most. No barrier is needed, because no lane reads data that another lane has
 # copied.
 #
 # </details>
 
 # %% [markdown]
-# If a row does not consist of whole tiles, some lanes have one vector fewer to copy. The next
-# exercise shows how that affects a count of groups.
+# If a row does not consist of whole tiles, some lanes copy one vector fewer. The next exercise
+# shows how that affects the count of groups.
 
 # %% [markdown] exercise="week2/fix_the_wait" part="task"
 # ### Exercise 2: fix the waiting
 #
 # The kernel copies each row of up to 512 float32 to shared memory in four groups. Then it subtracts
 # the row's maximum and stores the row backwards: `y[m, n] = x[m, N - 1 - n] - max x[m, :]`. On a
-# GPU the lines below may return the right values, because the data arrive in time. They contain
-# three mistakes. Fix them, and keep copies in flight during the search for the maximum.
+# GPU, the code below may return the correct values, if the data happen to arrive in time. But it
+# contains three mistakes. Fix them, and keep copies in flight during the search for the maximum.
 #
 # **Required**: at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# A group is all that *one thread* has started since its last commit. How many groups does a lane
-# without a vector commit?
+# A group consists of the copies that *one thread* has started since its last commit. How many
+# groups does a lane without a vector commit?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# When a lane reads the vector of group k, groups k + 1 to 3 may be in flight: how many is that?
+# When a lane reads the vector of group k, groups k + 1 to 3 may still be in flight. How many groups
+# is that?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line `mY[row, k] = …` a lane reads what other lanes have copied, after each has waited for
-# its own copies. A shuffle does not order memory accesses; `cute.arch.sync_warp()` does.
+# In the line `mY[row, k] = …` a lane reads data that other lanes have copied, but each lane has
+# waited only for its own copies. A shuffle does not order memory accesses; `cute.arch.sync_warp()`
+# does.
 #
 # </details>
 
@@ -435,11 +439,11 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 #     fix_the_wait_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# With the commit inside the `if`, a lane without a vector commits nothing. But the numbers in
-# `cp_async_wait_group` are the same for all lanes, so the number of commits has to be the same: an
-# empty group is legal and already complete. (Rows of whole tiles hide the mistake.) The last wait
-# has to be 0. After it a thread has all of its own copies, and after `sync_warp` also those of the
-# other lanes.
+# With the commit inside the `if`, a lane without a vector commits nothing. But the number in
+# `cp_async_wait_group` is the same for all lanes, so all lanes have to commit the same number of
+# groups. An empty group is legal and already complete. (Rows of whole tiles hide this mistake.) The
+# last wait has to leave 0 groups in flight. After it, a thread can read all of its own copies, and
+# after `sync_warp` also those of the other lanes.
 #
 # </details>
 
@@ -450,11 +454,10 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 #
 # **The bad number: 227 kB.** A row of 65,536 `float32` takes 256 kB and does not fit into one
 # block. But the blocks of a cluster can write into each other's shared memory. So each block copies
-# a part of the row and finds that part's (m, s), and then the blocks exchange pairs. Week 1's
-# `cluster_sum` gave one block the total. Here **every** block needs the result, because every block
-# goes on to write its part of the row.
+# a part of the row and computes that part's (m, s), and then the blocks exchange pairs. **Every**
+# block needs the result, because every block writes its part of the row.
 #
-# Here is the exchange in Python. Each block has a mailbox with one slot per pair, and sends its
+# Here is the exchange in Python. Each block has a mailbox with one slot per block, and sends its
 # pair to every mailbox.
 
 # %%
@@ -473,12 +476,13 @@ for block, mailbox in enumerate(mailboxes):
 print(f"torch:                          {row.logsumexp(0):.6f}")
 
 # %% [markdown]
-# On a GPU the `assert` is the hard part: how does a block know that all pairs have arrived?
+# On a GPU, the hard part is what the `assert` checks: how does a block know that all pairs have
+# arrived?
 #
 # **An mbarrier counts bytes.** Week 1 used a second `cluster_arrive` and `cluster_wait`, at which
-# all threads of all blocks meet. An mbarrier waits for the *data* instead. It is a counter in 8
-# bytes of shared memory. Its phase 0 ends when all expected arrivals and all expected bytes have
-# arrived.
+# all threads of all blocks meet. With an mbarrier, threads wait for the *data* instead. It is an
+# 8-byte counter in shared memory. Its phase 0 ends when it has counted all expected arrivals and
+# all expected bytes.
 #
 # | call | effect |
 # |---|---|
@@ -490,9 +494,9 @@ print(f"torch:                          {row.logsumexp(0):.6f}")
 # `store_async_dsmem` writes 32-bit words to the same offset in the other block, and that block's
 # mbarrier counts their bytes as they arrive.
 #
-# The smallest example has four blocks of one warp. Each sends the pair (rank, 10 · rank) to all
-# four: lane r sends to block r. `meet` is week 1's barrier of the cluster, so no block sends before
-# every mbarrier exists.
+# The smallest example has four blocks of one warp. Each block sends the pair (rank, 10 · rank) to
+# all four: lane r sends to block r. `meet` is week 1's cluster barrier; it ensures that no block
+# sends before every mbarrier exists.
 
 
 # %%
@@ -542,7 +546,8 @@ exchange_picture(mailboxes)
 # 2. It expects 8 bytes too many.
 # 3. `meet` does nothing, so a block sends before the others are ready.
 #
-# **Predict:** which of them does the sanitizer find in one run, in the usual order of threads?
+# **Predict:** which of the mistakes does the sanitizer find in one run, in the usual order of
+# threads?
 
 # %%
 found_at_once = fk.predict("mistakes found in one run", None)  # their numbers, as (1, 2)
@@ -572,19 +577,19 @@ for finding in fk.sanitize(run_short, mailboxes, schedule="adversarial", seeds=2
 
 # %% [markdown]
 # - **Too few:** the phase ends one pair early. In the usual order the last pair still arrives
-#   before any lane reads it, so the values are right. Adversarial schedules show the race.
+#   before any lane reads it, so the values are correct. Adversarial schedules expose the race.
 # - **Too many:** the phase never ends.
-# - **No barrier:** the blocks of a cluster start together, but one block may reach its store before
-#   another has initialised its mbarrier.
+# - **No barrier:** the blocks of a cluster start together, but one block may send before another
+#   has initialised its mbarrier.
 #
 # The kernel needs no second barrier at the end. A block exits after its own `mbarrier_wait`, and by
 # then every store into its memory has arrived.
 #
-# **The fence.** `cluster_arrive` publishes *all* earlier writes of its thread to the cluster. Only
-# the mbarrier has to be published. `mbarrier_init_fence` does that, and then
+# **The fence.** `cluster_arrive` publishes *all* earlier writes of its thread to the cluster, but
+# only the mbarrier has to be published. `mbarrier_init_fence` does just that. After it,
 # `cluster_arrive_relaxed` is enough, which publishes nothing.
 #
-# > **Looks right but is wrong.** The second function arrives relaxed, but without the fence.
+# > **Looks right but is wrong.** The second function makes the relaxed arrival without the fence.
 
 
 # %%
@@ -608,20 +613,20 @@ for meet in (fenced, relaxed):
     print(f"{meet.__name__:>8}: {len(report.findings)} findings, fences in the PTX: {fences}")
 
 # %% [markdown]
-# The sanitizer treats every barrier of the cluster as a full one, so it finds nothing in `relaxed`.
-# On a GPU another block may not see the mbarrier yet. Only the PTX shows the difference; exercises
-# 3 and 4 check it there.
+# The sanitizer treats every cluster barrier as a full barrier, so it reports nothing for `relaxed`.
+# But on a GPU, another block may not see the mbarrier yet. Only the PTX shows the difference, so
+# exercises 3 and 4 check the PTX.
 #
-# **All parts together.** In `staged`, `merged_cluster` now replaces `merged_block`. Each *warp*
-# sends its pair to every block, which saves an exchange within the block. The first pass over the
-# row runs between `cluster_arrive_relaxed` and `cluster_wait`, so a block works while others start.
-# (The grid has one dimension, because a grid's y and z are at most 65,535.)
+# **The complete kernel.** `cluster` is `staged` with `merged_cluster` in place of `merged_block`.
+# Each *warp* sends its pair to every block, which saves an exchange within the block. The first
+# pass over the row runs between `cluster_arrive_relaxed` and `cluster_wait`, so a block works while
+# others start.
 #
 # **Predict:** with four blocks of eight warps, how many bytes does each mbarrier expect? (The
-# picture shows which block reads which part of a row of 8,000.)
+# picture shows which block reads which part of an 8,000-element row.)
 
 # %%
-expected = fk.predict("bytes that come to each block", None)
+expected = fk.predict("bytes that arrive at each block", None)
 
 # %%
 WARPS = THREADS // 32
@@ -629,7 +634,7 @@ WARPS = THREADS // 32
 
 @cute.jit
 def open_mailbox(blocks):
-    """Make room for the pairs of all warps of a cluster, and the mbarrier that counts them."""
+    """Allocate room for the pairs of all warps of a cluster, and the mbarrier that counts them."""
     tidx, _, _ = cute.arch.thread_idx()
     smem = cutlass.memory.SmemAllocator()
     sPart = smem.allocate_tensor(Float32, cute.make_layout((2, WARPS * blocks)), 8)
@@ -691,14 +696,15 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # %% [markdown] exercise="week2/two_blocks" part="task"
 # ### Exercise 3: share a row between two blocks
 #
-# Compute the softmax of each row of x, float32, for rows of up to 512 elements in whole vectors of
-# four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector
-# `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks by `store_async_dsmem`,
-# and an mbarrier in each block counts the bytes that arrive. Read once, write once, exchange once.
-# The kernel is for GPUs of compute capability 9.0 and later. Signature: `two_blocks(x, y)`.
+# Compute the softmax of each row of x, in float32, for rows of up to 512 elements in whole vectors
+# of four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector
+# `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks with
+# `store_async_dsmem`, and an mbarrier in each block counts the bytes that arrive. Read each element
+# once, write it once, and exchange the pairs once. The kernel requires compute capability 9.0 or
+# later. Signature: `two_blocks(x, y)`.
 #
-# **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at most 1
-# barrier of the cluster, 16 bytes per load.
+# **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at
+# most 1 barrier of the cluster, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -709,15 +715,15 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 #
 # <details><summary>Hint 2</summary>
 #
-# Between making the mbarrier and the first store to the other block: a fence,
-# `cluster_arrive_relaxed()`, the work that a block can do alone, `cluster_wait()`.
+# After initialising the mbarrier, and before the first store to the other block, call the fence and
+# `cluster_arrive_relaxed()`, do the work that a block can do alone, and call `cluster_wait()`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line that sends, lane r of each warp sends to rank r. A warp without a single element has m
-# = -inf: subtract 0 there.
+# In the line that sends, lane r of each warp sends to rank r. A warp without any elements has m =
+# -inf, so subtract 0 there.
 #
 # </details>
 
@@ -790,9 +796,9 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 #     )
 # ```
 #
-# Four pairs, 32 bytes, go to each of two blocks. The kernel has one wait, no barrier within a
-# block, and no second barrier of the cluster: a block leaves when all of its pairs have arrived.
-# Production kernels look like this, with 8 or 16 blocks and more vectors per thread.
+# Each of the two blocks receives four pairs, or 32 bytes. The kernel has one wait, no barrier
+# within a block, and no second cluster barrier: a block exits when all of its pairs have arrived.
+# Production kernels look the same, with 8 or 16 blocks and more vectors per thread.
 #
 # </details>
 
@@ -801,30 +807,30 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 #
 # `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow.
 # As in week 1's `cluster_sum`, block `r` takes the columns where `(n // 128) % 4 == r`. Each warp
-# sends its pair (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all. An mbarrier of block 0
-# counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel is for
-# GPUs of compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
+# sends its pair (m, s) to block 0 with `store_async_dsmem`, 16 pairs in all. An mbarrier in block 0
+# counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel requires
+# compute capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 #
-# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier of
-# the cluster.
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier
+# of the cluster.
 #
 # <details><summary>Hint 1</summary>
 #
 # Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect the bytes.
-# Which two halves of which barrier ensure that?
+# The two halves of which barrier ensure that?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `N` may be less than 128. Then whole warps have no element, and their pair is (-inf, 0). Where
-# would that become NaN?
+# `N` may be less than 128. Then whole warps have no elements, and their pair is (-inf, 0). Where
+# would that turn into NaN?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of each warp.
+# One lane of each warp sends the pair to `(sPart.iterator + 2 * number).align(8)`.
 # `cute.arch.warp_idx()` is a shuffle, so call it outside that `if`.
 #
 # </details>
@@ -895,21 +901,21 @@ fk.exercise("week2/cluster_logsumexp").grade(cluster_logsumexp)
 #     )
 # ```
 #
-# 16 pairs are 128 bytes: the mbarrier's phase ends when thread 0 has arrived and all of these bytes
-# are in. Only block 0 has to wait, and no warp may send before `cluster_wait`. Blocks 1 to 3 may
-# leave as soon as they have sent, because no block writes to them. A pair travels as two words in
-# one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
-# rows, the limit of a grid's y.)
+# 16 pairs are 128 bytes, so the mbarrier's phase ends when thread 0 and all 128 bytes have arrived.
+# Only block 0 has to wait at the mbarrier, but no warp may send before `cluster_wait`. Blocks 1 to
+# 3 may exit as soon as they have sent their pairs, because no block writes to them. A pair travels
+# as two words in one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works,
+# for up to 65,535 rows, the limit of a grid's y.)
 #
 # </details>
 
 # %% [markdown]
-# ## 4. A row that fits nowhere
+# ## 4. A row that does not fit on the chip
 #
-# **The bad number: 8 × 227 kB.** A row of 1,048,576 `float32` is 4 MB. It fits nowhere on the chip,
-# so `streaming` reads it twice, as `01_online` did: once for (m, s), once for the result. Four
-# vectors per thread are in flight, and a cluster can share the row. (With `blocks=1`, a cluster is
-# one block.)
+# **The bad number: 8 × 227 kB.** A row of 1,048,576 `float32` is 4 MB, more than the shared memory
+# of eight blocks. So `streaming` reads it twice, like the kernels of `01_online`: once for (m, s)
+# and once for the result. Four vectors per thread are in flight at a time, and a cluster can share
+# the row. (With `blocks=1`, a cluster is one block.)
 
 
 # %%
@@ -961,14 +967,14 @@ for name, run in (("cluster", run_cluster), ("streaming", run_streaming)):
     print(f"{name:>9} requests {moved / x.nbytes:.2f} times the matrix")
 
 # %% [markdown]
-# The kernel requests the row a second time, but L2 (52 MB on an H200; here 1 MB is 10⁶ bytes) may
-# still hold it if the rows in use leave room.
+# The kernel requests the row a second time, but the L2 cache (52 MB on an H200, where 1 MB is 10⁶
+# bytes) may still hold it if the rows in use leave room.
 #
-# In this kernel each round's loads wait for the previous round's exponentials. `cp.async` and two
+# In this kernel, each round's loads wait for the previous round's exponentials. `cp.async` and two
 # buffers remove that wait. The picture shows one warp that adds up a row of five tiles, with one
-# buffer and with two. The order of copies, waits and work comes from two runs; the sliders set how
-# long a copy and an instruction take. After exercise 5 you can draw your own kernel in the same
-# way.
+# buffer and with two. The order of copies, waits and arithmetic was recorded in two runs; the
+# sliders set how long a copy and an instruction take. After exercise 5, you can draw your own
+# kernel in the same way.
 
 # %%
 x, y = fk.randn(1, 640, device="virtual"), fk.empty(1, device="virtual")
@@ -979,9 +985,9 @@ pipeline({"one buffer": one, "two buffers": two})
 # %% [markdown] exercise="week2/two_stages" part="task"
 # ### Exercise 5: stream a row through two buffers
 #
-# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole
+# `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, in float32, for rows of *any* number of whole
 # vectors of four. Shared memory holds two tiles of 32 vectors: while the lanes absorb one tile into
-# (m, s), the copy of the next is in flight to the other buffer. All elements arrive by `cp.async`.
+# (m, s), the next tile is being copied to the other buffer. Load all elements with `cp.async`.
 # Signature: `two_stages(x, y)`.
 #
 # **Required**: one block per row, 32 threads per block, at most 1,024 bytes of shared memory per
@@ -995,15 +1001,15 @@ pipeline({"one buffer": one, "two buffers": two})
 #
 # <details><summary>Hint 2</summary>
 #
-# `cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start.
-# It must still commit a group, so that this wait covers tile k there as well.
+# `cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start,
+# but it must still commit a group, so that its wait covers tile k as well.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Tile k is in buffer `k % 2`, in the line that copies and in the line that reads. Each lane reads
-# only what it has copied: no barrier.
+# Tile k is in buffer `k % 2`, both in the line that copies and in the line that reads. Each lane
+# reads only data that it has copied, so no barrier is needed.
 #
 # </details>
 
@@ -1065,26 +1071,27 @@ fk.exercise("week2/two_stages").grade(two_stages)
 #     two_stages_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
 # ```
 #
-# Two tiles of 512 bytes are enough for any length. Every kernel that streams has this loop, from a
-# matrix product to attention, with more stages and larger tiles. A lane that starts tile k + 2 must
-# be done with tile k, whose buffer it reuses. Here each lane reads its own vectors in program
-# order, so it is. Where lanes read each other's vectors, every round ends with a barrier.
+# Two tiles of 512 bytes are enough for any length. Every streaming kernel, from a matrix product to
+# attention, has this loop, with more stages and larger tiles. A lane that starts tile k + 2 must
+# have finished with tile k, whose buffer it reuses. Here program order guarantees that, because
+# each lane reads only its own vectors. Where lanes read each other's vectors, every round ends with
+# a barrier.
 #
 # </details>
 
 # %% [markdown]
-# ## 5. Which way for which length?
+# ## 5. Which kernel for which length?
 #
-# Begin with one length, by hand:
+# Begin with one length, worked out by hand:
 
 # %% [markdown] exercise="week2/what_fits" part="task"
 # ### Exercise 6: count what fits
 #
-# `staged` takes 4,096 rows of 24,576 float32, in blocks of 256 threads. An SM has 228 kB (of 1,024
-# bytes) of shared memory. A block may have 227, and the system reserves another 1 kB per block. The
-# last two questions are about `cluster`: the fewest blocks (1, 2, 4 or 8) whose shared memory holds
-# such a row, and the bytes that each block's mbarrier expects. MB are 10⁶ bytes, and L2 holds
-# nothing.
+# `staged` processes 4,096 rows of 24,576 float32 with blocks of 256 threads. An SM has 228 kB of
+# shared memory (1 kB is 1,024 bytes). A block may use 227 kB, and the system reserves another 1 kB
+# per block. The last two questions are about `cluster`: give the fewest blocks (1, 2, 4 or 8) whose
+# shared memory holds such a row, and the bytes that each block's mbarrier expects. 1 MB is 10⁶
+# bytes. Assume that L2 holds nothing.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1101,8 +1108,8 @@ fk.exercise("week2/two_stages").grade(two_stages)
 #
 # <details><summary>Hint 3</summary>
 #
-# The matrix is 402.7 MB. For the lines in MB, ask how often each kernel moves it. For the last
-# line, every warp of the cluster sends one pair to each block.
+# The matrix is 402.7 MB. For the lines in MB, ask how many times each kernel moves it. For the last
+# line, remember that every warp of the cluster sends one pair to each block.
 #
 # </details>
 
@@ -1136,17 +1143,17 @@ fk.exercise("week2/what_fits").grade(fits)
 # }
 # ```
 #
-# 96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228 kB, three do
-# not. `staged` moves the matrix twice, 805 MB. Streaming moves it three times, 1,208 MB, which is
-# half as much again, unless L2 still has a row at its second read. A row of 1 MB needs 8 blocks of
-# 128 kB. 64 warps send 8 bytes each to every block.
+# 96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228 kB, but
+# three do not. `staged` moves the matrix twice, 805 MB. `streaming` moves it three times, 1,208 MB,
+# which is half as much again, unless L2 still holds a row at its second read. A row of 1,024 kB
+# needs 8 blocks of 128 kB. And 64 warps send 8 bytes each to every block.
 #
 # </details>
 
 # %% [markdown]
-# Now compare all ways, for rows from 1,024 to 1,048,576 elements. The matrix always has 2²⁶
-# `float32`, 268 MB. How many MB of rows are in use at a time on 132 SMs if `streaming` has one
-# block per row, and if it has eight?
+# Now compare all kernels for rows of 1,024 to 1,048,576 elements. The matrix always has 2²⁶
+# `float32`, or 268 MB. How many MB of rows are in use at a time on 132 SMs if `streaming` has one
+# block per row, and how many if it has eight?
 
 # %%
 LENGTHS = (1024, 4096, 16384, 32768, 65536, 131072, 262144, 1048576)
@@ -1156,8 +1163,8 @@ for n in LENGTHS[1:]:
     print(f"{n:9,} float32 per row: {one:4.0f} MB, with eight blocks per row {eight:4.0f} MB")
 
 # %% [markdown]
-# **Predict**, for `float32`: which way is fastest for rows of 65,536, and which for rows of
-# 1,048,576? At 262,144, how many times as long as `cluster` does `streaming` take?
+# **Predict**, for `float32`: which kernel is fastest for rows of 65,536 elements, and which for
+# rows of 1,048,576? For rows of 262,144, how many times as long as `cluster` does `streaming` take?
 
 # %%
 fastest = fk.predict("the fastest, 65,536 and 1,048,576", None)  # as ("staged", "single_pass")
@@ -1173,28 +1180,30 @@ ways_picture(times, LENGTHS)
 percent_table(times, LENGTHS)
 
 # %% [markdown]
-# `cluster` uses the fewest blocks per row that leave each block 32 kB or less, at most 8. (Two
-# entries at 1,024 are missing: the recorded version put its 65,536 rows into the grid's y.) In
-# `float32`:
+# `cluster` uses the fewest blocks per row for which each block holds 32 kB or less, and at most 8.
+# (Two entries at 1,024 are missing because the recorded version put its 65,536 rows into the grid's
+# y.) In `float32`:
 #
-# - **At 4,096 and 16,384** the three ways are within 3 % of each other, and `single_pass` is the
-#   simplest.
-# - **At 32,768** only one block fits on an SM. That costs only 4 or 5 %, because its eight warps
-#   keep a whole row in flight.
-# - **At 65,536** `single_pass` spills (71 %) and `staged` has no room. `cluster` reaches 90 %.
-# - **At 262,144** each of `cluster`'s eight blocks has an SM to itself: 83 %. `streaming` takes
-#   1.35 times as long. Its bytes alone predict 1.5 times.
+# - **At 4,096 and 16,384** elements, the three kernels that read x once are within 3 % of each
+#   other, and `single_pass` is the simplest.
+# - **At 32,768** only one block fits on an SM. That costs only 4 or 5 % of the time, because its
+#   eight warps keep a whole row in flight.
+# - **At 65,536** `single_pass` spills and reaches only 71 % of a copy's speed, and `staged` has no
+#   room for the row. `cluster` reaches 90 %.
+# - **At 262,144** each of `cluster`'s eight blocks has an SM to itself, and the kernel reaches 83
+#   %. `streaming` takes 1.35 times as long, although its bytes alone predict 1.5 times.
 # - **At 1,048,576** only `streaming` is left. With one block per row, 64 blocks leave half of the
-#   SMs idle: 31 %. With eight it reaches 62 %, near the two thirds that three moves of the matrix
-#   allow.
+#   SMs idle, and it reaches 31 %. With eight blocks per row it reaches 62 %, close to the two
+#   thirds that moving the matrix three times allows.
 #
-# **The second read** is nearly free while the rows in use fill a small part of L2. With one block
-# per row, `streaming` reaches 93 % at 4,096 (13 MB) and 67 % at 16,384 (52 MB). With eight it
-# reaches 89 % at 32,768 (13 MB) and 67 % at 131,072 (52 MB). Results pass through L2 as well, so
-# count on only a quarter of it.
+# **The second read** is nearly free while the rows in use fill only a small part of L2. With one
+# block per row, `streaming` reaches 93 % at 4,096 elements (13 MB in use) and 67 % at 16,384 (52
+# MB). With eight blocks per row it reaches 89 % at 32,768 (13 MB) and 67 % at 131,072 (52 MB).
+# Results pass through L2 as well, so count on only a quarter of it for the rows.
 #
-# **In `bfloat16`** the same bytes hold twice the elements. At 65,536, `staged` has one block per SM
-# and reaches 68 %. A cluster of four blocks keeps more warps at work, and reaches 85 %.
+# **In `bfloat16`** the same number of bytes holds twice as many elements. At 65,536, `staged` has
+# one block per SM and reaches 68 %. A cluster of four blocks keeps more warps busy and reaches 85
+# %.
 
 # %%
 fk.predictions()
@@ -1202,16 +1211,17 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | way | reads x | longest row, `float32` | keeps the row in |
+# | kernel | reads x | longest row, `float32` | keeps the row in |
 # |---|---|---|---|
 # | `single_pass` | once | 32,768 (at 65,536 it spills) | registers |
 # | `staged` | once | 57,344 | shared memory of a block |
 # | `cluster` | once | 458,752 | shared memory of eight blocks |
-# | `streaming` | twice | any | nothing, or L2 |
+# | `streaming` | twice | any | L2 at best |
 #
-# Recorded on an H200 on 22 November 2026, 2²⁶ `float32`, in milliseconds (a copy: 0.126):
+# Times in milliseconds for 2²⁶ `float32`, recorded on an H200 on 22 November 2026 (a copy takes
+# 0.126 ms):
 #
-# | way | 4,096 | 16,384 | 32,768 | 65,536 | 262,144 | 1,048,576 |
+# | kernel | 4,096 | 16,384 | 32,768 | 65,536 | 262,144 | 1,048,576 |
 # |---|---|---|---|---|---|---|
 # | torch | 0.211 | 0.172 | 0.208 | 0.263 | 0.256 | 0.455 |
 # | `single_pass` | 0.130 | 0.131 | 0.137 | 0.177 | – | – |
@@ -1224,25 +1234,25 @@ fk.predictions()
 # |---|---|---|
 # | a wait that leaves one group too many in flight | none: the run stops | yes |
 # | a store before `cluster_wait` | none: the run stops | yes |
-# | an mbarrier that expects too few bytes | right, in the usual order | in adversarial schedules |
+# | an mbarrier that expects too few bytes | correct in the usual order | in adversarial schedules |
 # | an mbarrier that expects too many | none | yes: a deadlock |
-# | no fence before a relaxed arrival | right | no: only the PTX shows it |
+# | no fence before a relaxed arrival | correct | no: only the PTX shows it |
 #
-# **The bad number:** `cluster` at 262,144 has 83 % of a copy's speed. Training also needs the
-# gradient, which reads *two* rows.
+# **The bad number:** at 262,144 elements, `cluster` reaches 83 % of a copy's speed. And training
+# also needs the gradient, which reads *two* rows.
 #
-# **In practice** production kernels keep the row where you did. forgekit's softmax uses registers
-# for rows that fit, shared memory where that was faster, clusters of up to 16 blocks (more than 8
-# have to be requested), and beyond them it streams with 8 blocks per row.
+# **In practice** production kernels keep the row in the same places. forgekit's softmax uses
+# registers for rows that fit, shared memory where that was faster, and clusters of up to 16 blocks
+# (more than 8 have to be requested). Longer rows are streamed with 8 blocks per row.
 # `forgekit/ops/tile_choice.py` lists the lengths. Kernels that copy with TMA, Hopper's engine for
-# whole tiles, also wait at mbarriers: one thread requests the tile, and the mbarrier counts its
-# bytes.
+# copying whole tiles, also wait at mbarriers: one thread requests the tile, and the mbarrier counts
+# its bytes.
 #
 # **Further reading:** [mbarrier in the PTX
 # manual](https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#parallel-synchronization-and-communication-instructions-mbarrier)
 # · [distributed shared
 # memory](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#distributed-shared-memory)
-# · [quack's softmax, in clusters](https://github.com/Dao-AILab/quack).
+# · [quack's softmax with clusters](https://github.com/Dao-AILab/quack).
 #
 # **Next:** the gradient ([`04_backward`](04_backward.ipynb)).
 

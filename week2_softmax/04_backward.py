@@ -11,15 +11,16 @@
 # %% [markdown]
 # # Send a gradient back through softmax
 #
-# **You will build** the gradient of softmax: first with one warp per row, which reads everything
-# twice, then with both rows in registers. Then you make a PyTorch operator from your two kernels.
-# **You will learn** why a row's gradient needs one sum, why y is saved and not x, which checks a
-# wrong gradient can pass, and what autograd, `torch.library` and `torch.compile` require of a
-# kernel.
+# **You will build** the gradient of softmax, first with a kernel that uses one warp per row and
+# reads everything twice, then with both rows in registers. Finally you turn a forward and a
+# backward kernel into a PyTorch operator.
+# **You will learn** why a row's gradient needs one sum, why autograd saves y rather than x, which
+# checks a wrong gradient can pass, and what autograd, `torch.library` and `torch.compile` require
+# of a kernel.
 # **You need** `02_the_row_in_registers`. About 45 minutes, and 115 more for the exercises.
 #
-# The forward kernels of `03` read each row once if it fits on the chip. **The bad number** is a new
-# one: the gradient reads *two* rows, y and its gradient dy.
+# The forward kernels of `03` read each row once if it fits on the chip. **The bad number** is new:
+# the gradient reads *two* rows, y and its gradient dy.
 
 # %%
 import operator
@@ -53,22 +54,22 @@ from forgekit.benching.recorded import recorded
 # ## 1. One row, and how it changes
 #
 # The network computes a number L, the loss, from y. For each element of each tensor, training needs
-# to know how much L grows when the element grows a little. For y the answer is given, `dy[j]` =
-# ∂L/∂yⱼ. For x you compute it: `dx[i]`.
+# to know how much L changes when that element changes slightly. For y this is given as `dy[j]` =
+# ∂L/∂yⱼ. For x you compute it, as `dx[i]`.
 #
-# How does y change with x? With yⱼ = eⱼ / s, eⱼ = exp(xⱼ) and s = Σ e, each xᵢ is part of s. For j
-# = i it is part of the numerator as well:
+# How does y change with x? Let yⱼ = eⱼ / s with eⱼ = exp(xⱼ) and s = Σ e. Each xᵢ affects every yⱼ
+# through s, and for j = i it affects the numerator as well:
 #
 # ∂yⱼ/∂xᵢ = −yⱼ·yᵢ for j ≠ i, and yᵢ − yᵢ·yᵢ for j = i
 #
-# These derivatives form one matrix per row, the **Jacobian**: y on the diagonal, minus the product
-# of y with itself. It is far too large to store, but dx is a product with it, and the sum
-# collapses:
+# These derivatives form one matrix per row, the **Jacobian**: y on the diagonal, minus the outer
+# product of y with itself. It is far too large to store. But dx is its product with dy, and the sum
+# simplifies:
 #
 # dxᵢ = Σⱼ dyⱼ · ∂yⱼ/∂xᵢ = dyᵢ·yᵢ − Σⱼ dyⱼ·yⱼ·yᵢ = **(dyᵢ − Σⱼ dyⱼ·yⱼ) · yᵢ**
 #
-# That takes one sum per row, the mean of dy weighted by y. Each element of dx then needs only its
-# own dy and y.
+# So the gradient needs one sum per row, the mean of dy weighted by y. Each element of dx then
+# depends only on that sum and on its own dy and y.
 
 
 # %%
@@ -89,12 +90,13 @@ print("dx by the formula   ", formula(dy, y).numpy().round(6))
 print(f"a row of 4,096 float32: {4096 * 4 / 1e3:.1f} kB, its Jacobian: {4096**2 * 4 / 1e6:.1f} MB")
 
 # %% [markdown]
-# Each row of the Jacobian adds up to 0: what one element gains, the others lose.
+# Each row of the Jacobian adds up to 0, because whatever one element gains, the others lose.
 #
-# Both results come from one derivation. A **finite difference** is independent of it: take a small
-# step along a direction v, and see how L changes. Per unit step, L has to change by Σ dx·v. The
-# error of a large step grows with eps², because f is curved. The error of a small step grows with
-# 1/eps, because both values are rounded. So there is a best step, and it depends on the type:
+# Both results come from the same derivation. A **finite difference** is independent of it: take a
+# small step of size eps along a direction v, and measure how L changes. Per unit of eps, L has to
+# change by Σ dx·v. For large steps the error grows with eps², because f is curved. For small steps
+# it grows with 1/eps, because both values are rounded. So there is an optimal step, which depends
+# on the type:
 
 
 # %% tags=["nbval-ignore-output"]
@@ -119,7 +121,7 @@ assert errors["float32"][12] > 0.01 and errors["float32"][4] < 1e-4  # steps 1e-
 difference_picture(eps, errors)
 
 # %% [markdown]
-# The formula is right to nine digits. Remember the left half of the `float32` curve: with a step of
+# The formula is correct to nine digits. Note the left half of the `float32` curve: with a step of
 # 10⁻⁶ the error is several percent. Section 6 returns to it.
 
 # %% [markdown] exercise="week2/numeric_gradient" part="task"
@@ -127,8 +129,9 @@ difference_picture(eps, errors)
 #
 # Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with
 # respect to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps),
-# where a step changes one element of x. `f` is any function of a float64 tensor; autograd cannot
-# look into it. Leave `x` unchanged, return a tensor of its shape, and call `f` twice per element.
+# where a step changes one element of x. `f` is any function of a float64 tensor, and autograd
+# cannot differentiate it. Leave `x` unchanged, return a tensor of the same shape, and call `f`
+# twice per element.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -145,8 +148,8 @@ difference_picture(eps, errors)
 #
 # <details><summary>Hint 3</summary>
 #
-# f returns a tensor, L is a number: multiply the difference by dy and add up, in the line before
-# the division.
+# f returns a tensor, but L is a number. In the line before the division, multiply the difference by
+# dy and add up the products.
 #
 # </details>
 
@@ -174,18 +177,18 @@ fk.exercise("week2/numeric_gradient").grade(numeric_gradient)
 #     return dx
 # ```
 #
-# This calls f twice per element: two million times for a matrix of a million elements. So use it
+# This calls f twice per element, or two million times for a matrix of a million elements. So use it
 # only to check a gradient that was computed in another way, in float64 and for few elements.
-# `torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
-# error falls with eps², not with eps.
+# `torch.autograd.gradcheck` does the same. Central differences are worth the second call, because
+# their error falls with eps² instead of eps.
 #
 # </details>
 
 # %% [markdown]
 # ## 2. What to save
 #
-# The gradient needs something from the forward kernel. It can compute y from x, so either of them
-# would do. What is the difference?
+# The gradient needs y from the forward pass, but can also compute it from x. So the forward pass
+# may save either of them. What is the difference?
 #
 # | saved | the gradient reads | exponentials per element | reductions per row |
 # |---|---|---|---|
@@ -193,10 +196,10 @@ fk.exercise("week2/numeric_gradient").grade(numeric_gradient)
 # | y | dy and y | 0 | Σ dy·y |
 #
 # The gradient reads the same number of bytes in both cases. But y is the result, and most networks
-# save it anyway for the product that follows; x can then be freed.
+# save it anyway for the matrix product that follows, so x can be freed.
 #
 # **Predict:** how many matrices as large as x does autograd save for `x.softmax(1)`? And for
-# `written_out(x)`, the same function in four steps of torch?
+# `written_out(x)`, the same function in four torch calls?
 
 # %%
 of_both = fk.predict("matrices saved, by softmax and written out", None)  # in the form (4, 7)
@@ -215,14 +218,15 @@ y = x.softmax(1)
 print("softmax saves its result:", y.grad_fn._saved_result.data_ptr() == y.data_ptr())
 
 # %% [markdown]
-# Each step of torch saves what *its* gradient needs: `amax` its input, `exp` and the division their
-# exponentials. One operator with its own gradient saves only y, which exists anyway.
+# Each torch call saves the tensors that *its own* gradient needs: `amax` saves its input, and `exp`
+# and the division save exponentials. A single operator with its own gradient saves only y, which
+# exists anyway.
 #
-# ## 3. One warp per row, two reads
+# ## 3. One warp per row, both matrices read twice
 #
-# The first kernel has the form of `three_passes`: one loop for the sum, a butterfly that gives it
-# to all lanes, and one loop that writes. `given` draws dy and y, and `checked_backward` compares dx
-# with the formula, in three types.
+# The first kernel resembles `three_passes`: one loop computes the sum, a butterfly distributes it
+# to all lanes, and a second loop writes the result. `given` draws dy and y, and `checked_backward`
+# compares dx with the formula in three types.
 
 
 # %%
@@ -253,16 +257,16 @@ fk.compile(backward, dy, y, dx)(dy, y, dx)
 rows_picture(dy=dy, y=y, dx=dx)
 
 # %% [markdown]
-# The picture shows a row of 20 elements. Where y is small, dx is small whatever dy is: a
-# probability of 0 does not learn. dx is positive where dy is above the weighted mean, and negative
-# below it. (The tolerance is absolute. In a row of one element dx is 0, and where y is nearly 1, dx
-# is a difference of nearly equal numbers.)
+# The picture shows a row of 20 elements. Where y is small, dx is small whatever dy is, so an
+# element with probability 0 does not learn. dx is positive where dy is above the weighted mean, and
+# negative where it is below. (The check's tolerance is absolute, because dx is 0 in a row of one
+# element, and where y is nearly 1, dx is a difference of nearly equal numbers.)
 #
 # **A free test.** Σ dx = Σ dy·y − (Σ dy·y)·(Σ y) = 0 for every row and every dy, because Σ y = 1.
 # This test needs no reference.
 #
-# > **Looks right but is wrong.** Suppose you forget that every x is in every denominator, and write
-# > dx = dy·y, without Σ dy·y. Each of these five looks like a good check:
+# > **Looks right but is wrong.** Suppose you forget that every denominator depends on every x, and
+# > write dx = dy·y, without Σ dy·y. Each of these five checks looks good:
 # >
 # > 1. `torch.testing.assert_close` with its default tolerances, for random rows of 128,256, the
 # >    size of a language model's vocabulary
@@ -271,7 +275,7 @@ rows_picture(dy=dy, y=y, dx=dx)
 # > 4. dy = 1 everywhere: y adds up to 1 for every x, so dx has to be 0
 # > 5. Σ dx = 0, with a random dy
 #
-# **Predict:** which of them does dy·y pass?
+# **Predict:** which of these checks does dy·y pass?
 
 # %%
 passed_by = fk.predict("checks that dy·y passes", None)  # their numbers, in the form (1, 2)
@@ -279,7 +283,7 @@ passed_by = fk.predict("checks that dy·y passes", None)  # their numbers, in th
 
 # %% jupyter={"outputs_hidden": true}
 def close(got, want):
-    """Return True if torch.testing.assert_close accepts it."""
+    """Return True if torch.testing.assert_close accepts dy·y."""
     try:
         torch.testing.assert_close(got, want.to(got.dtype))
     except AssertionError:
@@ -307,21 +311,22 @@ print(found)
 fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 
 # %% [markdown]
-# **Check 1.** In a row of 128,256 most elements of y are below 10⁻⁴, and the weighted mean of a
-# random dy is near 0. So the missing term is below 10⁻⁵. For `float32`, `assert_close` allows that
-# much, however small the numbers are. `fk.check` uses a smaller absolute tolerance where the
-# expected values are small, and finds the mistake. **Compare a gradient on its own scale.**
+# **Check 1.** In a row of 128,256 elements, most elements of y are below 10⁻⁴, and the weighted
+# mean of a random dy is near 0. So the missing term is below 10⁻⁵. For `float32`, `assert_close`
+# allows an absolute error of that size, however small the numbers are. `fk.check` uses a smaller
+# absolute tolerance where the expected values are small, and finds the mistake. **Compare a
+# gradient on its own scale.**
 #
-# **Check 3.** This dy hides the mistake: the missing sum is 0. Give dy a mean of its own, as
-# `given` does.
+# **Check 3.** This dy hides the mistake because the missing sum is 0. Draw a dy whose mean is not
+# 0, as `given` does.
 
 # %% [markdown] exercise="week2/log_softmax_backward" part="task"
 # ### Exercise 2: compute the gradient of log-softmax
 #
-# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. Given
-# `dy` and y, write `dx`, in float32, float16 and bfloat16, with float32 arithmetic, for rows of any
-# length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j collapses
-# here as well. Signature: `log_softmax_backward(dy, y, dx)`.
+# `y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. From
+# `dy` and y, compute `dx` for rows of any length. Support float32, float16 and bfloat16; compute in
+# float32. First derive the formula: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j
+# simplifies here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 #
 # **Required**: one warp per row.
 #
@@ -334,8 +339,8 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 #
 # <details><summary>Hint 2</summary>
 #
-# There is one sum per row, but not the one in softmax's gradient. It needs only one of the two
-# rows, so the first loop reads that one alone.
+# There is one sum per row, but it differs from the one in softmax's gradient. It needs only one of
+# the two rows, so the first loop reads only that row.
 #
 # </details>
 #
@@ -388,18 +393,18 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 #     log_softmax_backward_kernel(mdY, mY, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
-# 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that element and p elsewhere: the *p minus
-# one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
-# write; softmax's gradient makes four and a write.
+# dx = dy - exp(y)·Σ dy. If the loss is the negative logarithm of one probability per row, dy is -1
+# at that element and 0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that element and p elsewhere:
+# the *p minus one-hot* of cross-entropy. The first loop reads only one matrix, so the kernel makes
+# three reads and one write, whereas softmax's gradient makes four reads and one write.
 #
 # </details>
 
 # %% [markdown]
 # ## 4. Both rows in registers
 #
-# **Predict:** how many matrices does `backward` move? The unit is one matrix, here 64 × 1,024
-# `float32`. (`cost` profiles a run; it counts reads, writes and instructions per element.)
+# **Predict:** how many matrices does `backward` move? The unit is one matrix of 64 × 1,024
+# `float32`. (`cost` profiles a run and counts reads, writes and instructions per element.)
 
 # %%
 moved = fk.predict("matrices moved", None)
@@ -411,13 +416,13 @@ print(costs["backward"])
 moved.against(round(costs["backward"].reads + costs["backward"].writes))
 
 # %% [markdown]
-# **The bad number: four reads**, where two would do. The remedy is the same as in `02`: a thread
-# keeps in registers what it needs twice. Two rows need twice the registers. As in `02`, `row_tiles`
-# makes a tiled copy with 16 bytes per load, `warps` warps share a row, and each thread has `loads`
-# vectors of each matrix. `row_sum` adds over the threads of a row.
+# **The bad number: four reads**, where two would suffice. The remedy is the same as in `02`: a
+# thread keeps in registers the data that it needs twice. Two rows need twice as many registers. As
+# in `02`, `row_tiles` makes a tiled copy with 16 bytes per load, `warps` warps share a row, and
+# each thread has `loads` vectors of each matrix. `row_sum` adds a value over all threads of a row.
 #
-# What must a register hold if nothing is loaded into it? In the forward kernel that was −∞, the
-# identity of the maximum. Here the row goes through a sum of products, so it is 0.
+# Which value must a register hold if nothing is loaded into it? In the forward kernel it was −∞,
+# the identity of the maximum. Here the registers feed a sum of products, so the value is 0.
 
 
 # %%
@@ -462,7 +467,7 @@ def backward_vectors_kernel(
 
 # %% [markdown]
 # How many warps should share a row? With four vectors of each matrix per thread, a row of 1,024
-# `float32` gets two warps, and a row of 16,384 gets a block of 32.
+# `float32` needs two warps, and a row of 16,384 needs a block of 32.
 
 
 # %%
@@ -511,31 +516,31 @@ gradient_picture(costs)
 # %% [markdown] exercise="week2/backward_in_place" part="task"
 # ### Exercise 3: compute the gradient in place
 #
-# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, so no third matrix is
-# needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
-# elements. Read each element once. Signature: `backward_in_place(dy, y)`.
+# `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call, `dy` holds dx, so no third matrix is
+# needed. Rows have up to 1,024 elements in whole vectors. Support float32, float16 and bfloat16;
+# compute in float32. Read each element once. Signature: `backward_in_place(dy, y)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# Keep in registers what you read once and need twice. How many vectors of a row of 1,024 does a
-# lane have? That number depends on the type alone.
+# Keep in registers the data that you read once and need twice. How many vectors does a lane have in
+# a row of 1,024 elements? That number depends only on the type.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cute.make_rmem_tensor((vec, loads), type)` for each of the two, and `cute.autovec_copy(g[(None,
-# i)], r[None, k])` for a vector. `.load().to(Float32)` of such a tensor gives all its values, and
-# `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their sum.
+# Make one `cute.make_rmem_tensor((vec, loads), type)` for each of the two matrices, and copy a
+# vector with `cute.autovec_copy(g[(None, i)], r[None, k])`. `.load().to(Float32)` of such a tensor
+# gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their sum.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# A lane without a vector still takes part in the shuffles. In a line before the first loop, set its
-# registers to a value that does not change the sum.
+# A lane without a vector still takes part in the shuffles. In a line before the first loop, fill
+# its registers with a value that does not change the sum.
 #
 # </details>
 
@@ -595,48 +600,48 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #     backward_in_place_kernel(mdY, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Writing in place is safe here: a lane stores only what it has read itself, and only after the
-# shuffles, so no other thread still needs these elements. A framework does this when it knows that
-# dy is no longer needed. Autograd does not, because another branch of the graph may hold the same
-# tensor. The kernel makes two reads and one write, as with a separate dx, but needs one matrix
-# fewer.
+# Writing in place is safe here: a lane overwrites only elements that it has read itself, and no
+# other thread reads them. A framework can do this when it knows that dy is no longer needed.
+# Autograd does not, because another branch of the graph may hold the same tensor. The kernel makes
+# two reads and one write, as with a separate dx, but needs one matrix fewer.
 #
 # </details>
 
 # %% [markdown]
 # A good place for a break.
 #
-# The rows of a batch rarely have the same length. Beyond a sentence's end the memory is undefined,
-# and may hold a NaN:
+# The rows of a batch rarely have the same length. Beyond the end of a short row, the memory is
+# undefined and may hold NaN:
 
 # %% [markdown] exercise="week2/padded_backward" part="task"
 # ### Exercise 4: compute the gradient of padded rows
 #
 # A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
-# (int32, from 0 to N), and softmax was computed over those alone. The columns beyond are undefined:
-# `dy` and `y` may hold NaN or infinities there. `dx` is the gradient of softmax where a column is
-# valid, and 0 beyond, to the end of the row. Float32 and float16; load nothing beyond the length.
-# Signature: `padded_backward(dy, y, length, dx)`.
+# (int32, from 0 to N), and softmax was computed over those columns only. The columns beyond are
+# undefined: `dy` and `y` may hold NaN or infinities there. `dx` is the gradient of softmax in the
+# valid columns, and 0 in the rest of the row. Support float32 and float16, and load nothing beyond
+# the length. Signature: `padded_backward(dy, y, length, dx)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# What is 0 · NaN? You cannot multiply an invalid element away: keep it out of all arithmetic.
+# What is 0 · NaN? Multiplying by 0 does not remove an invalid element, so keep it out of all
+# arithmetic.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The sum is over `length[m]` columns, the store over all N. For which of the two loops is the
+# The sum covers `length[m]` columns, but the stores cover all N. For which of the two loops is the
 # length the bound?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length, around both
-# loads, overwrites it.
+# In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length contains both
+# loads and overwrites dx.
 #
 # </details>
 
@@ -689,20 +694,20 @@ fk.exercise("week2/padded_backward").grade(padded_backward)
 #     padded_backward_kernel(mdY, mY, mLength, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# In floating point 0 times NaN is NaN. If a mask is a factor, NaN passes through it, and after the
-# next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
-# arithmetic, and their loads out of the traffic: if lengths are spread evenly, it reads half of the
-# matrix. A row of length 0 needs no case of its own, because its sum is empty and all elements of
-# its dx are 0.
+# In floating point, 0 times NaN is NaN. So NaN passes through a mask that is a factor, and after
+# the next training step, one NaN in a gradient has reached every weight. A predicate keeps invalid
+# elements out of the arithmetic and also saves their loads: if lengths are spread evenly, the
+# kernel reads half of the matrix. A row of length 0 needs no special case, because its sum is empty
+# and all elements of its dx are 0.
 #
 # </details>
 
 # %% [markdown]
 # ## 5. Sixteen bits
 #
-# The kernel computes in `float32` and rounds once, at the end. But the forward kernel has already
-# rounded y to 16 bits. So y does not quite add up to 1, and Σ dx is not quite 0. The next cell
-# measures the error in 64 rows of 1,024 elements:
+# The kernel computes in `float32` and rounds once, at the end. But with 16-bit tensors, the forward
+# kernel has already rounded y. So y does not quite add up to 1, and Σ dx is not quite 0. The next
+# cell measures the error in 64 rows of 1,024 elements:
 
 # %%
 x = 3 * fk.randn(64, 1024, device="virtual").double()
@@ -717,19 +722,19 @@ for dtype in TYPES:
     print(f"{str(dtype)[6:]:>9} {off:9.0e} {error:22.0e} {(y == 0).double().mean().item():24.1%}")
 
 # %% [markdown]
-# All of this error comes from y. `bfloat16` rounds y by up to 0.2 %; where y is nearly 1, dx is a
+# All of this error comes from y. `bfloat16` rounds y by up to 0.2 %. Where y is nearly 1, dx is a
 # difference of nearly equal numbers, and the error grows to 2 % here. No kernel can repair that.
-# `float16` is more precise, but it turns probabilities below 3·10⁻⁸ into 0, and their dx as well. A
-# kernel must never *add up* in 16 bits, as week 1 showed.
+# `float16` is more precise, but it turns probabilities below 3·10⁻⁸ into 0, and with them their dx.
+# A kernel, however, must never *add up* in 16 bits, as week 1 showed.
 #
 # ## 6. Into autograd
 #
-# So far you have called the gradient yourself. Now let PyTorch ask for it. The forward kernel is
+# So far you have called the gradient yourself. Now let PyTorch call it. The forward kernel is
 # `online` from `01_online`, with four rows per block.
 #
-# A **`torch.autograd.Function`** is a pair of functions. `forward` computes the result and says
-# what to save; `backward` receives dy and the saved tensors, and returns one gradient per input of
-# `forward`.
+# A **`torch.autograd.Function`** is a pair of functions. `forward` computes the result and saves
+# tensors for later; `backward` receives dy and the saved tensors, and returns one gradient per
+# input of `forward`.
 
 
 # %%
@@ -773,14 +778,14 @@ print("strides of dy, of a weighted sum and of a sum:", *seen)
 print("saved, in matrices:", saved_matrices(Softmax.apply, x))
 
 # %% [markdown]
-# - `once_differentiable`: our gradient has no gradient of its own. PyTorch refuses a second
-#   derivative instead of computing a wrong one.
-# - `.contiguous()`: the gradient of a sum is one number for all elements, *expanded*, so its
-#   strides are (0, 0). A kernel that relies on neighbours would read past it.
+# - `once_differentiable`: our gradient has no gradient of its own. With this decorator, PyTorch
+#   refuses a second derivative instead of computing a wrong one.
+# - `.contiguous()`: the gradient of a sum is a single number *expanded* to all elements, so its
+#   strides are (0, 0). A kernel that assumes contiguous rows would read past it.
 #
-# PyTorch has its own check, `torch.autograd.gradcheck`. It compares a gradient with central
-# differences, element by element. It is made for `float64`, with a step of 10⁻⁶; our kernel
-# computes in `float32`. Does it find a missing sum? `Forgetful` returns dy·y:
+# PyTorch has its own check, `torch.autograd.gradcheck`, which compares a gradient with central
+# differences, element by element. It is designed for `float64`, with a default step of 10⁻⁶, but
+# our kernel computes in `float32`. Does it find a missing sum? `Forgetful` returns dy·y:
 
 
 # %%
@@ -798,16 +803,17 @@ for function, eps in ((Softmax, 1e-6), (Softmax, 1e-2), (Forgetful, 1e-2)):
     print(f"{function.__name__:>9}, eps = {eps:g}: {fine}")
 
 # %% [markdown]
-# (gradcheck warns that x is not `float64`.) The curve of section 1 explains the first two lines: in
-# `float32` the error is several percent with a step of 10⁻⁶, and below 10⁻⁴ with 10⁻². We asked for
-# three digits. They are enough to find the missing sum in rows of 5 elements, whose numbers are
-# large.
+# (gradcheck warns that x is not `float64`.) The curve in section 1 explains the first two lines: in
+# `float32` the error is several percent with a step of 10⁻⁶, but below 10⁻⁴ with a step of 10⁻².
+# The cell requests three digits. They are enough to expose the missing sum in rows of 5 elements,
+# because the elements of such short rows are large.
 #
 # ## 7. Into torch.compile
 #
-# A Function is Python code, and `torch.compile` traces Python code. It cannot trace our launch:
-# while it traces, there is no memory, only shapes. An **operator** is a box that the tracer leaves
-# closed. `torch.library.custom_op` makes one; then you declare its result's shape and its gradient.
+# A Function is Python code, and `torch.compile` traces Python code. But it cannot trace our launch,
+# because during tracing tensors have only shapes and no memory. An **operator** is a black box to
+# the tracer. `torch.library.custom_op` makes one; you then declare its result's shape and its
+# gradient.
 
 
 # %%
@@ -849,14 +855,14 @@ torch.library.opcheck(my_softmax, (fk.randn(3, 5).requires_grad_(),))
 
 # %% [markdown]
 # There are two operators, because `torch.compile` traces the gradient as well. The function under
-# `register_fake` returns a stand-in for the result, with the right shape, type and strides. `keep`
-# and `gradient` are the two halves of a `Function`. `mutates_args=()` promises that no argument
-# changes. `opcheck` tests all of these promises.
+# `register_fake` returns a stand-in for the result, with the correct shape, type and strides.
+# `keep` and `gradient` correspond to the two halves of a `Function`. `mutates_args=()` promises
+# that the operator changes no argument. `opcheck` tests all of these promises.
 #
-# Now compile a function that contains the operator. `fullgraph=True` raises an error where tracing
-# fails. The backend `"aot_eager"` traces forward and backward, and runs the graph with torch's own
-# operators. (The default, `"inductor"`, would also generate code for the product, and needs a C++
-# compiler for that on a CPU.)
+# Now compile a function that contains the operator. `fullgraph=True` makes a failure to trace an
+# error. The backend `"aot_eager"` traces the forward and the backward pass, and runs the graph with
+# torch's own operators. (The default, `"inductor"`, would also generate code for the product, which
+# requires a C++ compiler on a CPU.)
 
 
 # %%
@@ -874,7 +880,7 @@ for plain, traced in zip(*gradients, strict=True):
 
 
 # %% [markdown] exercise="week2/softmax_operator" part="task"
-# ### Exercise 5: make an operator of two kernels
+# ### Exercise 5: make an operator from two kernels
 #
 # `softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
 # along the last dimension, with its gradient with respect to `x`; t is a plain float. The kernels
@@ -886,21 +892,22 @@ for plain, traced in zip(*gradients, strict=True):
 #
 # <details><summary>Hint 1</summary>
 #
-# Make two operators, one per kernel, each with a fake. The first one also gets a gradient.
+# Make two operators, one per kernel, each with a fake. Register a gradient with the first one.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# The function that saves gets `inputs`, the tuple (x, t), and `output`. The function that computes
-# the gradient returns something for *each* input; for t, which is no tensor, None.
+# The function that saves tensors receives `inputs`, the tuple (x, t), and `output`. The function
+# that computes the gradient returns one value for *each* input; for t, which is not a tensor, it
+# returns None.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In its last line the gradient calls the second operator, never the launcher: while torch.compile
-# traces it, there is no memory that a kernel could run on.
+# In its last line, the gradient calls the second operator, never the launcher: while torch.compile
+# traces it, there is no memory for a kernel to run on.
 #
 # </details>
 
@@ -952,34 +959,34 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # ```
 #
 # An operator is a black box with a contract. The fake describes its result without computing it.
-# The schema says that it changes nothing and shares no memory. Its gradient is made of other
-# operators. `torch.compile` works with the contract alone. `forgekit.ops.softmax` has the same
-# parts, and a shortcut past the dispatcher for calls that need no gradient.
+# The schema promises that it changes no argument and returns no memory of its inputs. Its gradient
+# consists of other operators. `torch.compile` needs only this contract. `forgekit.ops.softmax` has
+# the same parts, and also bypasses the dispatcher for calls that need no gradient.
 #
 # </details>
 
 # %% [markdown]
 # ## 8. Without y
 #
-# If no other layer needs y, no kernel has to store it. Take the loss L = Σ w·softmax(x) and its
-# gradient, with w as large as x:
+# If no other layer needs y, no kernel has to store it. Consider the loss L = Σ w·softmax(x) and its
+# gradient, where w is as large as x:
 #
 # | launches | read | written | matrices moved |
 # |---|---|---|---|
-# | forward, loss, gradient | x; w, y; w, y | y; –; dx | 7 |
+# | three: forward, loss, gradient | x; w, y; w, y | y; –; dx | 7 |
 # | one, rows read twice | x, w, x, w | dx | 5 |
 # | one, rows in registers | x, w | dx | 3 |
 #
-# The first of the next two exercises stores no y. The second computes another gradient from the
-# same reads.
+# The first of the next two exercises does not store y. The second computes one more gradient in the
+# same kernel.
 
 # %% [markdown] exercise="week2/value_and_gradient" part="task"
 # ### Exercise 6: compute a value and its gradient in one kernel
 #
 # `value[m] = Σ w[m, n] · softmax(x[m])[n]` is the mean of `w`, weighted by a softmax. Compute it
-# and its gradient `dx[m, n]` with respect to `x` in one launch, and do not store the softmax.
-# Float32, rows of any length. Read `x` and `w` at most twice. No number may overflow for an x of
-# 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
+# and its gradient `dx[m, n]` with respect to `x` in one launch, without storing the softmax.
+# Support float32 rows of any length. Read `x` and `w` at most twice. The kernel must not overflow
+# when elements of x are 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
 #
 # **Required**: one warp per row.
 #
@@ -992,14 +999,14 @@ fk.exercise("week2/softmax_operator").grade(softmax_operator)
 # <details><summary>Hint 2</summary>
 #
 # The first pass is online, with three numbers per lane: m, s = Σ exp(x - m) and t = Σ w·exp(x - m).
-# What happens to s and t when m grows?
+# What must the kernel do with s and t when m grows?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Merge the lanes as in `01_online`: the maximum of the warp first, then s and t, rescaled in the
-# lines before their two sums.
+# To merge the lanes, first find the maximum of the warp. Then rescale s and t in the lines before
+# their two sums.
 #
 # </details>
 
@@ -1060,11 +1067,11 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #     value_and_gradient_kernel(mX, mW, mValue, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# (m, s, t) has a third number, which is rescaled with s: the value is t / s. With a vector of V
-# instead of the number w, this is the loop of flash attention, which rescales its accumulator in
-# the same line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5
-# matrices, or 3 with rows in registers. One kernel for each of the three would store y and move it
-# two more times.
+# The triple (m, s, t) has a third number, which is rescaled together with s; the value is t / s.
+# With a row of V instead of the number w, this is the loop of flash attention, which rescales its
+# accumulator in the same line. A kernel that computes forward, loss and gradient together reads x
+# and w twice and writes dx: 5 matrices, or 3 with rows in registers. Three separate kernels would
+# also write y and read it twice.
 #
 # </details>
 
@@ -1073,8 +1080,9 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #
 # `y = softmax(x / t)` has one temperature t, a `Float32`, for all rows. From dy, y and x, one
 # kernel computes `dx`, and `dt[m]`, the contribution of row m to the gradient with respect to t: `Σ
-# dz·(-x / t²)`, where dz is the gradient with respect to z = x / t. Float32, rows of any length.
-# Read `dy` and `y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
+# dz·(-x / t²)`, where dz is the gradient with respect to z = x / t. Support float32 rows of any
+# length. Read `dy` and `y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx,
+# dt)`.
 #
 # **Required**: one warp per row.
 #
@@ -1093,8 +1101,7 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #
 # <details><summary>Hint 3</summary>
 #
-# After the second loop comes one more sum over the warp, and then the line in which one lane stores
-# dt.
+# After the second loop, add up dt over the warp once, and then let one lane store it.
 #
 # </details>
 
@@ -1175,22 +1182,24 @@ fk.exercise("week2/temperature_backward").grade(temperature_backward)
 # ```
 #
 # There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt
-# on the way. One reduction of three sums would also do: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all
-# known after one loop. But this is a difference of two numbers that may be large and nearly equal,
-# so it loses digits where x has a large mean. The gradient with respect to a number that many rows
-# share ends in a sum over rows. Leave that sum to a second launch, such as one of week 1.
+# at the same time. A single reduction of three sums would also work, because Σ dz·x = Σ dy·y·x - (Σ
+# dy·y)·(Σ y·x), and all three sums are known after one loop. But this is a difference of two
+# numbers that may be large and nearly equal, so it loses digits where x has a large mean. The
+# gradient with respect to a number that many rows share requires a final sum over the rows. Leave
+# that sum to a second launch, such as a kernel of week 1.
 #
 # </details>
 
 # %% [markdown]
 # ## 9. On an H200
 #
-# The three kernels were timed beside torch's gradient. `backward_vectors` moves 3 matrices and
-# `backward_read_twice` 5, by the counters of section 4. **Predict:** for 32,768 rows of 4,096
-# `float32`, how many times as long as `backward_vectors` does the kernel that reads twice take?
+# The three kernels were timed beside torch's gradient. According to the counters of section 4,
+# `backward_vectors` moves 3 matrices and `backward_read_twice` moves 5. **Predict:** for 32,768
+# rows of 4,096 `float32`, how many times as long as `backward_vectors` does `backward_read_twice`
+# take?
 
 # %%
-times_longer = fk.predict("times as long, for reading twice", None)
+times_longer = fk.predict("times as long with a second read", None)
 
 # %% jupyter={"outputs_hidden": true}
 times = recorded("week2/04_backward")
@@ -1202,19 +1211,18 @@ times
 
 # %% [markdown]
 # - **The second read costs 6 % here, and 12 % in `bfloat16`, not 67 %.** The profile counts
-#   requests, and caches answer some of them: five matrices in 0.389 ms would be 6,900 GB/s, but the
-#   memory delivers 4,800. The block had just read these 32 kB. In rows of 16,384 `bfloat16`,
-#   `backward_read_twice` even takes 3 % less time than `backward_vectors`.
-# - **The other changes helped more:** `backward_read_twice` takes 0.389 ms, `backward` 0.702. The
-#   faster one has vectors, one block per row, and all loads in flight. The two kernels differ in
-#   all three respects, so the table cannot say which of them helped. In rows of 256, where both
-#   have one warp per row, `backward` takes 4 % longer in `float32` and 62 % longer in `bfloat16`.
-# - **104 % of a copy** is no mistake: two thirds of the gradient's bytes are reads, only half of a
-#   copy's are. So a copy is not an upper bound for it.
+#   requests, but caches serve some of them: five matrices in 0.389 ms would be 6,900 GB/s, whereas
+#   the memory delivers 4,800 GB/s. For rows of 16,384 `bfloat16`, `backward_read_twice`
+#   even takes 3 % less time than `backward_vectors`.
+# - **The other changes helped more:** `backward_read_twice` takes 0.389 ms, and `backward` takes
+#   0.702 ms. The faster kernel has vector loads, one block per row, and all loads in flight. The
+#   two kernels differ in all three respects, so the table cannot say which of these helped.
+# - **104 % of a copy's speed** is no mistake: two thirds of the gradient's bytes are reads, but
+#   only half of a copy's. So a copy's speed is not an upper bound for the gradient.
 # - torch's gradient takes 1.9 to 2.3 times as long as `backward_vectors`.
 #
-# On this GPU, keeping the rows saves little time. The kernel that keeps them still has the fewest
-# instructions.
+# On this GPU, keeping the rows in registers saves little time, but that kernel still executes the
+# fewest instructions.
 
 # %%
 fk.predictions()
@@ -1231,11 +1239,11 @@ fk.predictions()
 #
 # (Recorded on an H200 on 22 November 2026. The virtual GPU counted the instructions, in `float32`.)
 #
-# | a check | dy·y passes |
+# | check | does dy·y pass? |
 # |---|---|
 # | an absolute tolerance, long rows | **yes** |
 # | a dy whose weighted mean is 0 | **yes** |
-# | a tolerance on the scale of dx, dy with a mean of its own | no |
+# | a tolerance on the scale of dx, and a dy with a nonzero mean | no |
 # | dy = 1; Σ dx = 0; finite differences in small rows | no |
 #
 # | PyTorch feature | requires |
@@ -1246,15 +1254,15 @@ fk.predictions()
 #
 # **In practice** `forgekit.ops.softmax` has all of these parts, and also supports any dimension,
 # second derivatives, and rows that do not fit into registers. Flash attention saves neither the
-# scores nor y, because these matrices are too large. It saves one number per row, the logarithm of
-# the sum, and computes y again from it.
+# scores nor y, because these matrices are too large. Instead it saves one number per row, the
+# log-sum-exp, and recomputes y from it.
 #
 # **Further reading:** [extending
 # torch.autograd](https://pytorch.org/docs/stable/notes/extending.html) · [custom
 # operators](https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html) ·
 # [gradcheck](https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html) ·
-# [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others, 2022: section 3.1 and
-# appendix B, the gradient without a matrix in memory).
+# [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others, 2022), whose section 3.1
+# and appendix B derive the gradient without storing these matrices.
 #
 # **Next:** which kernel for which rows ([`05_in_production`](05_in_production.ipynb)).
 

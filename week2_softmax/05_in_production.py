@@ -11,19 +11,18 @@
 # %% [markdown]
 # # Choose a softmax, and fuse more into it
 #
-# **You will build** the rule that picks a softmax for a row and a GPU, and three kernels that also
-# compute what surrounds a softmax: a scale, a causal mask, a bias.
-# **You will learn** how the compiler translates one kernel for three generations of GPUs, how to
-# read the production kernel, how fast it is compared with its peers, and how many bytes fusion
-# saves.
+# **You will build** the rule that picks a softmax for a row length and a GPU, and three kernels
+# that fuse neighbouring operations into a softmax: a scale, a causal mask, and a bias.
+# **You will learn** how the compiler translates one kernel for three GPU generations, how to read
+# the production kernel, how its speed compares with its peers', and how many bytes fusion saves.
 # **You need** `00_softmax_without_tears` to `03_rows_that_do_not_fit`. About 40 minutes, and 100
 # more for the exercises.
 #
-# You now have four softmaxes. They keep a row in registers, in the shared memory of one block, in
-# the shared memory of a cluster, or nowhere; the last one reads it again. A caller may pass any
-# row, on any GPU. **The bad number: 8.** The kernel that is fastest for 4,096 `bfloat16` per row
-# takes 0.615 ms for rows of 131,072 on an H200; the best kernel takes 0.075 ms
-# (`03_rows_that_do_not_fit`).
+# You now have four softmaxes. Three of them keep the row: in registers, in the shared memory of one
+# block, or in the shared memory of a cluster. The fourth reads it again. But a caller may pass rows
+# of any length on any GPU. **The bad number: a factor of 8.** The kernel that is fastest for
+# 4,096 `bfloat16` per row takes 0.615 ms for rows of 131,072 on an H200, whereas the best kernel
+# takes 0.075 ms (`03_rows_that_do_not_fit`).
 
 # %%
 import inspect
@@ -55,10 +54,11 @@ from forgekit.ops import softmax
 # %% [markdown]
 # ## 1. How much room a row takes
 #
-# In registers every element is `float32`: 4 bytes. In shared memory an element keeps its type,
-# because `cp.async` copies bytes and converts nothing. One multiprocessor (SM) of an H200 has 256
-# kB of registers (1 kB is 1,024 bytes here). One block can have up to 227 kB of shared memory, and
-# a cluster has that much per block. All GPUs with clusters allow 8 blocks per cluster.
+# In registers every element is a `float32` and takes 4 bytes. In shared memory an element keeps its
+# type, because `cp.async` copies bytes without converting them. One multiprocessor (SM) of an H200
+# has 256 kB of registers (1 kB is 1,024 bytes here). One block can use up to 227 kB of shared
+# memory, and a cluster can use that much per block. All GPUs with clusters allow 8 blocks per
+# cluster.
 #
 # **Predict:** a kernel keeps a row of 32,768 `bfloat16` in registers. What percentage of an SM's
 # registers does the row take?
@@ -73,29 +73,29 @@ rows = {f"{n:,}": (int(256 / size), size, size) for n, size in kb.items()}
 sm_picture("An SM holds 16 rows of 4,096, or one of 65,536", ("kB of registers", 256, rows))
 
 # %% [markdown]
-# The row takes half of the registers. At best the SM has room for one more row. While it waits for
-# the bytes of one row, the SM needs other rows to work on. A rule therefore stays well below the
-# length that just fits.
+# The row takes half of the registers, so at best the SM has room for one more row. While the SM
+# waits for the bytes of one row, it needs other rows to work on. So the rule sets its limits well
+# below the length that just fits.
 #
-# The production rule is one table, `forgekit/ops/tile_choice.py`, with a reason beside each line.
-# `production_way(n, itemsize, clusters)` looks up where a row of n elements waits. The next picture
-# shows its answers for rows of 128 to a million elements:
+# The production rule is a table, `forgekit/ops/tile_choice.py`, with a reason beside each line.
+# `production_way(n, itemsize, clusters)` looks up where the kernel keeps a row of n elements. The
+# next picture shows its answers for rows of 128 to a million elements:
 
 # %%
 print(production_way(1024, 4, clusters=16), production_way(65_536, 4, clusters=16))
 rule_picture()
 
 # %% [markdown]
-# The rule depends on the bytes of a row and on the features of the GPU. For `bfloat16` the register
-# limit is lower than for `float32`: a row in registers takes twice its own bytes, a row in shared
-# memory does not. The limits come from runs on an H200, which is why `float32` returns to registers
-# above 4,096 elements.
+# The rule depends on the number of bytes in a row and on the GPU's features. For `bfloat16` the
+# register limit is lower than for `float32`, because a `bfloat16` row takes twice its own bytes in
+# registers, but not in shared memory. The limits come from runs on an H200, which is why `float32`
+# returns to registers above 4,096 elements.
 
 # %% [markdown] exercise="week2/choose_softmax" part="task"
-# ### Exercise 1: choose where a row waits
+# ### Exercise 1: choose where to keep a row
 #
-# Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
-# such as `"sm_90a"`: the first of these ways that is possible.
+# Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on an
+# architecture such as `"sm_90a"`. Return the first of these ways that is possible:
 #
 # 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
 #    registers.
@@ -109,15 +109,15 @@ rule_picture()
 #
 # <details><summary>Hint 1</summary>
 #
-# A row has two sizes: in registers every element is float32, in shared memory it keeps its type.
-# `dtype.itemsize` is the size of an element in bytes.
+# A row has two sizes: in registers every element is float32, but in shared memory it keeps its
+# type. `dtype.itemsize` is the size of an element in bytes.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Two of the four ways need whole vectors, counted in bytes of the row. Which ways remain for a row
-# without them?
+# Two of the four ways require that the row's bytes are whole vectors. Which ways remain for other
+# rows?
 #
 # </details>
 #
@@ -157,20 +157,20 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 #     return "streaming", 1
 # ```
 #
-# There is one limit for each place where a row can wait, from the fastest place to the slowest. The
-# last kernel keeps nothing and has no limit. The limits are measured: 64 kB and not 256, because a
-# row that takes all registers leaves no room for a second row, and then no loads overlap its
-# arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
-# size and also chooses the threads; the order is the same.
+# Each place where a row can be kept has one limit, from the fastest place to the slowest. The last
+# kernel keeps nothing and has no limit. The limits are measured: the first is 64 kB rather than 256
+# kB because a row that takes all registers leaves no room for a second row, so no loads overlap its
+# arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has different limits for each
+# element size and also chooses the threads, but the order is the same.
 #
 # </details>
 
 # %% [markdown]
 # ## 2. One kernel, three generations
 #
-# The compiler needs no GPU, and `arch` names its target. Here is a short softmax: one warp per row,
-# the row in registers, N known at compile time and a multiple of 128. The compile-time tuple
-# `parts` says which of three operators the kernel applies; section 5 uses the other two.
+# The compiler needs no GPU; `arch` names its target. Here is a short softmax with one warp per row
+# and the row in registers. N is known at compile time and is a multiple of 128. The compile-time
+# tuple `parts` says which of three operators the kernel applies; section 5 uses the other two.
 
 
 # %%
@@ -226,12 +226,12 @@ for run in runs.values():
     fk.check(y, x.double().softmax(1))
 
 # %% [markdown]
-# A lane has 8 elements. **Predict:** how many instructions does the compiler emit to subtract the
-# maximum from them for sm_80, and how many for sm_100a?
+# Each lane has 8 elements. **Predict:** how many instructions does the compiler emit for sm_80 to
+# subtract the maximum from them, and how many for sm_100a?
 
 # %%
-for_sm_80 = fk.predict("subtractions of a lane, sm_80", None)
-for_sm_100 = fk.predict("subtractions of a lane, sm_100a", None)
+for_sm_80 = fk.predict("subtractions per lane, sm_80", None)
+for_sm_100 = fk.predict("subtractions per lane, sm_100a", None)
 
 # %% [markdown]
 # `ptx_counts(run)` counts how often each instruction appears in the PTX:
@@ -247,13 +247,13 @@ for arch in ARCHS[1:]:
     print(f"{arch}:", next(line for line in runs[arch].ptx.splitlines() if "max.NaN" in line))
 
 # %% [markdown]
-# The Python is the same for all three. The compiler emits the same instructions for sm_80 and
-# sm_90a. For sm_100a it uses instructions that older GPUs lack: `sub.f32x2` and `mul.f32x2` process
-# two numbers in a pair of registers, and `max` takes three operands. `ex2` is still one instruction
-# per element: exponentials do not get cheaper.
+# The Python code is the same for all three targets. The compiler emits the same instructions for
+# sm_80 and sm_90a. For sm_100a it uses instructions that older GPUs lack: `sub.f32x2` and
+# `mul.f32x2` process two numbers in a pair of registers, and `max` takes three operands. `ex2` is
+# still one instruction per element, so exponentials do not become cheaper.
 #
-# A kernel has to *request* the features that Hopper added. `forgekit.ops.softmax` picks these
-# kernels for three row lengths:
+# In contrast, a kernel has to *request* the features that Hopper added. `forgekit.ops.softmax`
+# picks these kernels for three row lengths:
 
 
 # %%
@@ -277,22 +277,23 @@ for n in (1024, 20_480, 65_536):
         print(f"{n:12,} {arch:8} {way:>10} {read:7.2f}", *(f"{c or '–':>12}" for c in there))
 
 # %% [markdown]
-# `mapa` computes an address in another block's shared memory. `st.async` writes there and reports
-# the bytes to an mbarrier of that block. `expect_tx` tells the mbarrier how many bytes to expect.
-# sm_80 has no clusters, so `softmax` streams there; `variant="cluster"` raises an error. Four rows
-# would leave most SMs idle, so for sm_90a the rule shares a row of 20,480 among the blocks of a
-# cluster, which keep it in registers; with thousands of rows it is staged there as well.
+# `mapa` computes an address in another block's shared memory. `st.async` writes to it, and an
+# mbarrier of that block counts the bytes. `expect_tx` tells the mbarrier how many bytes to expect.
+# sm_80 has no clusters, so `softmax` streams the longest rows there, and `variant="cluster"` raises
+# an error. Four rows would leave most SMs idle, so on sm_90a the rule shares a 20,480-element row
+# among the blocks of a cluster, which keep it in registers. With thousands of rows, such rows are
+# staged on sm_90a as well.
 
 # %% [markdown] exercise="week2/which_arch" part="task"
-# ### Exercise 2: say what needs which GPU
+# ### Exercise 2: find the oldest GPU for each feature
 #
-# Here are eight things that a softmax may do. For each, which is the oldest of the three
-# architectures, `"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does it? The tables
-# above contain every answer.
+# Each line names something that a softmax may do. For each, which is the oldest of the three
+# architectures `"sm_80"`, `"sm_90a"` and `"sm_100a"` whose code does it? The tables above contain
+# every answer.
 #
 # <details><summary>Hint 1</summary>
 #
-# For each thing, find its instruction, then the first column that contains it.
+# For each line, find its instruction, then the first column that contains it.
 #
 # </details>
 #
@@ -306,7 +307,8 @@ for n in (1024, 20_480, 65_536):
 # <details><summary>Hint 3</summary>
 #
 # For the row that is read once, use the column `× read` of the last table. For the maximum of 8
-# registers, count `max.NaN.f32` of the short kernel, in which a lane has 8.
+# registers, look at the count of `max.NaN.f32` in the short kernel, whose lanes have 8 elements
+# each.
 #
 # </details>
 
@@ -342,11 +344,11 @@ fk.exercise("week2/which_arch").grade(oldest)
 # }
 # ```
 #
-# The differences are of two kinds. sm_90 added *ways* that a kernel has to request: clusters,
-# barriers that count bytes. A kernel that requests none of them compiles to the same PTX for sm_80
-# and sm_90a. sm_100 added *instructions* that the compiler uses for the same source: two float32
-# operations per instruction, the maximum of three. The host chooses the way before it compiles
-# anything.
+# The differences are of two kinds. sm_90 added *features* that a kernel has to request: clusters,
+# and barriers that count bytes. A kernel that requests neither of them compiles to the same
+# instructions for sm_80 and sm_90a. sm_100 added *instructions* that the compiler uses for the same
+# source: two float32 operations per instruction, and the maximum of three numbers. The host chooses
+# the way before it compiles anything.
 #
 # </details>
 
@@ -355,8 +357,8 @@ fk.exercise("week2/which_arch").grade(oldest)
 #
 # ## 3. Read the production kernel
 #
-# `forgekit.ops.softmax` runs this kernel for rows in registers. Read it once and look for lines
-# that you know.
+# `forgekit.ops.softmax` runs this kernel for rows in registers. Read it through once, and look for
+# lines that you recognise.
 
 # %%
 source = inspect.getsource(Softmax)
@@ -365,21 +367,21 @@ print(source[source.index("    @cute.kernel") :])
 # %% [markdown]
 # | lines | purpose | where you met it |
 # |---|---|---|
-# | `tile.reduction_buffer(2)` | shared memory for (m, s) of a row's warps | `01_online` |
-# | `row_and_lane`, `valid` | which row; threads past the last row store nothing | week 1, `05` |
-# | `whole_vectors`, `load_unaligned` | a row that begins at any element | week 1, `05` |
-# | `tiled_copy`, `partition_S` | the TV layout: which vectors this thread has | `02` |
-# | `tXcX`, `tXpX` | their coordinates, and which of them exist | `02` |
-# | `fill_tail(…, -inf)` | missing elements change neither maximum nor sum | `02` |
+# | `tile.reduction_buffer(2)` | shared memory for (m, s) of each warp | `01_online` |
+# | `row_and_lane`, `valid` | the row; threads past the last row store nothing | week 1, `05` |
+# | `whole_vectors`, `load_unaligned` | rows that begin at any element | week 1, `05` |
+# | `tiled_copy`, `partition_S` | the TV layout: the vectors of this thread | `02` |
+# | `tXcX`, `tXpX` | the vectors' coordinates, and which of them exist | `02` |
+# | `fill_tail(…, -inf)` | makes missing elements change neither the maximum nor the sum | `02` |
 # | `cute.copy(…, pred=tXpX)` | the only read | `02` |
 # | `warp_reduce(m, fmax)` | the *warp's* maximum; exponentials relative to it | `02` |
 # | `reduce_warps` | (m, s) of all warps, merged: one exchange, one barrier | `01`, `02` |
-# | `exp(m - m_row)` | from the warp's maximum to the row's, in one factor | `single_pass` |
+# | `exp(m - m_row)` | the factor from the warp's maximum to the row's | `single_pass` |
 #
-# Three things deserve a second look. Each warp computes its exponentials *before* the exchange, so
+# Three details deserve a second look. Each warp computes its exponentials *before* the exchange, so
 # no thread waits for the row's maximum; the correction costs one exponential per thread.
-# `finite_max` replaces −∞ by 0 where a warp has no element, because −∞ − (−∞) is NaN. `tile` fixes
-# the shape at compile time, so each `if` that tests it compiles away.
+# `finite_max` replaces −∞ by 0 where a warp has no elements, because −∞ − (−∞) is NaN. And `tile`
+# fixes the shape at compile time, so every `if` that tests the shape compiles away.
 #
 # The warps of a block or a cluster exchange their results here:
 
@@ -394,16 +396,16 @@ print(source[start : source.index("    @", start)])
 #
 # ## 4. Compare with torch, torch.compile and quack
 #
-# `forgekit bench` runs the operators beside their peers on a GPU and checks every result. The
-# repository contains a run on an H200, which `peer_rates` reads. A copy of 1 GB is 100 %:
+# `forgekit bench` runs the operators beside their peers on a GPU and checks every result.
+# `peer_rates` reads a run recorded on an H200. The speed of a 1 GB copy is 100 %:
 
 # %%
 rates = peer_rates()
 peers_picture(rates)
 
 # %% [markdown]
-# At 100 % a softmax costs no more than a copy of x: one read and one write. The next cell lists the
-# shapes where forgekit loses:
+# At 100 %, a softmax takes no longer than a copy of x, with one read and one write. The next cell
+# lists the shapes where forgekit is slower:
 
 # %%
 CONTENDERS = ("torch", "torch.compile", "quack")
@@ -416,29 +418,29 @@ behind = [
 for more, peer, (m, n, dtype) in sorted(behind, reverse=True):
     print(f"{m:,} × {n:,} {dtype}: {peer} is {more:.0%} faster")
 compared = sum(len(r) - 1 for r in rates.values())
-print(f"{len(behind)} of {compared} comparisons are lost by more than 1 %")
+print(f"forgekit is more than 1 % slower in {len(behind)} of {compared} comparisons")
 
 # %% [markdown]
-# Both losses are at one small shape. There the launch and the latency of the first byte cost more
-# than the bytes. The call itself costs 7 to 9 µs on the CPU (`book/measured/host_h200.json`). CUDA
-# graphs remove that cost, and fusion removes whole calls.
+# Both cases are the same small shape, where the launch and the latency of the first byte cost more
+# than moving the bytes. The call itself costs 7 to 9 µs on the CPU
+# (`book/measured/host_h200.json`). CUDA graphs remove that cost, and fusion removes whole calls.
 #
 # ## 5. Fusion saves bytes
 #
-# In attention a model scales the scores, masks them and normalises them. Written as three
-# operators, that is the kernel of section 2 three times, with one part each. **Fusion** turns them
-# into one kernel with three parts.
+# In attention, a model scales the scores, masks them and normalises them. As three operators, these
+# steps run the kernel of section 2 three times, with one part each. **Fusion** combines them into
+# one kernel with three parts.
 #
-# **Predict** for 256 × 512 `float32` and a mask of the same size and type: how many times the size
-# of x do the three kernels read and write in total? And the fused kernel?
+# **Predict**, for 256 × 512 `float32` and a mask of the same size and type: how many times the
+# bytes of x do the three kernels read and write in total? And the fused kernel?
 
 # %%
 three_move = fk.predict("× the bytes of x, three operators", None)
 one_moves = fk.predict("× the bytes of x, fused", None)
 
 # %% [markdown]
-# `sector_bytes(run, *args)` profiles a kernel and returns the bytes of all its sectors, loaded and
-# stored:
+# `sector_bytes(run, *args)` profiles a kernel and returns the bytes of all sectors that it loads
+# and stores:
 
 # %% jupyter={"outputs_hidden": true}
 x, mask, y = (make(256, 512, device="virtual") for make in (fk.randn, fk.zeros, fk.empty))
@@ -461,12 +463,13 @@ one_moves.against(fused)
 print({part: round(times, 2) for part, times in operators.items()}, "fused:", round(fused, 2))
 
 # %% [markdown]
-# The fused kernel moves three times x, not seven, in one launch. It computes the same numbers:
-# scale and mask are two instructions per element, on registers. These kernels wait for memory, so
-# fewer bytes take less time. `torch.compile` fuses such chains by itself.
+# The fused kernel moves three times the bytes of x instead of seven, in one launch. It computes the
+# same numbers: the scale and the mask take two instructions per element, on registers. These
+# kernels are bound by memory, so moving fewer bytes takes less time. `torch.compile` fuses such
+# chains automatically.
 #
 # forgekit predicts the time on an H200 from the counts of a few blocks. Here is its prediction for
-# the scale alone, on 16,384 rows of 512 elements:
+# the scale alone, for 16,384 rows of 512 elements:
 
 # %%
 x, y, mask = (fk.empty(16_384, 512, device="virtual") for _ in range(3))
@@ -476,8 +479,8 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 # ### Exercise 3: choose between fewer launches and fewer bytes
 #
 # `softmax(scale · x + bias)` over 512-element float32 rows runs as three launches, each of which
-# reads one matrix and writes one (A, B), or as one fused launch (C). The times are predicted for an
-# H200.
+# reads one matrix and writes one (A and B), or as one fused launch (C). The times are predictions
+# for an H200.
 #
 # | | launches | rows | moved | exponentials | predicted |
 # |---|---|---|---|---|---|
@@ -487,8 +490,8 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 #
 # Memory moves 5.1 MB per microsecond. The first launch costs 3.7 µs and each later one 1 µs. All
 # SMs together compute 4 million exponentials per microsecond. Which of `"device memory"`, `"the
-# launch itself"` and `"special functions"` bounds each call? Which change shortens it most: `"one
-# launch"`, or all matrices in `"bfloat16"`?
+# launch itself"` and `"special functions"` limits each call? Which change would shorten it most:
+# `"one launch"`, or storing all matrices in `"bfloat16"`?
 #
 # <details><summary>Hint 1</summary>
 #
@@ -499,14 +502,14 @@ fk.profile(chain(("scale",), x, mask, y), x, mask, 0.125, y, blocks=16).time("H2
 #
 # <details><summary>Hint 2</summary>
 #
-# The launches of A and B cost the same. What else does B do?
+# The launches of A and B cost the same. How much other work does B have?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# By what factor does each change shorten the longest bound? Three launches move six times the bytes
-# of x, one launch moves two.
+# By what factor does each change shorten the longest of the three durations? Three launches move
+# six times the bytes of x, but one launch moves only two times.
 #
 # </details>
 
@@ -538,10 +541,11 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # }
 # ```
 #
-# **A** needs 201 / 5.1 = 40 µs of memory. One launch moves a third of its bytes, `bfloat16` half of
-# them. **B** takes as long as its launches: 5.7 µs, and the latency of three small kernels; fewer
-# bytes change nothing. **C** needs 13 µs of memory and has only one launch, so fewer bytes are the
-# only saving. Fusion is the better change for both A and B, for two different reasons.
+# **A** needs 201 / 5.1 = 40 µs of memory. One launch would move a third of its bytes, and
+# `bfloat16` half of them. **B** takes as long as its launches: 5.7 µs, plus the latency of three
+# small kernels. Fewer bytes would change nothing. **C** needs 13 µs of memory and has only one
+# launch, so fewer bytes are the only saving. Fusion is the better change for both A and B, for two
+# different reasons.
 #
 # </details>
 
@@ -549,29 +553,30 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # ### Exercise 4: halve the time of three launches
 #
 # `y[m, :] = softmax(scale · x[m, :] + bias)` for 512-element float32 rows; all rows have the same
-# bias. Three launches compute it: scale and bias, exponentials, division. Each reads one matrix and
-# writes one, 16 bytes per lane in whole sectors. Halve the predicted time on an H200 for 16,384
-# rows: the **whole interval** has to be below half of the time of the given launches. Signature:
-# `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
+# bias. Three launches compute it: the first applies scale and bias, the second computes
+# exponentials, and the third divides. Each reads one matrix and writes one, with 16 bytes per lane
+# and whole sectors. Halve the predicted time on an H200 for 16,384 rows: the **whole interval** has
+# to be below half of the time of the given launches. Signature: `fuse_three(x, bias, scale, y)`.
+# Look at the bounds after each change:
 #
 # `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 #
 # <details><summary>Hint 1</summary>
 #
-# How many times the size of x do the three launches move in total, and what is the minimum?
+# How many times the bytes of x do the three launches move in total, and what is the minimum?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Where could a row wait between two steps, if not in y? A lane has 16 elements.
+# Where could the kernel keep a row between two steps, if not in y? Each lane has 16 elements.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the first two kernels `write(rY, mY, row)` sends the row from registers to memory, and the next
-# kernel reads it back. `rY` already holds the input of the next step.
+# In the first two kernels, `write(rY, mY, row)` stores the row from registers to memory, and the
+# next kernel reads it back. `rY` already holds the input of the next step.
 #
 # </details>
 
@@ -680,22 +685,22 @@ fk.exercise("week2/fuse_three").grade(fuse_three)
 #     fused_kernel(mX, mBias, scale, mY).launch(grid=grid, block=block)
 # ```
 #
-# Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
-# reads x once and writes y once, a third of that. If you fuse only two of the three, the two
-# launches move four times the bytes of x, in two thirds of the time. The block size hardly matters
-# for a kernel that is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start
-# in each launch, which is below the memory bound. (These times are predicted for an H200, not
-# measured.)
+# Each of the three launches reads one matrix and writes one, so together they move six times the
+# bytes of x. One launch reads x once and writes y once, which is a third of that. If you fuse only
+# two of the three, the remaining two launches move four times the bytes of x, and take two thirds
+# of the time. The block size hardly matters for a kernel that is bound by memory: with one warp per
+# block, 16,384 blocks take 10 µs to start in each launch, less than the memory traffic takes.
+# (These times are predicted for an H200, not measured.)
 #
 # </details>
 
 # %% [markdown]
-# A fused kernel can save still more. A **causal mask** follows from row and column, so the kernel
-# need not read it. Nor does it have to read the elements that the mask removes.
+# A fused kernel can save even more. A **causal mask** follows from the row and column numbers, so
+# the kernel need not read it. Nor does it have to read the elements that the mask removes.
 #
 # > **Looks right but is wrong.** `02_the_row_in_registers` folds log₂ e into one multiplication.
-# > Fold in the scale as well: take the maximum of x first, then `exp2((x - m) * (scale * LOG2_E))`.
-# > That saves one multiplication per element.
+# > Suppose you fold in the scale as well: take the maximum of x first, then compute `exp2((x - m) *
+# > (scale * LOG2_E))`. That saves one multiplication per element.
 
 
 # %%
@@ -722,41 +727,41 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
     print(f"scale {scale:6}: off by {off:.1e} at most, {int(y.isnan().sum())} of 128 are NaN")
 
 # %% [markdown]
-# > It is right for the positive scales and for small negative ones, because a softmax may subtract
-# > any number (`00_softmax_without_tears`). With a negative scale (a *softmin*, a learnt
-# > temperature) the largest x is the *smallest* scaled score. After the subtraction all exponents
-# > are positive, and for a large scale they overflow. Take the maximum of the scaled scores.
+# > The result is correct for the positive scales and for small negative ones, because a softmax may
+# > subtract any number (`00_softmax_without_tears`). But with a negative scale (in a *softmin*, or
+# > with a learnt temperature) the largest x is the *smallest* scaled score. After the subtraction
+# > no exponent is below 0, and for a large scale the exponentials overflow. So take the maximum of
+# > the scaled scores.
 #
-# A mask invites the same mistake: taking the maximum of the whole row before the mask. If a masked
-# score is far above the others, the kept elements become 0 / 0. The next exercise tests for both.
+# A mask invites a similar mistake, which is to take the maximum of the whole row before masking. If
+# a masked score is far above the others, the kept elements become 0 / 0. The next exercise tests
+# for both mistakes.
 
 # %% [markdown] exercise="week2/causal_softmax" part="task"
-# ### Exercise 5: fuse scale and causal mask into the row
+# ### Exercise 5: fuse a scale and a causal mask into softmax
 #
-# Row m of `x` contains the scores of query m for all keys, and a query sees no key after itself.
-# The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m + N − M:
-#
-# `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
-#
-# Read each kept element once, write y once, use no mask tensor, and keep the row in registers; N is
-# at most 512. Do not load elements beyond the diagonal: they may be anything, including NaN. The
-# scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softmax(x, scale:
-# Float32, y)`.
+# Row m of `x` contains the scores of query m for all keys, but a query must not see any key after
+# itself. The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m +
+# N − M: `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, where the sum covers k ≤ m + N −
+# M. In the other columns, y is 0. Read each kept element once, write y once, use no mask tensor,
+# and keep the row in registers; N is at most 512. Do not load elements beyond the diagonal: they
+# may hold any value, including NaN. The scale may be negative. x and y are float32 or bfloat16.
+# Signature: `causal_softmax(x, scale: Float32, y)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# The mask is a predicate on row and column. Which value in a register that is not loaded leaves
-# both the maximum and the sum unchanged?
+# The mask is a predicate on row and column. Which value must a register hold that nothing is loaded
+# into, so that neither the maximum nor the sum changes?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
 # Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is 32 k
-# columns to the right of its first. The rest is softmax in registers; the store needs its own
-# predicate.
+# columns to the right of its first element. The rest is a softmax in registers, but the store needs
+# its own predicate.
 #
 # </details>
 #
@@ -819,15 +824,15 @@ fk.exercise("week2/causal_softmax").grade(causal_softmax)
 # ```
 #
 # For 128 × 128 float32 the kernel reads 1,088 of the 2,048 sectors of `x` and writes each sector of
-# `y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) read four matrices and
-# write three. A mask that is a formula of row and column costs one comparison per element. Flash
-# attention goes one step further: it skips whole tiles beyond the diagonal and never writes the
-# scores.
+# `y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) would read four
+# matrices and write three. A mask that is computed from row and column costs one comparison per
+# element. Flash attention goes one step further: it skips whole tiles beyond the diagonal and never
+# writes the scores.
 #
 # </details>
 
 # %% [markdown]
-# Count what the course's solution saves when there are as many queries as keys:
+# Count the bytes that the course's solution saves when there are as many queries as keys:
 
 # %%
 n = 256
@@ -846,35 +851,36 @@ fk.check(y, (x.double() * 0.125 + mask).softmax(1))
 fusion_picture(operators, totals)
 
 # %% [markdown]
-# The last kernel reads a little more than half of x, because a sector that the diagonal cuts is
-# read whole. It still writes all of y. Flash attention saves that write: it multiplies the
-# probabilities by the values and never stores them. `06_practice` ends there.
+# The last kernel reads slightly more than half of x, because it reads the whole of each sector that
+# the diagonal cuts. It still writes all of y. Flash attention saves that write, because it
+# multiplies the probabilities by the values and never stores them. `06_practice` ends with that
+# step.
 #
-# The next exercise has the opposite shape: many rows so short that one warp per row is wasteful.
-# Before its softmax it adds a bias.
+# The next exercise has the opposite shape: many rows that are so short that one warp per row is
+# wasteful. Before the softmax, the kernel adds a bias.
 
 # %% [markdown] exercise="week2/router_softmax" part="task"
-# ### Exercise 6: serve short rows, with a bias
+# ### Exercise 6: take the softmax of short rows with a bias
 #
 # A *router* sends each token to a few of N experts. It takes the softmax of the token's N scores
-# plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short
-# (N is at most 64) and many, so four rows share a warp. Keep the row in registers and read x once.
-# All tensors are float32 or all float16; compute in float32, including x + b. A bias may have any
-# value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
+# plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. There are many
+# rows, and they are short (N is at most 64), so four rows share a warp. Keep the row in registers
+# and read x once. The tensors are all float32 or all float16; compute in float32, including x + b.
+# A bias may have any value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
 #
 # **Required**: eight lanes per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# `tidx // 8` is the row and `tidx % 8` the lane's position in it. A lane has every eighth column,
-# at most 8, in a register tensor.
+# `tidx // 8` is the row within the block, and `tidx % 8` is the lane's position in it. A lane keeps
+# every eighth column, at most 8 in all, in a register tensor.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# `cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes reduce
-# separately in the same shuffles.
+# `cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes then
+# reduce separately with the same shuffles.
 #
 # </details>
 #
@@ -938,29 +944,30 @@ fk.exercise("week2/router_softmax").grade(router_softmax)
 # ```
 #
 # With one warp per row, a router of 8 experts leaves 24 of 32 lanes idle and needs five shuffles
-# where three suffice. The instructions read the bias once per row, but its N numbers stay in the
-# cache. A separate operator for the bias would read and write all of x once more. Softmax is the
-# last step of such a chain: put the elementwise steps before it into its load.
+# where three suffice. The kernel requests the bias once per row, but its N numbers stay in the
+# cache. A separate operator for the bias would read and write all of x once more. In such a chain,
+# softmax is the last step: fuse the elementwise steps before it into its load.
 #
 # </details>
 
 # %% [markdown]
 # <details><summary>Further: what to look for in ncu</summary>
 #
-# On a GPU you would ask `ncu` (`09_profile_on_a_gpu` of week 0):
+# On a GPU, `ncu` answers these questions (`09_profile_on_a_gpu` of week 0):
 #
-# | question | ncu's section | a good softmax shows |
+# | question | section of the `ncu` report | for a good softmax |
 # |---|---|---|
-# | how many passes? | *Memory Workload Analysis* | sectors × 32 = x once, y once |
+# | how many passes? | *Memory Workload Analysis* | sectors × 32 bytes equal x once plus y once |
 # | does it spill? | *Source*, local memory | no sectors of `mem_local` |
 # | how many blocks share an SM? | *Occupancy*, limited by registers | two or more |
 # | what do warps wait for? | *Warp State* | *long scoreboard*: loads; then *barrier* |
 # | do exponentials limit it? | *Compute Workload*, pipe *XU* | far from 100 % |
 # | is memory busy? | *GPU Speed of Light* | nearly as busy as during a copy |
 #
-# XU is the pipe that computes `exp2`: 16 per cycle in each SM, according to CUDA's programming
-# guide. At the speed of a copy an H200's SM reads and writes 4 elements of `bfloat16` per cycle, so
-# one exponential per element uses a quarter of the pipe. Four would fill it.
+# XU is the pipe that computes `exp2`, at a rate of 16 per cycle in each SM, according to CUDA's
+# programming guide. At the speed of a copy, each SM of an H200 reads and writes 4 `bfloat16`
+# elements per cycle, so one exponential per element uses a quarter of the pipe. Four would saturate
+# it.
 #
 # </details>
 
@@ -970,33 +977,34 @@ fk.predictions()
 # %% [markdown]
 # ## Summary
 #
-# | way | the row waits in | good until | needs |
+# | way | where the row is kept | limit | requires |
 # |---|---|---|---|
-# | registers | registers, as float32 | a quarter of an SM's registers | nothing |
-# | staged | shared memory, in its own type | two blocks fit | sm_80, whole vectors |
-# | cluster | shared memory of 2 to 16 blocks | all of them are full | sm_90, whole vectors |
-# | streaming | nowhere: the kernel reads it twice | – | nothing |
+# | registers | registers, as float32 | a quarter of an SM's registers | – |
+# | staged | shared memory, in its own type | two blocks must fit on an SM | sm_80, whole vectors |
+# | cluster | shared memory of 2 to 16 blocks | their total capacity | sm_90, whole vectors |
+# | streaming | nowhere: the kernel reads it twice | none | – |
 #
-# | 256 × 256 scores, causal | launches | bytes moved, in bytes of x |
+# | 256 × 256 scores, causal | launches | bytes moved, as a multiple of x |
 # |---|---|---|
 # | scale, mask, softmax | 3 | 7 |
 # | fused, mask read | 1 | 3 |
 # | fused, mask computed | 1 | about 1.5 |
 #
-# **The bad number:** 1.5. The best kernel still reads the scores and stores every probability.
+# **The bad number: 1.5 times the bytes of x.** The best kernel still reads the scores and stores
+# every probability.
 #
-# **In practice** chains are longer (a bias, a cap, dropout), and libraries generate the kernel:
-# PyTorch's FlexAttention takes one Python function for the score and one for the mask, and skips
-# tiles that the mask empties. The generated kernel follows the order that you know: elementwise
-# operators during the load, then the maximum, then the rest.
+# **In practice** such chains are longer (with a bias, a cap, or dropout), and libraries generate
+# the kernel: PyTorch's FlexAttention takes one Python function for the score and one for the mask,
+# and skips tiles that are completely masked. The generated kernel has the same structure as yours:
+# elementwise operators during the load, then the maximum, then the rest.
 #
-# **Further reading:** `forgekit/ops/tile_choice.py`, with a reason for each rule · [PTX][ptx], each
-# instruction with the GPU that it needs · [quack][quack], the same kernels by other authors ·
-# [FlexAttention][flex]
+# **Further reading:** `forgekit/ops/tile_choice.py`, with a reason for each rule · [PTX][ptx],
+# which lists the required GPU for each instruction · [quack][quack], the same kernels by other
+# authors · [FlexAttention][flex]
 #
 # [ptx]: https://docs.nvidia.com/cuda/parallel-thread-execution/
 # [quack]: https://github.com/Dao-AILab/quack
 # [flex]: https://pytorch.org/blog/flexattention/
 #
-# **Next:** ten whole kernels from an empty body, the last of them attention
+# **Next:** ten complete kernels, the last of which is attention
 # ([`06_practice`](06_practice.ipynb)).

@@ -11,20 +11,21 @@
 # %% [markdown]
 # # Practise: write ten kernels, up to attention
 #
-# **You will build** ten whole kernels that language models run at every step, from log-softmax to
-# attention, each with its launch.
+# **You will build** ten complete kernels that language models run at every step, from log-softmax
+# to attention, including their launches.
 # **You will learn** that nearly all of them have the same form: reduce a row, then go over it
 # again.
-# **You need** `00_softmax_without_tears` to `05_in_production`; no GPU. About 25 minutes, and 260
-# more for the exercises.
+# **You need** `00_softmax_without_tears` to `05_in_production`, but no GPU. About 25 minutes, and
+# 260 more for the exercises.
 #
-# **The bad number: 1.5.** The fused kernel of `05_in_production` still moves 1.5 times the bytes of
-# its scores, because it reads and stores them. The last kernel of this page moves none of them.
+# **The bad number: 1.5 times the bytes of the scores.** The fused kernel of `05_in_production`
+# still moves that much, because it reads the scores and stores the probabilities. The last kernel
+# of this page moves neither.
 #
-# Each puzzle defines the result and gives the signature; most draw a small case. You write the
-# rest: index, predicates, blocks, grid, and the exchange between threads. The grade tests the
-# values, tries several orders of threads, and compares the cost with our solution's. Work in any
-# order; only the last puzzle needs the ideas of all the others.
+# Each puzzle defines the result and gives the signature, and most draw a small case. You write the
+# rest: indices, predicates, blocks, the grid, and the exchange between threads. The grade tests the
+# values, tries several orders of threads, and compares the cost with that of our solution. Work in
+# any order; only the last puzzle needs the ideas of all the others.
 
 # %%
 import functools
@@ -40,12 +41,12 @@ from week2_helpers import attention_picture, form_picture, merged_pair
 import forgekit as fk
 
 # %% [markdown]
-# ## One form
+# ## The common form
 #
-# Go through a row and turn each element into a share. Merge the shares. Go through the row again
-# with the merged share. Here is the form in plain Python, with a warp's lanes and butterfly. Choose
-# `of`, `merge`, `identity` and `then`, and you have a kernel. `merged_pair` merges two pairs (m, s)
-# as in `01_online`:
+# Nearly every kernel of this page goes through a row and turns each element into a share, merges
+# the shares, and goes through the row again with the merged share. Here is that form in plain
+# Python, with a warp's lanes and butterfly. Choose `of`, `merge`, `identity` and `then`, and you
+# have a kernel. `merged_pair` merges two pairs (m, s) as in `01_online`:
 
 
 # %%
@@ -81,8 +82,8 @@ fk.check(over_rows(x, **unit_length_form), x / x.norm(dim=1, keepdim=True))
 
 # %% [markdown]
 # The picture shows a row of three elements and four lanes. The lane without an element holds the
-# identity. After two steps of the butterfly all lanes have the maximum and the sum. Lanes exchange
-# only these two numbers.
+# identity. After two steps of the butterfly, all lanes have the maximum and the sum. The lanes
+# exchange only these two numbers.
 
 # %%
 form_picture([math.log(1), math.log(2), math.log(5)])
@@ -90,19 +91,19 @@ form_picture([math.log(1), math.log(2), math.log(5)])
 # %% [markdown]
 # Answer three questions before you write a kernel:
 #
-# - How do two shares merge, and which share is the **identity**, the one that changes nothing? Does
-#   the merge also work for two identities?
-# - What does the second pass need: one number, two, or the elements themselves?
+# - How do two shares merge, and which share is the **identity**, which changes nothing? Does the
+#   merge also work for two identities?
+# - What does the second pass need: one number, two numbers, or the elements themselves?
 # - Where do the elements stay until then: in memory, in shared memory or in registers?
 #
 # > **Looks right but is wrong.** `merged_pair` subtracts 0 where the maximum is −∞. That looks like
-# > a special case for rows full of −∞. Remove it, and rows of 32, 64 and 96 elements stay right.
+# > a special case for rows of −∞. If you remove it, rows of 32, 64 and 96 elements stay correct.
 #
-# **Predict:** with 32 lanes and without that special case, which is the longest row of finite
-# numbers with a NaN in the result?
+# **Predict:** with 32 lanes and without that special case, how long is the longest row of finite
+# numbers whose result contains NaN?
 
 # %%
-longest = fk.predict("elements of the longest row with NaN", None)
+longest = fk.predict("elements in the longest row with NaN", None)
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -122,15 +123,15 @@ print("NaN in rows of", wrong[0], "to", wrong[-1], "elements")
 
 # %% [markdown]
 # The first step of the butterfly merges neighbours. If the last two lanes are both empty, they
-# compute −∞ − (−∞) = NaN, and the last step gives it to every lane. With 31 elements or more, no
-# two neighbours are empty. There are two remedies: keep the special case, or take the maximum of
-# all lanes first and rescale each sum once, relative to a finite number. In exercise 3 a whole warp
-# is empty; find out which remedy still works.
+# compute −∞ − (−∞) = NaN, which reaches every lane by the last step. With 31 elements or more, no
+# two neighbours are empty. There are two remedies: keep the special case, or first take the maximum
+# of all lanes and then rescale each sum once, relative to a finite number. In exercise 3 a whole
+# warp is empty; find out which remedy still works.
 #
-# A thread has at most 255 registers for everything.
+# A thread has at most 255 registers for all its values.
 #
-# **Predict:** a language model has 32,000 logits per row, one per word, in float32. A block has 128
-# threads. How many registers per thread does the row take?
+# **Predict:** a language model has 32,000 float32 logits per row, one per word. If a block has 128
+# threads, how many registers per thread does the row take?
 
 # %%
 taken = fk.predict("registers per thread", None)
@@ -143,28 +144,29 @@ for columns in (512, 1024, 4096, 32_000):
 taken.against(math.ceil(32_000 / 128))
 
 # %% [markdown]
-# That leaves five registers for the rest. The puzzles therefore come in two kinds. Kernels for rows
-# of any length read the row again (exercises 1 and 2) or need it only once (3 to 5). Kernels for
-# short rows read it once and keep it in registers (6 to 8).
+# That leaves five registers for everything else. So there are two kinds of puzzles. Kernels for
+# rows of any length read the row again (exercises 1 and 2) or need it only once (3 to 5). Kernels
+# for short rows read it once and keep it in registers (6 to 8).
 #
 # ## Softmax and what follows it
 #
-# A model ends with logits, one number for each possible next word. Training turns them into a loss
-# and its gradient. Generation turns them into a choice.
+# A language model outputs logits, one number for each possible next word. Training turns them into
+# a loss and its gradient. Generation turns them into a choice.
 
 # %% [markdown] exercise="week2/log_softmax" part="task"
 # ### Exercise 1: take the logarithm of a softmax
 #
-# `y[m, n] = log(softmax(x[m])[n])` in float32, float16 and bfloat16, computed in float32. Read a
-# row at most twice. All elements are finite. A row may be around 30,000 or −60,000. Where an
-# element's softmax rounds to 0, its logarithm is still not −∞. Signature: `log_softmax(x, y)`.
+# Compute `y[m, n] = log(softmax(x[m])[n])`. Support float32, float16 and bfloat16; compute in
+# float32. Read each row at most twice. All elements are finite, but a row may be around 30,000 or
+# −60,000. Even where an element's softmax rounds to 0, the result must not be −∞. Signature:
+# `log_softmax(x, y)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# The logarithm of a quotient is a difference: write log(exp(x − m) / s) without exp and without a
-# quotient.
+# The logarithm of a quotient is a difference. Write log(exp(x − m) / s) without an exponential and
+# without a quotient.
 #
 # </details>
 #
@@ -177,8 +179,8 @@ taken.against(math.ceil(32_000 / 128))
 #
 # <details><summary>Hint 3</summary>
 #
-# The line that stores adds x, −m and −log s. Which difference comes first if x and m are 30,000 and
-# log s is 2?
+# The line that stores adds x, −m and −log s. Which two should it add first if x and m are 30,000
+# and log s is 2?
 #
 # </details>
 
@@ -232,20 +234,20 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #     log_softmax_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses its digits before you subtract
-# it. `x − m` is exact for the elements near the maximum, which matter.
+# Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses digits of log s before you
+# subtract it. `x − m` is exact for the elements near the maximum, which are the ones that matter.
 #
 # </details>
 
 # %% [markdown] exercise="week2/masked_softmax" part="task"
-# ### Exercise 2: leave elements out, at a temperature
+# ### Exercise 2: take a masked softmax with a temperature
 #
 # Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] =
-# exp(x[m, n] / t) / Σ exp(x[m, k] / t)`, the sum over all k with `mask[m, k] ≠ 0`. Where the mask
-# is 0, y is 0, even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0
-# (torch gives NaN). A row may be around −100,000. Read a row at most twice. `mask` is uint8, t > 0;
-# x and y are float32 or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t:
-# Float32, mY)`.
+# exp(x[m, n] / t) / Σ exp(x[m, k] / t)`, where the sum covers all k with `mask[m, k] ≠ 0`. Where
+# the mask is 0, y is 0, even if x is large, infinite or NaN there. A row whose mask is all 0
+# becomes 0 (torch returns NaN). A row may be around −100,000. Read each row at most twice. `mask`
+# is uint8, and t > 0; x and y are float32 or bfloat16. Compute in float32. Signature:
+# `masked_softmax(mX, mMask, t: Float32, mY)`.
 #
 # **Required**: one warp per row.
 #
@@ -258,15 +260,15 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #
 # <details><summary>Hint 2</summary>
 #
-# NaN times 0 is NaN: leave an element out by a predicate, not by a factor. −∞ − −∞ is NaN as well:
-# which lines may compute a difference of two maxima, and which may use it?
+# NaN times 0 is NaN, so leave an element out by a predicate, not by a factor. −∞ − (−∞) is NaN as
+# well. Which lines could compute such a difference of two maxima?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Temperature and log₂ e form one factor. Compute it once before the loops. Apply it in the lines
-# with exponentials, to the difference from the maximum.
+# The temperature and log₂ e form one factor. Compute it once, before the loops. In the lines with
+# exponentials, apply it to the difference from the maximum.
 #
 # </details>
 
@@ -326,41 +328,41 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 #     masked_softmax_kernel(mX, mMask, t, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Softmax in attention nearly always has a mask: padding, causality, documents side by side. One
-# byte of mask per element adds a quarter to the reads in float32 and half in bfloat16; a causal
-# mask, computed from row and column, adds nothing.
+# Softmax in attention nearly always has a mask: for padding, for causality, or for several
+# documents in one sequence. One byte of mask per element increases the bytes read by a quarter in
+# float32 and by half in bfloat16. A causal mask that is computed from row and column adds none.
 #
 # </details>
 
 # %% [markdown] exercise="week2/cross_entropy" part="task"
 # ### Exercise 3: compute the loss of a classifier
 #
-# The cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ exp(x[m,
-# n])`. Store both; the gradient needs lse. **Read a row once**; only x[m, target[m]] may be read
-# again. A target of −100 is ignored: its loss is 0, lse as usual. x is float32 or float16 and
-# finite; a row may be around 30,000 or −60,000. target is int64; loss and lse are float32, computed
-# in float32. Signature: `cross_entropy(x, target, loss, lse)`.
+# Compute the cross-entropy of each row, `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ
+# exp(x[m, n])`. Store both; the gradient needs lse. **Read each row once**; only x[m, target[m]]
+# may be read again. Ignore a target of −100: its loss is 0, but its lse is computed as usual. x is
+# float32 or float16 and finite; a row may be around 30,000 or −60,000. target is int64; loss and
+# lse are float32. Compute in float32. Signature: `cross_entropy(x, target, loss, lse)`.
 #
 # **Required**: one block per row, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# Merge the pairs (m, s) of the threads in two trees: the lanes of a warp by shuffles, the four
-# warps through shared memory.
+# Merge the threads' pairs (m, s) in two stages: the lanes of a warp by shuffles, and the four warps
+# through shared memory.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# With 5 columns, three warps have no element: m = −∞, s = 0. How does such a lane rescale relative
-# to the maximum of its warp?
+# With 5 columns, three warps have no elements, so m = −∞ and s = 0. How can such a lane rescale
+# relative to the maximum of its warp?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# One thread finishes the row. It reads one element again, after the barrier and only if there is a
-# target. It adds m − x[target] and log s, in this order.
+# One thread finishes the row. After the barrier, it reads one element again, but only if there is a
+# target. It computes m − x[target] first and then adds log s.
 #
 # </details>
 
@@ -429,26 +431,26 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 #     cross_entropy_kernel(mX, mT, mLoss, mLse).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# With 32,000 classes the logits are the largest tensor of a language model's training step. This
-# kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a gather
-# writes a whole matrix in between.
+# With 32,000 classes, the logits are the largest tensor in a language model's training step. This
+# kernel reads them once and writes eight bytes per row. In contrast, torch's log_softmax followed
+# by a gather writes a whole matrix in between.
 #
 # </details>
 
 # %% [markdown] exercise="week2/cross_entropy_backward" part="task"
 # ### Exercise 4: compute the gradient of the loss
 #
-# The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`. `[…]` is 1
-# if its condition holds, else 0; g is the gradient of the row's loss. Where the target is −100, dx
-# is 0. Compute the softmax from `lse`, so you reduce nothing: one read, one write. x and dx are
-# float32 or float16, target int64, lse and g float32; compute in float32. Signature:
-# `cross_entropy_backward(x, target, lse, g, dx)`.
+# Compute the gradient of exercise 3, `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`.
+# `[…]` is 1 if its condition holds and 0 otherwise; g[m] is the gradient with respect to the row's
+# loss. Where the target is −100, dx is 0. Compute the softmax from `lse`, which needs no reduction,
+# only one read and one write. x and dx are float32 or float16, target is int64, and lse and g are
+# float32; compute in float32. Signature: `cross_entropy_backward(x, target, lse, g, dx)`.
 #
 # **Required**: one block per row, 128 threads per block, no barriers, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# Write exp(x) / Σ exp(x) without a division and without overflow: where do you subtract lse?
+# How do you write exp(x) / Σ exp(x) without a division and without overflow, by subtracting lse?
 #
 # </details>
 #
@@ -462,7 +464,7 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 # <details><summary>Hint 3</summary>
 #
 # Read the row's target, lse and g once, before the loop. If the target is to be ignored, set g to 0
-# there.
+# at that point.
 #
 # </details>
 
@@ -518,32 +520,32 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 #     cross_entropy_backward_kernel(mX, mT, mLse, mG, mdX).launch(grid=grid, block=(128, 1, 1))
 # ```
 #
-# One number per row, lse, turns a reduction and two reads into a map. Recompute cheap values and
-# keep small ones. dx may overwrite x, because the same thread reads and writes each element; so
-# large models never hold two matrices of logits.
+# One saved number per row, lse, turns a reduction with two reads into an elementwise map. Keep
+# small values, and recompute values that are cheap. dx may overwrite x, because the same thread
+# reads and writes each element, so large models never hold two matrices of logits.
 #
 # </details>
 
 # %% [markdown] exercise="week2/top_k" part="task"
-# ### Exercise 5: find the four largest and their columns
+# ### Exercise 5: find the four largest elements and their columns
 #
 # Store the four largest elements of each row in `v[m, 0…3]`, the largest first, and their columns
-# in `i[m, 0…3]`. Among equal elements the lower index comes first, so the order of lanes cannot
-# change the result. Rows have at least four elements; some may be −∞, none is NaN. Read a row once.
-# x and v are float32, i is int32. Signature: `top_k(x, v, i)`.
+# in `i[m, 0…3]`. Among equal elements, the lower index comes first, so the order of lanes cannot
+# change the result. Rows have at least four elements; some elements may be −∞, but none is NaN.
+# Read each row once. x and v are float32, and i is int32. Signature: `top_k(x, v, i)`.
 #
 # **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
-# A lane keeps four sorted pairs (value, index). Which pair is the identity? It comes after every
-# element, even after −∞.
+# A lane keeps four sorted pairs (value, index). Which pair is the identity? It has to come after
+# every element, even after −∞.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Compare a new pair with each of the four in turn. Where it is better, exchange them and go on with
+# Compare a new pair with each of the four in turn. If it is better, swap the two and continue with
 # the displaced pair. Drop the last one.
 #
 # </details>
@@ -551,7 +553,7 @@ fk.exercise("week2/cross_entropy_backward").grade(cross_entropy_backward)
 # <details><summary>Hint 3</summary>
 #
 # In each step of the butterfly, shuffle all eight numbers of the partner before you insert the
-# first. Compare indices there as well: the partner's may be lower.
+# first pair. Compare indices there as well, because the partner's may be lower.
 #
 # </details>
 
@@ -625,42 +627,42 @@ fk.exercise("week2/top_k").grade(top_k)
 # ```
 #
 # Merging two lists of four is associative and commutative, because the index makes the order total:
-# no two pairs are equal. Sampling from the k likeliest words is this kernel and a softmax over k
-# numbers. For k above a few dozen, registers run out; sort or select by digits (radix select)
-# instead.
+# no two pairs are equal. To sample from the k likeliest words, combine this kernel with a softmax
+# over k numbers. If k exceeds a few dozen, registers run out; then sort, or select by digits (radix
+# select), instead.
 #
 # </details>
 
 # %% [markdown]
 # A good place for a break.
 #
-# ## Normalise and turn
+# ## Normalise and rotate
 #
-# Between the layers of a model the rows are short, a few thousand elements, and many. Only the
-# bytes count: one read, one write. The merge is a sum. Two things are new: other numerical traps,
-# and further operands beside the row.
+# Between the layers of a model there are many short rows, of a few thousand elements each. These
+# kernels are bound by memory: one read and one write. The merge is a sum. Two things are new:
+# different numerical traps, and operands besides the row.
 
 # %% [markdown] exercise="week2/rms_norm" part="task"
 # ### Exercise 6: divide rows by their root mean square
 #
-# RMSNorm, the normalisation of most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m,
+# RMSNorm is the normalisation in most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m,
 # :]² + eps) · w[n]`. Rows have at most 512 elements in float32, float16 or bfloat16; compute in
-# float32 and read `x` once. A row of zeros stays zeros. Signature: `rms_norm(mX, mW, eps: Float32,
+# float32 and read `x` once. A row of zeros stays zero. Signature: `rms_norm(mX, mW, eps: Float32,
 # mY)`.
 #
 # **Required**: one warp per row.
 #
 # <details><summary>Hint 1</summary>
 #
-# It is a reduction that every lane needs, then a map over the same row: softmax without its
-# maximum.
+# The kernel is a reduction whose result every lane needs, followed by a map over the same row, like
+# softmax without its maximum.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# At most 16 elements per lane fit in registers. Loop with `range_constexpr(16)` and a predicate, so
-# that each register has a fixed number.
+# Each lane holds at most 16 elements in registers. Loop with `range_constexpr(16)` and a predicate,
+# so that each register has a fixed number.
 #
 # </details>
 #
@@ -720,42 +722,44 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 #     rms_norm_kernel(mX, mW, eps, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# For 40 rows of 400 in float32, threads request 64,000 bytes of `x`, 64,000 of `w`, and store
-# 64,000. `w` has only 1,600 bytes, the same for all rows, and comes from a cache after the first
-# rows: memory moves the row once in each direction. Without `eps` a row of zeros becomes 0 · ∞ =
-# NaN.
+# For 40 rows of 400 float32, threads request 64,000 bytes of `x` and 64,000 bytes of `w`, and store
+# 64,000 bytes. But `w` has only 1,600 bytes, which are the same for all rows and come from a cache
+# after the first rows. So memory moves each row once in each direction. Without `eps`, a row of
+# zeros becomes 0 · ∞ = NaN.
 #
 # </details>
 
 # %% [markdown] exercise="week2/layer_norm" part="task"
 # ### Exercise 7: normalise rows by mean and variance
 #
-# LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the
-# variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
-# in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
-# equal; there, the mean of the squares less the square of the mean loses most of its digits. You
-# may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+# LayerNorm is `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and
+# the variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16;
+# compute in float32 and read `x` once. A row's elements may be 1000 ± 4 or −3000 ± 16, or all
+# equal. For such rows, the mean of the squares minus the square of the mean loses most of its
+# digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps:
+# Float32, mY)`.
 #
 # **Required**: one block per row, 128 threads per block, at most 2 barriers.
 #
 # <details><summary>Hint 1</summary>
 #
-# The row is in registers, 8 elements per thread. Go through it twice: for the mean, then for the
-# squared distances from it.
+# The row is in registers, with 8 elements per thread. Go through it twice, first for the mean and
+# then for the squared distances from it.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Every thread needs both sums of the block: shuffles, one word per warp, a barrier, then all
-# threads add four words.
+# Every thread needs both sums of the block. For each sum, use shuffles, store one word per warp,
+# wait at a barrier, and let all threads add the four words.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# Registers past the row hold 0, which is far from the mean: put the predicate around the line that
-# squares as well. If the second sum used the first sum's words, you would need another barrier.
+# Registers past the row hold 0, which is far from the mean, so put the predicate around the line
+# that squares as well. If the second sum reused the first sum's words, you would need another
+# barrier.
 #
 # </details>
 
@@ -836,27 +840,28 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 # ```
 #
 # With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16,
-# and both numbers of the difference are off by some steps. For 50 rows of 700 that variance is
-# wrong by up to 2 %, and the two-pass variance by less than 2 parts in 10 million. Welford's
-# `(count, mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but
-# takes 63,200 instructions instead of 50,100.
+# and both terms of the difference are off by several steps. For 50 rows of 700 elements, that
+# variance is wrong by up to 2 %, and the two-pass variance by less than 2 parts in 10 million.
+# Welford's `(count, mean, m2)` from week 1 also passes, with one barrier and an error of at most 3
+# parts in a million, but it takes 63,200 instructions instead of 50,100.
 #
 # </details>
 
 # %% [markdown] exercise="week2/rms_norm_residual" part="task"
-# ### Exercise 8: normalise a sum, and keep it
+# ### Exercise 8: normalise a sum and store both
 #
 # Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
-# sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the inputs' type, float32
-# or float16; compute in float32. Rows have at most 512 elements and are whole vectors. A lane keeps
-# its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even if the
-# row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+# sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the type of the inputs,
+# float32 or float16; compute in float32. Rows have at most 512 elements in whole vectors. A lane
+# keeps its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even
+# if the row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
-# This is `rms_norm` with a prologue: registers keep the sum, and the kernel stores it on the way.
+# This is `rms_norm` with a prologue: the kernel computes the sum, keeps it in registers, and also
+# stores it.
 #
 # </details>
 #
@@ -964,36 +969,37 @@ fk.exercise("week2/rms_norm_residual").grade(rms_norm_residual)
 # ```
 #
 # The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s`
-# again: five rows instead of four, in two launches. For 40 rows of 400 in float32 it loads 6,000
-# sectors (`w` comes from a cache) and stores 4,000.
+# again, moving five rows instead of four, in two launches. For 40 rows of 400 float32, the kernel
+# loads 6,000 sectors (`w` comes from a cache) and stores 4,000.
 #
 # </details>
 
 # %% [markdown] exercise="week2/rotary" part="task"
-# ### Exercise 9: turn vectors by their position
+# ### Exercise 9: rotate vectors by their position
 #
-# Rotary embedding tells a model a token's position by turning vectors. `x` has shape (tokens,
-# heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by an angle
-# that depends on the token t and on j, given as `cos[t, j]` and `sin[t, j]`:
+# A rotary embedding encodes a token's position by rotating vectors. `x` has shape (tokens, heads,
+# dim). Components j and j + dim / 2 of a head are a pair (a, b). The kernel rotates the pair by an
+# angle that depends on the token t and on j, given as `cos[t, j]` and `sin[t, j]`:
 #
 #     a' = a · cos − b · sin,   b' = b · cos + a · sin
 #
 # Pairs are **half apart**, as in Llama and GPT-NeoX (`rotate_half`). Some models pair neighbours,
-# 2j and 2j + 1; the two conventions do not mix. The result overwrites `x`, float32 or float16. The
-# tables, (tokens, dim / 2), are float32. Read each of their entries once for all heads. Signature:
-# `rotary(mX, mCos, mSin)`.
+# 2j and 2j + 1; the two conventions are incompatible. The result overwrites `x`, which is float32
+# or float16. The tables have shape (tokens, dim / 2) and are float32. Read each table entry once
+# for all heads. Signature: `rotary(mX, mCos, mSin)`.
 #
 # **Required**: one warp per token.
 #
 # <details><summary>Hint 1</summary>
 #
-# Nothing is reduced. If you overwrite a pair in place, which thread has to hold both elements?
+# The kernel reduces nothing. If you overwrite a pair in place, which thread has to hold both
+# elements?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Use two loops: lanes share the dim / 2 pairs of a head, and each lane goes through all heads.
+# Use two loops: the lanes share the dim / 2 pairs of a head, and each lane goes through all heads.
 # Which values stay the same in the inner loop?
 #
 # </details>
@@ -1049,43 +1055,45 @@ fk.exercise("week2/rotary").grade(rotary)
 #     rotary_kernel(mX, mCos, mSin).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# A pair takes six operations for 8 bytes in and 8 bytes out, so memory is the limit. For 21 tokens
-# of 8 heads of 128 in float32 the kernel loads 3,024 sectors: 2,688 of `x`, 336 of the tables.
-# Working in place is safe, because one thread owns both elements of a pair and reads them before it
-# writes; one thread per element would be a race between warps. After such turns, q · k depends on
-# the positions of its two tokens only through their distance: attention needs exactly that.
+# A pair takes six operations for 8 bytes read and 8 bytes written, so the kernel is bound by
+# memory. For 21 tokens with 8 heads of 128 float32, it loads 3,024 sectors: 2,688 of `x` and 336 of
+# the tables. Working in place is safe, because one thread owns both elements of a pair and reads
+# them before it writes. With one thread per element, warps would race. After such rotations, q · k
+# depends on the positions of its two tokens only through their distance, which is exactly what
+# attention needs.
 #
 # </details>
 
 # %% [markdown]
-# ## The summit: attention of one query
+# ## The summit: attention for one query
 #
-# A language model writes one token (a word or a part of one) at a time. For each token, every
-# **head** has one **query** q, a vector of D components. It also has a list of all tokens so far: L
-# **keys** and L **values**, vectors of D components. The head compares the query with each key.
-# Softmax turns the L results into weights, and the output is the weighted mean of the values:
+# A language model generates one token (a word or part of a word) at a time. For each token, every
+# **head** has one **query** q, a vector of D components. For the tokens so far, the head also has L
+# **keys** and L **values**, again vectors of D components. The head compares the query with each
+# key. Softmax turns the L results into weights, and the output is the weighted mean of the values:
 #
 # $$x_i = \text{scale} \cdot q \cdot K_i
 # \qquad o = \frac{\sum_i e^{x_i - m}\, V_i}{\sum_i e^{x_i - m}}$$
 #
-# The **scores** $x_i$ are this week's row, and m is its maximum. Two things differ. No kernel has
-# stored the row, so you compute each element first. And you need a sum weighted by the softmax, not
-# the softmax itself.
+# The **scores** $x_i$ are this week's row, and m is its maximum. Two things differ. The row is not
+# in memory, so you compute each element first. And you need a sum weighted by the softmax, not the
+# softmax itself.
 #
-# The textbook takes three steps through memory: all scores, their softmax, the mean. But one pass
-# gives the denominator s, and the numerator is also a sum of exponentials relative to m, each times
-# a vector. When the maximum grows from m to m', both sums take the same factor $e^{m - m'}$:
+# The textbook version takes three steps through memory: the scores, their softmax, and the weighted
+# mean. But one pass is enough for the denominator s, and the numerator is also a sum of
+# exponentials relative to m, each times a vector. When the maximum grows from m to m', both sums
+# are multiplied by the same factor $e^{m - m'}$:
 #
 # $$s' = s \cdot e^{m - m'} + e^{x - m'} \qquad o' = o \cdot e^{m - m'} + e^{x - m'}\, V$$
 #
 # **(m, s, o) is (m, s) with D more components.** Rescale o wherever you rescale s, and divide once,
-# at the end. A single key is the part (x, 1, V), no key is (−∞, 0, 0), and two parts merge as in
-# `01_online`. In plain Python:
+# at the end. A single key is the part (x, 1, V), an empty list of keys is (−∞, 0, 0), and two parts
+# merge as in `01_online`. In plain Python:
 
 
 # %%
 def merged_part(a, b):
-    """Return (m, s, o) of two parts of a list of keys together; o is a list of D numbers."""
+    """Return (m, s, o) of two parts of a list of keys, merged; o is a list of D numbers."""
     m = max(a[0], b[0])
     if m == -math.inf:
         return a  # neither part has a key
@@ -1108,69 +1116,72 @@ m, s, o = functools.reduce(merged_part, parts, nothing)
 fk.check(torch.tensor([x / s for x in o]), scores.double().softmax(0) @ values.double())
 
 # %% [markdown]
-# That is the whole algorithm. The next picture shows where its numbers live:
+# That is the whole algorithm. The next picture shows where its values are stored:
 
 # %%
 attention_picture()
 
 # %% [markdown]
-# **Registers** hold q, which every key uses; m and s, the same in all lanes of a warp; and o, D /
-# 32 components per lane. **Shared memory** holds one (m, s, o) per warp, stored once at the end.
-# **No memory** holds the scores. The five shuffles that end $q \cdot K_i$ leave a score in a
-# register; each lane computes two factors from it and discards it. So L has no limit.
+# **Registers** hold q, which is used for every key; m and s, which are the same in all lanes of a
+# warp; and o, with D / 32 components per lane. **Shared memory** holds one (m, s, o) per warp,
+# stored once at the end. **No memory** holds the scores. The five shuffles that complete $q \cdot
+# K_i$ leave the score in a register; each lane computes two factors from it and discards it. So L
+# has no limit.
 #
 # A warp handles one key in four steps:
 #
-# 1. Lane j loads components j and j + 32 of $K_i$: neighbours in memory are neighbours in the warp.
+# 1. Lane j loads components j and j + 32 of $K_i$, so neighbouring lanes load neighbouring
+#    addresses.
 # 2. It multiplies them by its components of q, and the warp adds the products. *Every* lane needs
 #    the score, because every lane has a part of o.
 # 3. The lane computes the new maximum and two factors, one for the old sums and one for the new
 #    term.
 # 4. It loads components j and j + 32 of $V_i$, and applies both factors to s and o.
 #
-# The exponential is `cute.math.exp2`; log₂ e goes into the scale, as in `02_the_row_in_registers`.
-# The kernel multiplies q by both once, before the loop.
+# The exponential is `cute.math.exp2`; log₂ e is folded into the scale, as in
+# `02_the_row_in_registers`. The kernel multiplies q by their product once, before the loop.
 #
 # > **Looks right but is wrong.** Suppose you merge the four parts at the end in a tree, 0 with 1
-# > and 2 with 3, without the `if`. Every test with L of 3 or more passes. With L = 1 or 2, warps 2
-# > and 3 have no key, and −∞ − (−∞) is NaN. Take the largest m of all four first: some warp has a
-# > key, so it is finite.
+# > and 2 with 3, without the `if`. Every test with L ≥ 3 passes. With L = 1 or 2, warps 2 and 3
+# > have no key, and −∞ − (−∞) is NaN. Instead, take the largest m of all four first; at least one
+# > warp has a key, so it is finite.
 
 # %% [markdown] exercise="week2/attention_one_query" part="task"
-# ### Exercise 10: attend with one query
+# ### Exercise 10: compute attention for one query
 #
 # For its next token, a language model has one query of `dim` components per head, and all keys and
-# values so far: `q` and `o` have shape (heads, dim), `K` and `V` (heads, L, dim).
+# values so far. `q` and `o` have shape (heads, dim); `K` and `V` have shape (heads, L, dim).
 #
 #     o = softmax(q · Kᵀ · scale) V
 #
-# Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w, w
-# + 4, w + 8, …, and its lanes read a key together, 32 components per load. Each warp keeps m, s and
-# o in registers; they merge once, in shared memory. L is at least 1, `scale` any number, `dim` 32
-# or 64, known at compile time. Float32 or float16, computed in float32. Signature:
-# `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+# Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w,
+# w + 4, w + 8, …, and its lanes read each key together, 32 components per load. Each warp keeps
+# m, s and o in registers; the warps merge them once, in shared memory. L is at least 1, `scale`
+# is any number, and `dim` is 32 or 64 and known at compile time. Support float32 and float16;
+# compute in float32. Signature: `attention_one_query(mQ, mK, mV, scale: Float32, dim:
+# cutlass.Constexpr, mO)`.
 #
 # **Required**: one block per head, 128 threads per block, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
-# First write `online` for a row of scores. Then treat o like s: wherever you multiply s or add to
-# it, do the same to o, with v times the same factor.
+# First write `online` for a row of scores. Then treat o like s: wherever you multiply s, multiply o
+# by the same factor, and wherever you add a term to s, add that term times v to o.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# Lane j has components j and j + 32 of q, o, and each key and value. After the loop lane 0 stores m
-# and s, and all lanes store o: shared memory of shape (4) and (4, dim).
+# Lane j has components j and j + 32 of q, o, and each key and value. After the loop, lane 0 stores
+# m and s, and all lanes store o, in shared tensors of shape (4) and (4, dim).
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # After the barrier take the maximum of the four m first; then multiply each warp's s and o by
-# exp2(m of the warp − maximum). A warp without a key has m = −∞ and factor 0; if you merged two
-# such warps first, you would get −∞ − (−∞).
+# exp2(m of the warp − maximum). A warp without a key has m = −∞ and the factor 0. If you merged two
+# such warps first, you would compute −∞ − (−∞).
 #
 # </details>
 
@@ -1274,34 +1285,36 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 #     kernel.launch(grid=(mQ.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# For 8 heads of 1,000 keys of 64 in float16, K and V are 2,048,000 bytes and threads request
-# 2,052,096; the rest is q, once per warp. Shared memory is 1,056 bytes per block, four times (m, s,
-# o), for any L. A key takes 43 instructions, ten of them for the five shuffles and additions of the
-# score. With 16 bytes per lane (8 lanes per key) 32,064 load requests become 4,032 and 43
-# instructions become 22. One query's scores would add only 4 bytes to the 256 of a key, but L
-# queries have L² of them. Where heads are few and L is long, blocks share the keys as warps do here
-# and merge once more: *flash decoding*.
+# For 8 heads with 1,000 keys of 64 float16, K and V have 2,048,000 bytes and threads request
+# 2,052,096 bytes; the rest is q, once per warp. Each block needs 1,056 bytes of shared memory, four
+# times (m, s, o), for any L. A key takes 43 instructions, ten of them for the five shuffles and
+# additions of the score. With 16 bytes per lane (8 lanes per key), 32,064 load requests become
+# 4,032 and 43 instructions become 22. One query's scores would add only 4 bytes to the 256 bytes of
+# a key and its value, but L queries have L² scores. If heads are few and L is large, blocks share
+# the keys as warps do here, and merge once more; this is *flash decoding*.
 #
 # </details>
 
 # %% [markdown]
 # ## From here to flash attention
 #
-# Your kernel is the inner loop of FlashAttention. These steps lie between the two:
+# Your kernel is the inner loop of FlashAttention. The complete algorithm adds these steps:
 #
 # - **Many queries.** A model that reads a prompt has a query for each of L tokens, so the scores
-#   are L × L: a billion numbers per head for 32,768 tokens. They must not reach memory.
+#   form an L × L matrix, which has a billion elements per head for 32,768 tokens. It must not reach
+#   memory.
 # - **Tiles.** One query uses each byte of K and V once: 4 · D operations for 4 · D bytes of
 #   float16. A block with 64 queries loads a tile of keys and values into shared memory and uses it
-#   64 times. (m, s) becomes a column with one pair per query, and o a 64 × D matrix.
+#   64 times. (m, s) becomes a column with one pair per query, and o becomes a 64 × D matrix.
 # - **Tensor cores.** Q · Kᵀ of two tiles is a matrix product, and so is the product of the
-#   exponentials with V. Between them are the lines that you wrote: a new maximum per row, two
-#   factors, s and o rescaled. A row's maximum takes shuffles among the few lanes that hold it.
+#   exponentials with V. Between the two products are the lines that you wrote: they find a new
+#   maximum per row, compute two factors, and rescale s and o. A row's maximum takes shuffles among
+#   the few lanes that hold the row.
 # - **Masks.** A causal mask removes the keys after a query. The kernel never loads tiles of keys
 #   that the mask removes entirely. In the tile on the diagonal it sets scores to −∞.
 # - **Few heads, long lists.** A model that generates text has one block per head, too few for a
-#   GPU. *Flash decoding* gives parts of the list to different blocks and merges (m, s, o) once
-#   more, in a second launch or in the last block to arrive (`04_few_long_rows` of week 1).
+#   GPU. *Flash decoding* assigns parts of the list to different blocks and merges (m, s, o) once
+#   more, in a second launch or in the last block to finish (`04_few_long_rows` of week 1).
 
 # %% [markdown]
 # ## What you can do now
@@ -1312,41 +1325,43 @@ fk.progress()
 # %% [markdown]
 # Your first kernel multiplied each element by 3. Since then you have written layouts that map data
 # to threads, exchanges that combine their results, and a softmax that reads its row once. You
-# counted each step before you trusted a clock, and found races that no test of values can see. The
-# ten kernels of this page:
+# counted each step before you measured its time, and found races that no test of values can reveal.
+# These are the ten kernels of this page:
 #
-# | puzzle | merges | identity | writes | reads the row |
+# | puzzle | merges | identity | writes | reads |
 # |---|---|---|---|---|
 # | log-softmax | (m, s) | (−∞, 0) | x − m − log s | twice |
 # | mask and temperature | (m, s) | (−∞, 0) | e^((x − m) / t) / s, or 0 | twice |
 # | cross-entropy | (m, s) | (−∞, 0) | loss and lse | once |
-# | its gradient | nothing: it uses lse | | g · (p − [n = target]) | once |
+# | its gradient | nothing, because it uses lse | | g · (p − [n = target]) | once |
 # | the four largest | four pairs | four of (−∞, no index) | four pairs | once |
 # | RMSNorm | Σ x² | 0 | x · w / rms | once |
 # | LayerNorm | Σ x, then Σ (x − mean)² | 0 | (x − mean) · w / σ + b | once |
 # | sum and RMSNorm | Σ (x + r)² | 0 | two rows | once |
-# | rotary embedding | nothing | | turned pairs | once |
-# | attention of one query | (m, s, o) | (−∞, 0, 0) | o / s | keys, values: once |
+# | rotary embedding | nothing | | rotated pairs | once |
+# | attention for one query | (m, s, o) | (−∞, 0, 0) | o / s | keys, values: once |
 #
-# **In practice** engineers write exactly these kernels by hand, because each saves a pass over
-# memory, or a matrix between two launches, that separate operators cannot save. Production versions
-# add 16-byte vectors, clusters for long rows, and a choice by shape, as in `05_in_production`.
+# **In practice** engineers write exactly these kernels by hand, because each avoids a pass over
+# memory, or an intermediate matrix, that separate operators would need. Production versions add
+# 16-byte vectors, clusters for long rows, and a choice by shape, as in `05_in_production`.
 #
-# **Where to go from here.** Tensor cores: CuTe describes their operands by layouts that you know,
-# because a TV layout says which thread holds which element of a tile. Begin with the product of one
-# tile, then use shared memory, then a pipeline of `cp.async`; then put your last kernel between two
-# products. All of it runs on the virtual GPU (`book/what_you_can_do_now.md` has the commands).
-# `fk.check`, `fk.sanitize`, `fk.profile` and the pictures take any CuTe DSL kernel.
+# **Where to go from here.** The next topic is tensor cores. CuTe describes their operands by TV
+# layouts, which you already know: they say which thread holds which element of a tile. Begin with
+# the product of two tiles, add shared memory and then a pipeline of `cp.async`, and finally put
+# your last kernel between two products. All of it runs on the virtual GPU
+# (`book/what_you_can_do_now.md` has the commands). `fk.check`, `fk.sanitize`, `fk.profile` and the
+# pictures work with any CuTe DSL kernel.
 #
 # **Further reading:** [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867)
-# (M. Milakov, N. Gimelshein, 2018), (m, s) · [Self-attention does not need O(n²)
-# memory](https://arxiv.org/abs/2112.05682) (M. Rabe, C. Staats, 2021), (m, s, o) ·
+# (M. Milakov, N. Gimelshein, 2018), on (m, s) · [Self-attention does not need O(n²)
+# memory](https://arxiv.org/abs/2112.05682) (M. Rabe, C. Staats, 2021), on (m, s, o) ·
 # [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others, 2022) and
-# [FlashAttention-2](https://arxiv.org/abs/2307.08691) (T. Dao, 2023), tiles and their order ·
-# [Flash-Decoding](https://pytorch.org/blog/flash-decoding/) (2023), the list in parts · [Root mean
-# square layer normalization](https://arxiv.org/abs/1910.07467) (B. Zhang, R. Sennrich, 2019) ·
-# [RoFormer](https://arxiv.org/abs/2104.09864) (J. Su and others, 2021), the rotary embedding ·
-# [CuTe DSL examples](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), flash
+# [FlashAttention-2](https://arxiv.org/abs/2307.08691) (T. Dao, 2023), on tiles and their order ·
+# [Flash-Decoding](https://pytorch.org/blog/flash-decoding/) (2023), on splitting the list of keys ·
+# [Root mean square layer normalization](https://arxiv.org/abs/1910.07467) (B. Zhang, R. Sennrich,
+# 2019) · [RoFormer](https://arxiv.org/abs/2104.09864) (J. Su and others, 2021), on the rotary
+# embedding · [CuTe DSL
+# examples](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), with flash
 # attention and matrix products on tensor cores
 #
 # **Next:** the same kernels in NVIDIA's other vocabulary

@@ -11,17 +11,18 @@
 # %% [markdown]
 # # Read the other vocabulary: arrays and primitives
 #
-# **You will build** one kernel of each week a second time, with NVIDIA's *primitives*.
-# **You will learn** what each line of one vocabulary means in the other, what the compiler makes of
-# both, and when to use which.
+# **You will build** one kernel from each week again, this time with NVIDIA's *primitives*.
+# **You will learn** how to translate each line of one vocabulary into the other, what code the
+# compiler generates from both, and when to use which.
 # **You need** weeks 0 and 1, and week 2 up to `02_the_row_in_registers`. About 20 minutes, and 30
 # more for the exercises.
 #
-# **The bad number: 72.** Of NVIDIA's 207 example scripts for CuTe DSL (CUTLASS at `7107b05`), 72
-# use `cutlass.Array`, `cutlass.Vector` or `cutlass.experimental.primitives`. This course has used
-# none of these. CUTLASS 4.7 introduced them "as experimental"; its changelog calls them "a
-# transitional API until a CUDA Python-like solution is available". Everything below ran with CuTe
-# DSL 4.8.1; a later version may rename it.
+# **The bad number: 72 scripts that you cannot read yet.** Of NVIDIA's 207 example scripts for CuTe
+# DSL (CUTLASS at `7107b05`), 72 use `cutlass.Array`, `cutlass.Vector` or
+# `cutlass.experimental.primitives`. So far, this course has used none of these. CUTLASS 4.7
+# introduced them "as experimental"; its changelog calls them "a transitional API until a CUDA
+# Python-like solution is available". Everything below ran with CuTe DSL 4.8.1; a later version may
+# rename parts of the API.
 
 # %%
 import operator
@@ -51,15 +52,15 @@ import forgekit as fk
 # | shuffle | `cute.arch.shuffle_sync_bfly(v, offset=16)` | `prims.shfl_sync(mask, v, 16, …)` |
 #
 # A CuTe tensor has a **layout**, a function from coordinates to addresses that you can divide,
-# compose and swizzle. An array has only a shape and one stride per mode. You compute the rest of
-# each address yourself.
+# compose and swizzle. An array has only a shape and one stride per mode; any further address
+# arithmetic is yours.
 #
-# The host function stays the same: its parameters are `cute.Tensor`s, and the launch turns them
-# into arrays where the kernel's parameters say `cutlass.Array`.
+# The host function stays the same. Its parameters are `cute.Tensor`s, and the launch converts them
+# to arrays where the kernel declares its parameters as `cutlass.Array`.
 #
 # ## 2. Week 0: a transpose through shared memory
 #
-# The CuTe kernel writes the padding as a layout:
+# The CuTe kernel expresses the padding in the tile's layout:
 
 
 # %%
@@ -86,7 +87,7 @@ def transpose_tensors(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# The array kernel writes the padding into the shape; no thread uses the last column:
+# The array kernel expresses the padding in the shape; no thread uses the last column:
 
 
 # %%
@@ -112,7 +113,7 @@ def transpose_arrays(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# **Predict:** how many of the kernel's 118 PTX instructions differ between the two?
+# **Predict:** how many of the kernel's 118 PTX instructions differ between the two versions?
 
 # %%
 differ = fk.predict("PTX instructions that differ", None)
@@ -129,12 +130,14 @@ PTX["transpose"] = compared(transpose_tensors, transpose_arrays, x, y, x.T)
 differ.against(max((PTX["transpose"][0] - PTX["transpose"][1]).values()))
 
 # %% [markdown]
-# One: the barrier. `bar.sync 0` and `barrier.sync 0` are two names of the same barrier. Where a
-# kernel computes its addresses itself, the vocabularies are two spellings of one program.
+# Only the barrier differs, and `bar.sync 0` and `barrier.sync 0` are two names for the same
+# barrier. If a kernel computes its addresses itself, the two vocabularies are two notations for the
+# same program.
 #
-# ## 3. Week 1: a row sum by vectors and shuffles
+# ## 3. Week 1: a row sum with vectors and shuffles
 #
-# One warp reads a row, 16 bytes per lane. In CuTe the layout `((4),(N/4))` numbers the vectors:
+# One warp reads a row, with 16 bytes per lane. In CuTe, the layout `((4),(N/4))` numbers the
+# vectors:
 
 
 # %%
@@ -165,7 +168,7 @@ def sum_arrays_kernel(x: cutlass.Array, y: cutlass.Array):
 
 
 def per_row(kernel, *constants):
-    """The host function that launches one warp per row."""
+    """Return a host function that launches one warp per row."""
 
     @cute.jit
     def host(mX: cute.Tensor, mY: cute.Tensor):
@@ -180,11 +183,12 @@ PTX["row sum"] = compared(
 )
 
 # %% [markdown]
-# The loads, additions and shuffles are the same. The array kernel has fewer instructions around
-# them: it counts elements, while the CuTe kernel first divides N by 4 to count vectors.
+# The loads, additions and shuffles are the same. The array kernel has fewer other instructions,
+# because it counts elements, whereas the CuTe kernel first divides N by 4 to count vectors.
 #
 # > **Looks right but is wrong.** An array loads vectors from *neighbouring addresses*, whatever the
-# > strides. The next kernel loads a transposed matrix in both ways: its rows are columns in memory.
+# > strides. The next kernels load a transposed matrix, whose rows are columns in memory, in both
+# > ways.
 
 # %%
 x = torch.arange(16.0, device=fk.device).reshape(4, 4).T  # (4,4):(1,4)
@@ -210,8 +214,9 @@ title = "rows of a transposed matrix, one per thread"
 matrices_picture(title, x=x, array=of_array, tensor=of_tensor)
 
 # %% [markdown]
-# > The array loads elements 0 to 3, 1 to 4, …; CuTe's tile follows its layout. The sanitizer cannot
-# > see the mistake, because every address is inside the tensor. `fk.check` sees the wrong values.
+# > The array loads elements 0 to 3, 1 to 4, …, whereas CuTe's tile follows its layout. The
+# > sanitizer cannot find the mistake, because every address is inside the tensor. `fk.check` finds
+# > the wrong values.
 #
 # CuTe DSL 4.8.1 has a second trap. In the slice `x[start:count]`, the second number is a *count*,
 # and `x[row, i:4]` begins at element `row + i` instead of `N * row + i`. Write `x.load((row, i),
@@ -230,8 +235,8 @@ matrices_picture(title, x=x, array=of_array, tensor=of_tensor)
 #         total += (d * d).reduce(cute.ReductionOp.ADD, 0.0, 0)
 #     total = cute.arch.warp_reduction(total, operator.add)
 #
-# Write it, with its launch, as a kernel whose parameters are `cutlass.Array`. You may merge the
-# lanes in either vocabulary. Signature: `row_distances(mX, mZ, mY)`.
+# Rewrite it, including its launch, as a kernel whose parameters are `cutlass.Array`. You may merge
+# the lanes in either vocabulary. Signature: `row_distances(mX, mZ, mY)`.
 #
 # **Required**: one warp per row, 16 bytes per load.
 #
@@ -244,15 +249,15 @@ matrices_picture(title, x=x, array=of_array, tensor=of_tensor)
 #
 # <details><summary>Hint 2</summary>
 #
-# `x.load((row, i), 4)` is a vector of 4 elements. Vectors subtract and multiply element by element,
-# and `.reduce("add")` gives their sum.
+# `x.load((row, i), 4)` is a vector of 4 elements. Vectors are subtracted and multiplied element by
+# element, and `.reduce("add")` returns the sum of a vector's elements.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
 # `prims.shfl_sync(0xFFFFFFFF, total, offset, 0x1F, prims.Shfl.BFLY)` belongs in a loop over the
-# offsets 16, 8, 4, 2, 1; one lane stores after it.
+# offsets 16, 8, 4, 2, 1. After the loop, one lane stores the result.
 #
 # </details>
 
@@ -301,8 +306,9 @@ fk.exercise("week2/row_distances").grade(row_distances)
 # ```
 #
 # The loop now counts elements instead of vectors: column 4 · lane, then every 128th. The CuTe
-# kernel states this once, in the layout `((4),(N/4))`; here each load states it. To change the
-# vector width, you change one tile in the CuTe kernel but every address here.
+# kernel states this once, in the layout `((4),(N/4))`, whereas the array kernel states it in every
+# load. To change the vector width, you change one tile in the CuTe kernel, but every address in the
+# array kernel.
 #
 # </details>
 
@@ -311,8 +317,8 @@ fk.exercise("week2/row_distances").grade(row_distances)
 #
 # ## 4. Week 2: softmax with the row in registers
 #
-# In the last pair one warp reads a row. Each lane holds `loads` vectors, and missing vectors are
-# −∞.
+# In the last pair of kernels, one warp handles each row. Each lane holds `loads` vectors, and
+# missing vectors are −∞.
 
 
 # %%
@@ -368,12 +374,12 @@ PTX["softmax"] = compared(
 
 # %% [markdown]
 # `held` occupies 8 registers and no memory, because all its indices are known at compile time.
-# CuTe's operators take the whole row as one value; an array's `load` and `store` take four
-# elements, so the kernel needs a loop for each step.
+# CuTe's operators apply to all of a lane's elements as one value. An array's `load` and `store`
+# move four elements at a time, so the kernel needs a loop for each step.
 #
-# The counts show a difference in meaning: CuTe's maximum is `max.NaN.f32`, which keeps a NaN, and
-# `Vector.reduce("max")` is `max.f32`, which drops it. Here the exponentials bring the NaN back; in
-# a row maximum it would be lost.
+# The counts reveal a difference in meaning: CuTe's maximum is `max.NaN.f32`, which propagates NaN,
+# but `Vector.reduce("max")` is `max.f32`, which drops it. In a softmax the exponential of the NaN
+# is NaN again, but a plain row maximum would lose it.
 
 # %%
 vocabulary_picture(PTX)
@@ -394,16 +400,16 @@ vocabulary_picture(PTX)
 #         if row < M and col < N:
 #             y[row, col] = x[row, col] + tile[tx, ty + k]
 #
-# Its padded tile takes 4,224 bytes. Write it for `cute.Tensor`, with its launch, and swizzle the
-# tile instead of padding it. Signature: `add_transposed(mX, mZ, mY)`.
+# Its padded tile takes 4,224 bytes. Rewrite the kernel for `cute.Tensor`, including its launch, and
+# swizzle the tile instead of padding it. Signature: `add_transposed(mX, mZ, mY)`.
 #
 # **Required**: 256 threads per block, at most 1 barrier, at most 4,096 bytes of shared memory per
 # block, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #
-# Only the line that allocates the tile changes in substance. Which layout maps (row, column) to 32
-# different banks along rows and along columns?
+# Only the line that allocates the tile changes significantly. Which layout maps both the elements
+# of a row and the elements of a column to 32 different banks?
 #
 # </details>
 #
@@ -416,8 +422,8 @@ vocabulary_picture(PTX)
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.make_composed_layout(swizzle, 0, layout)` is a layout for `allocate_tensor`, in the line
-# that replaces `cutlass.Array`; the loops keep their indices.
+# In the line that replaces `cutlass.Array`, pass `cute.make_composed_layout(swizzle, 0, layout)` to
+# `allocate_tensor`. The loops keep their indices.
 #
 # </details>
 
@@ -468,9 +474,9 @@ fk.exercise("week2/add_transposed").grade(add_transposed)
 #     add_transposed_kernel(mX, mZ, mY).launch(grid=grid, block=(32, 8, 1))
 # ```
 #
-# The swizzle is one line, because the layout carries it: `sZ[ty + k, tx]` and `sZ[tx, ty + k]` do
-# not change. With an array you would write the XOR into both index expressions. Use CuTe where the
-# mapping from coordinates to addresses is the difficult part.
+# The swizzle takes one line, because it is part of the layout: `sZ[ty + k, tx]` and `sZ[tx, ty +
+# k]` do not change. With an array you would write the XOR into both index expressions. Use CuTe
+# where the mapping from coordinates to addresses is the difficult part.
 #
 # </details>
 
@@ -480,32 +486,32 @@ fk.exercise("week2/add_transposed").grade(add_transposed)
 # | use layouts (CuTe) for | use arrays and primitives for |
 # |---|---|
 # | swizzles, TV layouts, tiled copies, tensor cores | addresses that fit in one line |
-# | several strides, tile shapes or vector widths | code ported from CUDA C++ |
+# | several strides, tile shapes or vector widths | porting CUDA C++ code |
 # | expressions on whole rows in registers | one PTX instruction with all its operands |
-# | code that has to outlive the next release | instructions that CuTe does not wrap |
+# | code that must survive the next release | instructions that CuTe does not wrap |
 #
-# You may mix them: a kernel of tensors can use `prims`, and `cutlass.make_array_view` makes an
-# array from a tensor. The sanitizer, the counters and the pictures read PTX, so they work for both.
-# Of the 45 scripts with primitives that we tried on the virtual GPU, 40 passed NVIDIA's own checks
-# (`tests/cuda/golden/corpus.json` lists them).
+# You can mix them: a kernel with tensor parameters can use `prims`, and `cutlass.make_array_view`
+# makes an array from a tensor. The sanitizer, the counters and the pictures read PTX, so they work
+# for both. Of the 45 scripts with primitives that were run on the virtual GPU, 40 passed NVIDIA's
+# own checks (`tests/cuda/golden/corpus.json` lists them).
 
 # %% [markdown]
 # ## Summary
 #
-# | kernel | PTX in CuTe | PTX with arrays | what differs |
+# | kernel | PTX instructions, CuTe | PTX instructions, arrays | difference |
 # |---|---|---|---|
 # | transpose, padded | 118 | 118 | `bar.sync` or `barrier.sync` |
 # | row sum | 52 | 41 | address arithmetic |
 # | softmax in registers | 117 | 108 | NaN in the maximum; address arithmetic |
 #
-# **In practice** read primitives as CUDA C++ in Python: arrays are pointers with shapes, and each
-# `prims` function is one PTX instruction, whose operands the PTX manual explains.
+# **In practice** you can read primitives as CUDA C++ in Python: arrays are pointers with shapes,
+# and each `prims` function is one PTX instruction, whose operands the PTX manual explains.
 #
 # **Further reading:** [NVIDIA's examples with primitives][prims], from `tutorial/01_hello_world.py`
-# to a GEMM with warp specialisation · [PTX][ptx], for the operands
+# to a GEMM with warp specialisation · [PTX][ptx], which explains the operands
 #
 # [prims]: https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL/experimental/primitives
 # [ptx]: https://docs.nvidia.com/cuda/parallel-thread-execution/
 #
-# **Next:** a kernel that you need and that does not exist yet. `book/what_you_can_do_now.md` lists
-# what runs here.
+# **Next:** write a kernel that you need and that does not exist yet. `book/what_you_can_do_now.md`
+# lists the features that the virtual GPU supports.

@@ -89,7 +89,7 @@ def finite(m):
 
 @cute.jit
 def merged(a, b):
-    """Return the pair of two parts of a row together, from their pairs a and b."""
+    """Merge the pairs a and b of two parts of a row into one pair."""
     m = cute.arch.fmax(a[0], b[0])
     shift = finite(m)
     return m, a[1] * exp(a[0] - shift) + b[1] * exp(b[0] - shift)
@@ -97,7 +97,7 @@ def merged(a, b):
 
 @cute.jit
 def butterfly_merged(m, s, lanes: cutlass.Constexpr = 32):
-    """Return the pair of each group of `lanes` lanes, in all of them: `merged` at every step."""
+    """Return the pair of each group of `lanes` lanes, in every lane, by `merged` at each step."""
     for k in cutlass.range_constexpr(lanes.bit_length() - 1):
         other = tuple(cute.arch.shuffle_sync_bfly(v, offset=1 << k) for v in (m, s))
         m, s = merged((m, s), other)
@@ -106,9 +106,10 @@ def butterfly_merged(m, s, lanes: cutlass.Constexpr = 32):
 
 @cute.jit
 def merged_lanes(m, s, lanes: cutlass.Constexpr = 32, power: cutlass.Constexpr = exp):
-    """Return the pair of each group of `lanes` lanes, in all of them: first the largest m, then
-    each lane rescales its s once, then the sum. power: `exp`, or `exp2` where each m has been
-    multiplied by log2 e.
+    """Return the pair of each group of `lanes` lanes, in every lane.
+
+    Find the largest m, let each lane rescale its s once, and add the sums. power: `exp`, or `exp2`
+    if every m has been multiplied by log2 e.
     """
     m_all = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=lanes)
     s = s * power(m - finite(m_all))
@@ -116,7 +117,7 @@ def merged_lanes(m, s, lanes: cutlass.Constexpr = 32, power: cutlass.Constexpr =
 
 
 def merged_pair(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    """`merged` in plain Python, in float64."""
+    """Compute `merged` in plain Python, in float64."""
     m = max(a[0], b[0])
     shift = m if m > -math.inf else 0.0
     return m, a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift)
@@ -140,16 +141,16 @@ def row_tiles(dtype, warps: int, loads: int):
 
 
 def whole(x: torch.Tensor):
-    """Return the spec for `fk.compile` that promises rows of whole 16-byte vectors in x (M, N)."""
+    """Return the spec for `fk.compile` which promises that x (M, N) has rows of whole vectors."""
     return fk.spec(x, divisible={1: 16 // x.element_size()})
 
 
 def loads_of(x: torch.Tensor, threads: int) -> int:
-    """Return the vectors of 16 bytes per thread if so many threads share a row of x (M, N)."""
+    """Return the number of 16-byte vectors per thread if so many threads share a row of x."""
     return -(-x[0].nbytes // (16 * threads))
 
 
-# -- kernels that a later page only compares with --------------------------------------------------
+# -- kernels that later pages use only for comparison ----------------------------------------------
 @cute.kernel
 def three_passes_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
@@ -169,7 +170,7 @@ def three_passes_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def three_passes(mX: cute.Tensor, mY: cute.Tensor):
-    """Softmax of rows as `00_softmax_without_tears` computes it: one warp per row."""
+    """Compute the softmax of rows as in `00_softmax_without_tears`, with one warp per row."""
     blocks = cute.ceil_div(mX.shape[0], 8)
     three_passes_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 
@@ -190,7 +191,7 @@ def online_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def online(mX: cute.Tensor, mY: cute.Tensor):
-    """Softmax of rows as `01_online` computes it, with four rows per block instead of eight."""
+    """Compute the softmax of rows as in `01_online`, with four rows per block instead of eight."""
     blocks = cute.ceil_div(mX.shape[0], 4)
     online_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
@@ -246,7 +247,7 @@ HARD = (
 
 
 def hard_rows(n: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Return eight rows (8, n) in which a careless softmax fails; `HARD` names them."""
+    """Return eight rows (8, n) on which a careless softmax fails; `HARD` names them."""
     plain = fk.randn(n, device="virtual") * 3
     peak, masked = plain.clone(), plain.clone()
     peak[n // 2] = 2000.0
@@ -289,12 +290,12 @@ def checked(
             report = compare(*_results(run, rows(n, dtype)))
             assert report.ok, f"rows of {n} elements, {dtype}: {report}"
     words = [f"{n:,}" for n in lengths], [str(dtype).partition(".")[2] for dtype in dtypes]
-    print("right: rows of {} elements, {}".format(*map(", ".join, words)))
+    print("correct: rows of {} elements, {}".format(*map(", ".join, words)))
     return run
 
 
 def survivors(fn: Any, n: int, dtype: torch.dtype = torch.float32) -> list[str]:
-    """Return the names of the hard rows of n elements for which the softmax `fn(x, y)` is right."""
+    """Return the names of the hard rows of n elements for which `fn(x, y)` is correct."""
     x = hard_rows(n, dtype)
     codes = compare(*_results(fk.compile(fn, x, x), x)).codes
     return [name for name, row in zip(HARD, codes, strict=True) if not row.any()]
@@ -302,7 +303,7 @@ def survivors(fn: Any, n: int, dtype: torch.dtype = torch.float32) -> list[str]:
 
 # -- count -----------------------------------------------------------------------------------------
 class Cost(NamedTuple):
-    """reads, writes: in matrices; instructions: PTX instructions per element of the matrix."""
+    """Cost of a call. reads, writes: in matrices; instructions: PTX instructions per element."""
 
     reads: float
     writes: float
@@ -322,7 +323,7 @@ def cost(run: Any, *tensors: torch.Tensor) -> Cost:
 
 
 def passes(fn: Any, rows: int = 8, columns: int = 1024) -> list[tuple[str, float, float]]:
-    """Return, for each line of a softmax that touches memory: its text, and how many times it
+    """Return, for each line of a softmax that accesses memory, its text and how many times it
     reads and writes the matrix.
     """
     x, y = fk.randn(rows, columns), fk.empty(rows, columns)
@@ -334,7 +335,7 @@ def passes(fn: Any, rows: int = 8, columns: int = 1024) -> list[tuple[str, float
 
 
 def executed(p: fk.Profile, opcode: str) -> int:
-    """Return how many PTX instructions that begin with `opcode` the warps executed."""
+    """Return how many PTX instructions the warps executed whose names begin with `opcode`."""
     every = (i for line in p.all_lines for i in line.instructions)
     return sum(i["warp_instructions"] for i in every if i.text.startswith(opcode))
 
@@ -348,8 +349,8 @@ def opcodes_per_element(run: Any, *tensors: torch.Tensor) -> str:
 
 
 def machine_per_element(run: Any, elements: int) -> float:
-    """Return the machine instructions (16 bytes each) of the whole kernel, per element of a thread
-    that has so many elements.
+    """Return the number of machine instructions (16 bytes each) in the whole kernel, divided by
+    the number of elements that a thread has.
     """
     return run.code_bytes / 16 / elements
 
@@ -362,7 +363,7 @@ def held_by(run: Any, n: int, threads: int) -> list[list[int]]:
 
 
 def sector_bytes(run: Any, *tensors: torch.Tensor) -> int:
-    """Return the bytes of all 32-byte sectors that `run(*tensors)` requests, both directions."""
+    """Return the bytes of all 32-byte sectors that `run(*tensors)` loads and stores."""
     p = fk.profile(run, *tensors)
     return 32 * (p["global_load_sectors"] + p["global_store_sectors"])
 
@@ -384,7 +385,7 @@ def block_on_sm(run: Any, threads: int, elements: int) -> tuple[int, int, int]:
     return blocks_per_sm(run, threads), threads * of_a_thread, elements
 
 
-# -- what a GPU took -------------------------------------------------------------------------------
+# -- recorded times --------------------------------------------------------------------------------
 class Step:
     """An entry of `steps`, which `forgekit.benching.steps` times: `make(*tensors)` compiles the
     kernel for these tensors; `fits(x)` is false for rows that it cannot take.
@@ -419,7 +420,7 @@ shown = partial(fk.figure, width=4.1)
 
 
 def ranges_picture(ranges: Mapping[str, tuple[int, int, int]]) -> None:
-    """One bar per type: the first x with exp(x) > 0, the first with all digits, the last finite."""
+    """Draw a bar per type: first x with exp(x) > 0, first with all digits, last finite exp(x)."""
     alt = ", ".join(f"{name} from {first} to {last}" for name, (first, _, last) in ranges.items())
     with shown("float16 ends at exp(11), the other two at exp(88)", alt, height=1.7) as axes:
         for k, (first, full, last) in enumerate(ranges.values()):
@@ -434,9 +435,9 @@ def ranges_picture(ranges: Mapping[str, tuple[int, int, int]]) -> None:
 
 
 def errors_picture(below: torch.Tensor, errors: Mapping[str, torch.Tensor]) -> None:
-    """Relative errors in units of 2^-24 over x - m, and the line |x - m|, from which they come.
+    """Draw relative errors in units of 2^-24 over x - m, and the line |x - m|, which causes them.
 
-    The first of the errors is that of the right softmax: its largest becomes the alt text.
+    The alt text states the largest of the first errors, those of the correct softmax.
     """
     first = next(iter(errors.values()))
     alt = f"The largest error is {first.max():.0f} · 2⁻²⁴, at x - m = {below[first.argmax()]:.0f}."
@@ -451,7 +452,7 @@ def errors_picture(below: torch.Tensor, errors: Mapping[str, torch.Tensor]) -> N
 
 
 def passes_picture(found: Mapping[str, Sequence[tuple[str, float, float]]]) -> None:
-    """Each line of `passes` above its bars: what it reads to the left, what it writes right."""
+    """Draw each line of `passes` above its bars: bytes read to the left, written to the right."""
     moved = {name: sum(r + w for _, r, w in lines) for name, lines in found.items()}
     alt = ", ".join(f"{name} {times:g} times the matrix" for name, times in moved.items())
     height = 0.4 + 0.4 * sum(map(len, found.values()))
@@ -475,7 +476,7 @@ def passes_picture(found: Mapping[str, Sequence[tuple[str, float, float]]]) -> N
 
 
 def online_steps(row: Sequence[float]) -> list[tuple[float, float, float]]:
-    """Return for each element of a row: the maximum so far, the factor, the sum relative to it."""
+    """Return, for each element of a row, the maximum so far, the factor, and the relative sum."""
     m, s, found = -math.inf, 0.0, []
     for x in row:
         m_new = max(m, x)
@@ -486,8 +487,8 @@ def online_steps(row: Sequence[float]) -> list[tuple[float, float, float]]:
 
 
 def staircase_picture(row: Sequence[float]) -> None:
-    """Left: the elements of a row and the maximum so far. Right: the sum relative to it after each
-    element; the hatched part of the sum before it is what rescaling takes away.
+    """Draw the elements of a row and the maximum so far (left), and the sum relative to it after
+    each element (right); the hatched part of the old sum is the amount that rescaling removes.
     """
     steps = online_steps(row)
     maxima, rescaled = [m for m, _, _ in steps], [n for n in range(1, len(row)) if steps[n][1] < 1]
@@ -510,8 +511,8 @@ def staircase_picture(row: Sequence[float]) -> None:
 
 
 def tree_picture(row: Sequence[float]) -> None:
-    """The pairs (m, s) of a row of 2^k elements, merged by neighbours; each edge that rescales a
-    sum shows its factor.
+    """Draw the pairs (m, s) of a row of 2^k elements, with neighbours merged; each edge that
+    rescales a sum shows its factor.
     """
     levels: list[list[tuple[float, float]]] = [[(x, 1.0) for x in row]]
     while len(last := levels[-1]) > 1:
@@ -542,7 +543,7 @@ def tree_picture(row: Sequence[float]) -> None:
 
 
 def moved_picture(title: str, costs: Mapping[str, Cost], least: float = 2) -> None:
-    """One bar per kernel: the matrices that it reads and writes; the dotted line is the least."""
+    """Draw a bar per kernel for the matrices that it moves, and a dotted line at the minimum."""
     alt = "; ".join(
         f"{name} {c.reads:.0f} reads, {c.writes:.0f} write" for name, c in costs.items()
     )
@@ -557,7 +558,7 @@ def moved_picture(title: str, costs: Mapping[str, Cost], least: float = 2) -> No
                           va="center", size=8)  # fmt: skip
         axes.axvline(least, color=UNTOUCHED, linestyle=":")
         axes.set_yticks(range(len(costs)), list(costs))
-        axes.set_xlabel("matrices moved (dotted: the least)")
+        axes.set_xlabel("matrices moved (dotted: the minimum)")
         axes.invert_yaxis()
         axes.grid(False)
 
@@ -565,8 +566,8 @@ def moved_picture(title: str, costs: Mapping[str, Cost], least: float = 2) -> No
 def sm_picture(
     title: str, *panels: tuple[str, float, Mapping[str, tuple[int, float, float]]]
 ) -> None:
-    """An SM's capacity, filled by the blocks that fit. Dark: elements; light: the rest of a block;
-    hatched: free.
+    """Draw an SM's capacity, filled by the blocks that fit. Dark: elements; light: the rest of a
+    block; hatched: free.
 
     panels: (unit, capacity, label -> (blocks, size of a block, size of its elements)).
     """
@@ -600,8 +601,8 @@ def sm_picture(
 def held_picture(
     n: int, first: int, last: int, **held: Sequence[Sequence[int]]
 ) -> None:  # fmt: skip
-    """The registers of two kernels' lanes, first to last: each cell shows the column that it holds,
-    light to dark along a row of n elements; empty cells hold -inf.
+    """Draw the registers of two kernels' lanes, first to last. Each cell shows the column that it
+    holds, light to dark along a row of n elements; empty cells hold -inf.
     """
     alt = "; ".join(f"in {name}, lane {first} holds columns {', '.join(map(str, lanes[first]))}"
                     for name, lanes in held.items())  # fmt: skip
@@ -625,8 +626,8 @@ def held_picture(
 
 
 def per_thread_picture(times: Recorded) -> None:
-    """Percent of a copy's bandwidth over the elements per thread: one mark per kernel, row length
-    and type; rows of 65,536 have a ring.
+    """Draw percent of a copy's bandwidth over the elements per thread, with one mark per kernel,
+    row length and type; rows of 65,536 elements have a ring.
     """
     looks, spots = {"float32": ("o", NOTE), "bfloat16": ("^", SERIES[4])}, []
     for row in times.rows:
@@ -639,17 +640,17 @@ def per_thread_picture(times: Recorded) -> None:
         for few in sorted({elements for elements, *_ in spots})
     }
     alt = "; ".join(f"{few}: {min(of):.0f} to {max(of):.0f} %" for few, of in ranges.items() if of)
-    with shown("16 to 32 elements per thread suffice", f"By elements per thread: {alt}.") as axes:
+    with shown("16 to 32 elements per thread suffice", f"Elements per thread: {alt}.") as axes:
         for elements, percent, dtype, ring in spots:
             axes.plot(elements, percent, looks[dtype][0], color=looks[dtype][1], alpha=0.8)
             if ring:
                 axes.plot(elements, percent, "o", ms=13, mfc="none", mec=UNTOUCHED)
         for dtype, (marker, colour) in looks.items():
             axes.plot([], [], marker, color=colour, label=dtype)
-        axes.plot([], [], "o", ms=11, mfc="none", mec=UNTOUCHED, label="rows of 65,536")
+        axes.plot([], [], "o", ms=11, mfc="none", mec=UNTOUCHED, label="65,536 per row")
         axes.set_xscale("log", base=2)
         axes.set_xticks([4, 8, 16, 32, 64, 128], ["4", "8", "16", "32", "64", "128"])
-        axes.set(xlabel="elements per thread", ylabel="% of a copy", ylim=(0, 105))
+        axes.set(xlabel="elements per thread", ylabel="% of a copy's speed", ylim=(0, 105))
         axes.legend(loc="lower center")
 
 
@@ -666,7 +667,7 @@ def absorb(m: Float32, s: Float32, x: cute.TensorSSA):
 
 @cute.jit
 def merged_parts(sPart: cute.Tensor):
-    """Return the pair of a row, in every lane, from those of its warps: sPart (2,parts)."""
+    """Return the pair of a row, in every lane, from its warps' pairs in sPart (2,parts)."""
     parts = cutlass.const_expr(sPart.shape[1])
     m, s = -Float32.inf, Float32(0.0)
     for k in cutlass.range_constexpr((parts + 31) // 32):
@@ -681,7 +682,7 @@ def merged_parts(sPart: cute.Tensor):
 
 @cute.jit
 def merged_block(m: Float32, s: Float32, sPart: cute.Tensor):
-    """Return the pair of the block, in every thread; sPart (2,warps) is for the exchange."""
+    """Return the pair of the block, in every thread, by an exchange through sPart (2,warps)."""
     m, s = merged_lanes(m, s)
     warp = cute.arch.warp_idx()
     if cute.arch.lane_idx() == 0:
@@ -712,14 +713,14 @@ def single_pass_kernel(mX: cute.Tensor, mY: cute.Tensor, loads: cutlass.Constexp
 
 @cute.jit
 def single_pass(mX: cute.Tensor, mY: cute.Tensor, loads: cutlass.Constexpr):
-    """Softmax, one block per row, which it keeps in registers: `loads` vectors per thread."""
+    """Compute softmax, one block per row, with `loads` vectors per thread kept in registers."""
     block = (THREADS, 1, 1)
     single_pass_kernel(mX, mY, loads).launch(grid=(mX.shape[0], 1, 1), block=block)
 
 
 def shared_bytes_of(n: int) -> int:
-    """Return the shared memory of a block of `staged`: n float32 in whole rounds of its threads'
-    vectors, and a pair per warp.
+    """Return the shared memory of a block of `staged`, in bytes: n float32, rounded up to whole
+    vectors for all threads, and a pair per warp.
     """
     return 16 * THREADS * math.ceil(4 * n / (16 * THREADS)) + 8 * (THREADS // 32)
 
@@ -737,12 +738,12 @@ def tried(fn, *extra, size=(3, 8000), dtypes=(torch.float32,), device=None):
         run(x, y)
         report = compare(y, x.double().softmax(1))
         assert report.ok, f"{dtype}: {report}"
-    print(f"{run.name} is right in", ", ".join(str(dtype)[6:] for dtype in dtypes))
+    print(f"{run.name} is correct in", ", ".join(str(dtype)[6:] for dtype in dtypes))
     return run, x, y
 
 
 def way(fn, most, clusters=False):
-    """Return an entry of `steps`: a softmax for rows of up to `most` bytes per block.
+    """Return an entry of `steps` for a softmax that holds rows of up to `most` bytes per block.
 
     clusters: its last argument is the blocks per row, the fewest of 2, 4 and 8 that leave each
     block 32 kB of a row or less, or 8.
@@ -760,7 +761,7 @@ def way(fn, most, clusters=False):
 
 
 def compiled_for(fn, n, *extra, dtype=torch.float32):
-    """Compile a softmax for rows of n elements, for its registers and spills alone."""
+    """Compile a softmax for rows of n elements, only to read its registers and spills."""
     row = fk.empty(1, n, dtype=dtype, device="virtual")
     return fk.compile(fn, whole(row), whole(row), *extra, device="virtual")
 
@@ -795,12 +796,12 @@ def streamed_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Const
 
 @cute.jit
 def streamed_sum(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
-    """Sum of one row, N a multiple of 128, by one warp that streams it through one or two tiles."""
+    """Add up one row, N a multiple of 128, with a warp that streams it through one or two tiles."""
     streamed_sum_kernel(mX, mY, buffers).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
 def exchange_picture(mailboxes: torch.Tensor) -> None:
-    """Draw who sent what to whom; mailboxes (blocks,blocks,2): by receiver and sender, of a run."""
+    """Draw which block sent what to which; mailboxes (blocks,blocks,2): by receiver and sender."""
     blocks = len(mailboxes)
     with shown("Every block writes its pair into the mailbox of every block",
                f"{blocks} blocks above, {blocks} mailboxes below, each with {blocks} slots; "
@@ -846,7 +847,7 @@ def recorded_ways(times: Recorded, dtype: str = "float32"):
 
 
 def percent_table(times: Recorded, lengths: Sequence[int]) -> None:
-    """Print each step's percent of a copy's bandwidth, a column per row length."""
+    """Print each step's percent of a copy's bandwidth, with one column per row length."""
     print(times.headline)
     for dtype in ("float32", "bfloat16"):
         print(f"\n{dtype:<20}" + "".join(f"{n:>10,}" for n in lengths))
@@ -865,8 +866,8 @@ def ways_picture(times: Recorded, lengths: Sequence[int]) -> None:
             f"{n:,}: " + ", ".join(f"{k} {times.percent(r):.0f}" for k, r in best[dtype, n].items())
             for n in lengths
         )
-        with shown(f"Percent of a copy's bandwidth, {dtype}", f"In percent: {said}.", height=2.5,
-                   note="Of streaming, the faster variant."
+        with shown(f"Percent of a copy's bandwidth, {dtype}", f"By row length: {said}.", height=2.5,
+                   note="For streaming: the faster of its two variants."
                    ) as axes:  # fmt: skip
             for k, name in enumerate(names):
                 rows = {n: best[dtype, n][name] for n in lengths if name in best[dtype, n]}
@@ -881,8 +882,9 @@ def ways_picture(times: Recorded, lengths: Sequence[int]) -> None:
 
 @cute.jit
 def row_sum(value: Float32, warps: cutlass.Constexpr):
-    """Return the sum of a value over the threads of a row, in each of them: four rows per block if
-    `warps` is 1, else a block per row.
+    """Return the sum of a value over the threads of a row, in every thread.
+
+    A block has four rows if `warps` is 1, and one row otherwise.
     """
     value = cute.arch.warp_reduction(value, operator.add)
     if cutlass.const_expr(warps > 1):
@@ -916,7 +918,7 @@ def checked_backward(
             compile(dy, y, dx)(dy, y, dx)
             report = compare(dx, reference(dy, y), atol=1e-6)
             assert report.ok, f"{shape} {dtype}: {report}"
-    print(f"right in three types: {', '.join(f'{m} × {n:,}' for m, n in shapes)}")
+    print(f"correct in three types: {', '.join(f'{m} × {n:,}' for m, n in shapes)}")
 
 
 def saved_matrices(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> float:
@@ -958,9 +960,9 @@ def difference_picture(steps: Sequence[float], errors: Mapping[str, Sequence[flo
 
 
 def gradient_picture(costs: Mapping[str, Cost]) -> None:
-    """Draw what is in memory and in a lane's registers during each part of two gradient kernels.
+    """Draw the contents of memory and of a lane's registers in each part of two gradient kernels.
 
-    costs: of runs of `backward` and `backward_vectors`.
+    costs: those of `backward` and `backward_vectors`.
     """
     parts = {
         "backward": (("first loop", "rr.", "ee+"), ("butterfly", "...", "..d"),
@@ -973,7 +975,7 @@ def gradient_picture(costs: Mapping[str, Cost]) -> None:
             "a": ("all", SERIES[3], CELL_INK), "d": ("dot", SERIES[2], CELL_INK)}  # fmt: skip
     alt = "; ".join(f"{name}: {costs[name][0]:.0f} matrices read, {costs[name][1]:.0f} written"
                     for name in parts)  # fmt: skip
-    with shown("Registers that hold the row save the second read", f"{alt}. Only "
+    with shown("Keeping the row in registers saves the second read", f"{alt}. Only "
                "backward_vectors has all of a lane's dy and y in registers.", height=3.6,
                note="one: one element at a time; all: the lane's share of the row; part: its share "
                "of Σ dy·y; dot: all of Σ dy·y."
@@ -1038,7 +1040,7 @@ def compared(
 
 
 def production_way(n, itemsize, clusters, rows=4096):
-    """Return where forgekit's rule lets rows of n elements wait, and the number of blocks per row.
+    """Return where forgekit's rule keeps rows of n elements, and the number of blocks per row.
 
     itemsize: bytes per element; clusters: the GPU's largest cluster, in blocks (1: none).
     """
@@ -1057,7 +1059,7 @@ WAYS = {  # colour, hatch
 
 
 def rule_picture():
-    """Show where `production_way` lets rows wait: by length, type and GPU."""
+    """Show where `production_way` keeps rows, by length, type and GPU."""
     kinds = {
         "float32, sm_80": (4, 1),
         "float32, sm_90a": (4, 16),
@@ -1075,7 +1077,9 @@ def rule_picture():
                 start, last = k, way
         mine = [f"{way} below {end:,}" for at, _, end, way in bands if at == place]
         words.append(f"{name}: {', '.join(mine)}")
-    with shown("The longer the row, the further away it waits", f"{'; '.join(words)}.") as axes:
+    with shown(
+        "The longer the row, the farther from the arithmetic it is kept", f"{'; '.join(words)}."
+    ) as axes:
         for place, start, end, way in bands:
             colour, hatch = WAYS[way]
             axes.barh(place, end - start, left=start, color=colour, hatch=hatch, edgecolor="white")
@@ -1094,19 +1098,19 @@ MEASURED = Path("../book/measured/softmax_h200.json")
 
 
 def peer_rates():
-    """(rows, columns, dtype) -> contender -> percent of a copy's speed, recorded on an H200."""
+    """Return {(rows, columns, dtype): {contender: percent of a copy's speed}}, from an H200."""
     rates = {}
     for row in json.loads(MEASURED.read_text())["rows"] if MEASURED.exists() else ():
         if row["op"] == "softmax" and row["dim"] == -1 and row["status"] == "ok":
             place = (*row["shape"], row["dtype"])
             rates.setdefault(place, {})[row["contender"]] = row["percent_of_ceiling"]
     if not rates:
-        print("book/measured/softmax_h200.json is not here; it is in the repository.")
+        print("book/measured/softmax_h200.json is missing here; the repository contains it.")
     return rates
 
 
 def peers_picture(rates):
-    """Show `peer_rates` of matrices with 8 million elements or more, by length of the row."""
+    """Show `peer_rates` for matrices with at least 8 million elements, by row length."""
     large = {place: r for place, r in rates.items() if place[0] * place[1] >= 2**23}
     if not large:
         return
@@ -1129,11 +1133,9 @@ def peers_picture(rates):
 
 
 def fusion_picture(parts, totals):
-    """Show bytes moved, in those of x. parts: operator -> bytes of it; totals: kernel -> bytes."""
+    """Show bytes moved, as multiples of x. parts: operator -> bytes; totals: kernel -> bytes."""
     words = ", ".join(f"{name} {times:.2f}" for name, times in totals.items())
-    alt = (
-        f"Bytes moved, in bytes of x: {words}. Orange: whatever is above 2, one read and one write."
-    )
+    alt = f"Bytes moved, as multiples of x: {words}. Orange: all above 2 (one read and one write)."
     with shown("Fusion saves bytes", alt, height=1.5) as axes:
         for y, times in enumerate(totals.values()):
             axes.barh(y, min(times, 2), color=NOTE)
@@ -1149,7 +1151,7 @@ def fusion_picture(parts, totals):
 
 
 def form_picture(row: Sequence[float]) -> Any:
-    """Show how four lanes reduce a row of up to four numbers to (m, s) and go over it again."""
+    """Show how four lanes reduce a row of up to four numbers to (m, s), then go over it again."""
     levels = [[(value, 1.0) for value in row] + [(-math.inf, 0.0)] * (4 - len(row))]
     for k in (1, 2):
         levels.append([merged_pair(levels[-1][lane], levels[-1][lane ^ k]) for lane in range(4)])
@@ -1158,7 +1160,7 @@ def form_picture(row: Sequence[float]) -> Any:
     for name, level in zip(("lanes 0 to 3: m, s", "one step", "two steps"), levels, strict=True):
         panels[name] = [[(f"{m:.2f}, {s:.2f}", lane) for lane, (m, s) in enumerate(level)]]
     panels["exp(x - m) / s"] = [[(f"{math.exp(v - m) / s:.3f}", n) for n, v in enumerate(row)]]
-    return picture("reduce a row, go over it again", panels)
+    return picture("reduce a row, then go over it again", panels)
 
 
 def matrices_picture(title: str, **matrices: torch.Tensor) -> Any:
@@ -1170,7 +1172,7 @@ def matrices_picture(title: str, **matrices: torch.Tensor) -> Any:
 
 
 def attention_picture(warps=4, dim=64):
-    """Show what the warps of a block keep on chip for attention of one query."""
+    """Show what the warps of a block keep on chip in attention for one query."""
     shared = warps * (1 + 1 + dim) * 4  # bytes of m, s and o, in float32
     alt = (
         f"Keys go to {warps} warps in turn. A warp keeps q, m, s, o in registers and stores m, s "
@@ -1210,7 +1212,7 @@ def attention_picture(warps=4, dim=64):
 
 
 def vocabulary_picture(ptx):
-    """Show kernel -> the PTX counts of its two forms, of tensors and of arrays, as bars."""
+    """Show the PTX counts of each kernel's two forms, with tensors and with arrays, as bars."""
     sums = {name: [sum(c.values()) for c in counts] for name, counts in ptx.items()}
     words = ", ".join(f"{name} {a} and {b}" for name, (a, b) in sums.items())
     with shown("Both vocabularies, one program", f"PTX instructions: {words}.") as axes:

@@ -70,7 +70,7 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
             Counter(
                 "global_async_requests", "cp.async requests", at_most=requests, ideal=requests,
                 misconceptions=[counted(lambda p: p["global_async_bytes_asked"] <= 4 * m * n, "each element "
-                               "is copied once, but a warp's copy can bring 512 bytes, 16 a lane."),
+                               "is copied once, but a warp's copy can bring 512 bytes, 16 per lane."),
                        counted(lambda p: True, "elements are copied more than once.")],
             ),
         ],
@@ -105,11 +105,11 @@ def overlapping(case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says:
         call, first = case(*size, dtype=dtype), FirstRead()
         submission.counted(call, first)
         if first.in_flight:
-            return f"a thread has {first.in_flight} in flight when it first reads"
+            return f"a thread has {first.in_flight} copies in flight when it first reads"
         waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", submission.compiled(call).ptx)
         found = "No copy is in flight when shared memory is first read."
         if waits[:1] == ["0"]:
-            found = f"In the PTX the first of {len(waits)} waits is for all groups."
+            found = f"In the PTX, the first of {len(waits)} waits is for all groups."
         raise GateError(found, says, "fk.timeline(*{failed})")
 
     return Group("In flight while it computes", run)

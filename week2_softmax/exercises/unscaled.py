@@ -6,8 +6,8 @@ import torch
 __all__ = ["FINITE", "not_in_loop", "not_in_merge"]
 
 FINITE = (
-    "it is as if the maximum begins at a finite number, and not at −∞: in a row whose elements are all "
-    "far below it every exponential is 0."
+    "the maximum seems to start at a finite number instead of −∞: in a row whose elements are all far "
+    "below that number, every exponential is 0."
 )
 
 

@@ -19,20 +19,16 @@ This kernel for arrays computes `y = x + zᵀ` for float32 of any shape, x (M, N
         if row < M and col < N:
             y[row, col] = x[row, col] + tile[tx, ty + k]
 
-Its padded tile takes 4,224 bytes. Write it for `cute.Tensor`, with its launch, and swizzle the
-tile instead of padding it. Signature: `add_transposed(mX, mZ, mY)`.
+Its padded tile takes 4,224 bytes. Rewrite the kernel for `cute.Tensor`, including its launch, and swizzle the tile instead of padding it. Signature: `add_transposed(mX, mZ, mY)`.
 """,
     hints=(
-        "Only the line that allocates the tile changes in substance. Which layout maps (row, "
-        "column) to 32 different banks along rows and along columns?",
+        "Only the line that allocates the tile changes significantly. Which layout maps both the elements of a row and the elements of a column to 32 different banks?",
         "Offset 32 · row + column has the column in bits 0 to 4 and the row in bits 5 to 9. A swizzle "
         "combines the two groups of bits by XOR.",
-        "`cute.make_composed_layout(swizzle, 0, layout)` is a layout for `allocate_tensor`, in the line "
-        "that replaces `cutlass.Array`; the loops keep their indices.",
+        "In the line that replaces `cutlass.Array`, pass `cute.make_composed_layout(swizzle, 0, layout)` to `allocate_tensor`. The loops keep their indices.",
     ),
     analysis="""
-The swizzle is one line, because the layout carries it: `sZ[ty + k, tx]` and `sZ[tx, ty + k]` do not
-change. With an array you would write the XOR into both index expressions. Use CuTe where the
+The swizzle takes one line, because it is part of the layout: `sZ[ty + k, tx]` and `sZ[tx, ty + k]` do not change. With an array you would write the XOR into both index expressions. Use CuTe where the
 mapping from coordinates to addresses is the difficult part.
 """,
     asked={"block": 256, "barriers": 1, "shared_bytes": 4096, "bank_conflicts": 0},
@@ -51,5 +47,5 @@ mapping from coordinates to addresses is the difficult part.
         found("uninitialised-shared", "a thread reads an element of the tile that no thread has stored: "
               "check the order of its two indices."),
     ],
-    praise="One line for the layout, none for the addresses.",
+    praise="You have changed the layout but no index.",
 )  # fmt: skip

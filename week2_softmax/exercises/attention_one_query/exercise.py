@@ -97,37 +97,32 @@ def _empty_warp(e):
 
 
 EXERCISE = puzzle(
-    title="attend with one query",
+    title="compute attention for one query",
     task="""
-For its next token, a language model has one query of `dim` components per head, and all keys and
-values so far: `q` and `o` have shape (heads, dim), `K` and `V` (heads, L, dim).
+For its next token, a language model has one query of `dim` components per head, and all keys and values so far. `q` and `o` have shape (heads, dim); `K` and `V` have shape (heads, L, dim).
 
     o = softmax(q · Kᵀ · scale) V
 
-Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w, w
-+ 4, w + 8, …, and its lanes read a key together, 32 components per load. Each warp keeps m, s and
-o in registers; they merge once, in shared memory. L is at least 1, `scale` any number, `dim` 32
-or 64, known at compile time. Float32 or float16, computed in float32. Signature:
-`attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+Make one pass over K and V; no score reaches memory. Four warps share a head: warp w has keys w,
+w + 4, w + 8, …, and its lanes read each key together, 32 components per load. Each warp keeps
+m, s and o in registers; the warps merge them once, in shared memory. L is at least 1, `scale`
+is any number, and `dim` is 32 or 64 and known at compile time. Support float32 and float16;
+compute in float32. Signature: `attention_one_query(mQ, mK, mV, scale: Float32, dim:
+cutlass.Constexpr, mO)`.
 """,
     hints=(
-        "First write `online` for a row of scores. Then treat o like s: wherever you multiply "
-        "s or add to it, do the same to o, with v times the same factor.",
-        "Lane j has components j and j + 32 of q, o, and each key and value. After the loop "
-        "lane 0 stores m and s, and all lanes store o: shared memory of shape (4) and (4, "
-        "dim).",
+        "First write `online` for a row of scores. Then treat o like s: wherever you multiply s, multiply o by the same factor, and wherever you add a term to s, add that term times v to o.",
+        "Lane j has components j and j + 32 of q, o, and each key and value. After the loop, lane 0 stores m and s, and all lanes store o, in shared tensors of shape (4) and (4, dim).",
         "After the barrier take the maximum of the four m first; then multiply each warp's s "
-        "and o by exp2(m of the warp − maximum). A warp without a key has m = −∞ and factor 0; "
-        "if you merged two such warps first, you would get −∞ − (−∞).",
+        "and o by exp2(m of the warp − maximum). A warp without a key has m = −∞ and the factor 0. If you merged two such warps first, you would compute −∞ − (−∞).",
     ),
     analysis="""
-For 8 heads of 1,000 keys of 64 in float16, K and V are 2,048,000 bytes and threads request
-2,052,096; the rest is q, once per warp. Shared memory is 1,056 bytes per block, four times (m, s,
-o), for any L. A key takes 43 instructions, ten of them for the five shuffles and additions of the
-score. With 16 bytes per lane (8 lanes per key) 32,064 load requests become 4,032 and 43
-instructions become 22. One query's scores would add only 4 bytes to the 256 of a key, but L
-queries have L² of them. Where heads are few and L is long, blocks share the keys as warps do here
-and merge once more: *flash decoding*.
+For 8 heads with 1,000 keys of 64 float16, K and V have 2,048,000 bytes and threads request 2,052,096 bytes; the
+rest is q, once per warp. Each block needs 1,056 bytes of shared memory, four times (m, s, o), for any L. A key
+takes 43 instructions, ten of them for the five shuffles and additions of the score. With 16 bytes per lane (8
+lanes per key), 32,064 load requests become 4,032 and 43 instructions become 22. One query's scores would add only
+4 bytes to the 256 bytes of a key and its value, but L queries have L² scores. If heads are few and L is large,
+blocks share the keys as warps do here, and merge once more; this is *flash decoding*.
 """,
     asked={"work": "one block per head", "block": 128, "barriers": 1},
     entry="attention_one_query",
@@ -146,23 +141,23 @@ and merge once more: *flash decoding*.
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_s=False), "s is not "
                    "rescaled when the maximum grows."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, reduced=False), "the score of "
-                   "each lane is its own part of q · K: the warp has not added up."),
+                   "each lane is its own part of q · K: the warp does not add up the parts."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="none"), "the o and s of "
-                   "the four warps are added as they are: each is relative to its own maximum."),
+                   "the four warps are added without rescaling, but each is relative to its own maximum."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="of warp 0"), "the maximum "
-                   "of warp 0 is taken for that of all four: relative to it the s of another warp overflows."),
-        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp has "
-                   "divided by its own sum, and the mean of the four is taken: a warp with small scores "
-                   "counts as much as one with large ones."),
-        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="first"), "only the keys "
-                   "of warp 0 are in the result."),
+                   "of warp 0 is used for all four: relative to it, the s of another warp overflows."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp "
+                   "divides by its own sum, and the result is the mean of the four: a warp with small scores "
+                   "counts as much as one with large scores."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="first"), "the result covers only the keys "
+                   "of warp 0."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1 / math.sqrt(q.shape[1])), "the scores "
-                   "are multiplied by 1 / √dim: `scale` is an argument, and another number here."),
+                   "are multiplied by 1 / √dim, but `scale` is an argument with another value here."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1.0), "the scores are not "
                    "multiplied by scale."),
-        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale * math.log(2)), "it is 2 to "
-                   "the score, not e to it: log2(e) is missing."),
-        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale, divide=False), "it is not "
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale * math.log(2)), "the exponential is 2 to "
+                   "the score instead of e to the score: log2(e) is missing."),
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale, divide=False), "the result is not "
                    "divided by the sum of the exponentials."),
         looks_like(lambda q, k, v, scale, dim, o: v.double().mean(1), "o is the mean of the values: all "
                    "keys have the same weight."),
@@ -170,12 +165,12 @@ and merge once more: *flash decoding*.
                    "missing."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k[:, : k.shape[1] // 4 * 4], v[:, :
                    k.shape[1] // 4 * 4], scale), "the last L % 4 keys are missing."),
-        looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: 0), "it is as if no "
-                   "maximum was subtracted: exp overflows, or all exponentials are 0."),
+        looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: 0), "no maximum seems "
+                   "to be subtracted: exp overflows, or all exponentials are 0."),
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: x.amax(
                    1, keepdim=True).clamp(min=0)), FINITE),
-        Misconception("NaN, where some of the four warps have no key: theirs is (−∞, 0, 0). What is −∞ − (−∞), or "
+        Misconception("there is NaN where some of the four warps have no key: their part is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],
-    praise="Attention, from an empty body. This is the inside of flash attention.",
+    praise="You have written attention from an empty body. It is the inner loop of flash attention.",
 )  # fmt: skip

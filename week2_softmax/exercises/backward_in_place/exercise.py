@@ -18,26 +18,21 @@ def _of_lanes(dy, y):
 EXERCISE = puzzle(
     title="compute the gradient in place",
     task="""
-`dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, so no third matrix is
-needed. Float32, float16 and bfloat16, with float32 arithmetic; rows of whole vectors, up to 1,024
-elements. Read each element once. Signature: `backward_in_place(dy, y)`.
+`dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call, `dy` holds dx, so no third matrix is needed. Rows have up to 1,024 elements in whole vectors.
+Support float32, float16 and bfloat16; compute in float32. Read each element once. Signature: `backward_in_place(dy, y)`.
 """,
     hints=(
-        "Keep in registers what you read once and need twice. How many vectors of a row of 1,024 "
-        "does a lane have? That number depends on the type alone.",
-        "`cute.make_rmem_tensor((vec, loads), type)` for each of the two, and "
-        "`cute.autovec_copy(g[(None, i)], r[None, k])` for a vector. `.load().to(Float32)` of "
+        "Keep in registers the data that you read once and need twice. How many vectors does a lane have in a row of 1,024 elements? That number depends only on the type.",
+        "Make one `cute.make_rmem_tensor((vec, loads), type)` for each of the two matrices, and copy a vector with `cute.autovec_copy(g[(None, i)], r[None, k])`. `.load().to(Float32)` of "
         "such a tensor gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their "
         "sum.",
-        "A lane without a vector still takes part in the shuffles. In a line before the first "
-        "loop, set its registers to a value that does not change the sum.",
+        "A lane without a vector still takes part in the shuffles. In a line before the first loop, fill its registers with a value that does not change the sum.",
     ),
     analysis="""
-Writing in place is safe here: a lane stores only what it has read itself, and only after the
-shuffles, so no other thread still needs these elements. A framework does this when it knows that
-dy is no longer needed. Autograd does not, because another branch of the graph may hold the same
-tensor. The kernel makes two reads and one write, as with a separate dx, but needs one matrix
-fewer.
+Writing in place is safe here: a lane overwrites only elements that it has read itself, and no other thread reads
+them. A framework can do this when it knows that dy is no longer needed. Autograd does not, because another branch
+of the graph may hold the same tensor. The kernel makes two reads and one write, as with a separate dx, but needs
+one matrix fewer.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="backward_in_place",
@@ -53,11 +48,11 @@ fewer.
     misconceptions=[
         looks_like(lambda dy, y: dy.double() * y.double(), "dx is dy·y: Σ dy·y is missing, or 0."),
         looks_like(lambda dy, y: dy.double() - (dy.double() * y.double()).sum(1, keepdim=True),
-                   "dy less the sum is not yet multiplied by y."),
-        looks_like(lambda dy, y: torch.full(dy.shape, -torch.inf), "Σ dy·y is infinite, and no product "
-                   "of the inputs is. What is in registers that nothing was loaded into?"),
-        looks_like(_of_lanes, "each lane has used its own share of Σ dy·y: the shares of the 32 lanes have not been added."),
-        looks_like(lambda dy, y: dy, "dy is unchanged: nothing is stored, or in another place."),
+                   "the difference of dy and the sum is not yet multiplied by y."),
+        looks_like(lambda dy, y: torch.full(dy.shape, -torch.inf), "Σ dy·y is infinite, but no product "
+                   "of the inputs is. What do registers hold that nothing was loaded into?"),
+        looks_like(_of_lanes, "each lane uses its own share of Σ dy·y: the shares of the 32 lanes are not added."),
+        looks_like(lambda dy, y: dy, "dy is unchanged: nothing is stored, or it is stored elsewhere."),
     ],
-    praise="One matrix less.",
+    praise="You have saved a matrix.",
 )  # fmt: skip

@@ -18,7 +18,7 @@ WRONG = (
                             "cute.autovec_copy(rdY[None, k], gY[(None, i)])"},
           "changed its input mY"),
     Wrong("nothing stored", {"cute.autovec_copy(rdY[None, k], gdY[(None, i)])": "pass"},
-          "nothing is stored, or in another place"),
+          "nothing is stored, or it is stored elsewhere"),
     Wrong("filled as for a maximum", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n":
                                       "        rdY.fill(-Float32.inf)\n        rY.fill(-Float32.inf)\n"},
           "that nothing was loaded into"),

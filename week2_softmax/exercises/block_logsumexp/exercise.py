@@ -26,19 +26,18 @@ def _warp(n):
 EXERCISE = puzzle(
     title="compute log-sum-exp in one pass, one block per row",
     task="""
-`y[m]` is again the logarithm of the sum of the exponentials of row m, in float32, float16 and
-bfloat16, computed in float32. Read each element **once**. The tests use hard rows; a row of −∞
-gives −∞. Signature: `block_logsumexp(x, y)`.
+As before, `y[m]` is the logarithm of the sum of the exponentials of row m. Support float32, float16 and
+bfloat16; compute in float32. Read each element **once**. The tests use hard rows; a row of −∞ gives −∞. Signature: `block_logsumexp(x, y)`.
 """,
     hints=(
-        "Each thread carries (m, s) through its part of the row. In which order are lanes and warps merged?",
-        "The same merge serves an element, which is the pair (x, 1), another lane, and another warp: write it once, as a function with `@cute.jit`, and call it three times.",
-        "Eight pairs in shared memory, one barrier, and then each lane reads the pair `tidx % 8`: a butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.",
+        "Each thread carries (m, s) through its part of the row. Which are merged first, lanes or warps?",
+        "The same merge absorbs an element (as the pair (x, 1)), another lane's pair, and another warp's pair. Write it once, as a function with `@cute.jit`, and call it in all three places.",
+        "Put eight pairs into shared memory. After one barrier, each lane reads the pair `tidx % 8`, and a butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.",
     ),
     analysis="""
-Reading each row once and writing one number is all that a softmax costs when only the loss is
-needed. The pair of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code: with (m, s),
-only the merge needs a special case.
+If only the loss is needed, a softmax costs no more than reading each row once and writing one number. The pair
+of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code. With (m, s), only the merge needs a
+special case.
 """,
     asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 256},
     entry="block_logsumexp",
@@ -48,9 +47,9 @@ only the merge needs a special case.
     count=[(3, 500), (20, 2000)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(lambda x, y: _sum(x).log(), "the maximum is not added again to the logarithm."),
+        looks_like(lambda x, y: _sum(x).log(), "the maximum is not added back to the logarithm."),
         looks_like(lambda x, y: _sum(x) + x.double().amax(1), "the logarithm is missing."),
-        looks_like(lambda x, y: x.double().amax(1), "this is the maximum alone."),
+        looks_like(lambda x, y: x.double().amax(1), "the result is the maximum alone."),
         looks_like(_part(_warp), "the result holds only the first warp's part."),
         looks_like(_part(lambda n: range(0, n, 256)), "the result holds only thread 0's part."),
         looks_like(lambda x, y: torch.where(x.isneginf().all(1), torch.nan, x.double().logsumexp(1)),

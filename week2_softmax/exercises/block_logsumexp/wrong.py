@@ -12,7 +12,7 @@ READ = "    m, s = sMax[tidx % 8], sSum[tidx % 8]\n"
 BARRIER = "    cute.arch.sync_threads()\n"
 
 WRONG = (
-    Wrong("not added again", {f"(m + {LOG})": LOG}, "not added again to the logarithm"),
+    Wrong("not added again", {f"(m + {LOG})": LOG}, "not added back to the logarithm"),
     Wrong("no logarithm", {f"(m + {LOG})": "(m + s)"}, "the logarithm is missing"),
     Wrong("an identity of -1e30", {"m, s = -Float32.inf, Float32(0.0)": "m, s = Float32(-1e30), Float32(0.0)"},
           "float32 the result is wrong"),

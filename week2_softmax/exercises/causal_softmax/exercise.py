@@ -63,33 +63,22 @@ def _maximum_of_all(x, scale, y):
 
 
 EXERCISE = puzzle(
-    title="fuse scale and causal mask into the row",
+    title="fuse a scale and a causal mask into softmax",
     task="""
-Row m of `x` contains the scores of query m for all keys, and a query sees no key after itself.
-The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m + N − M:
-
-`y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
-
-Read each kept element once, write y once, use no mask tensor, and keep the row in registers; N is
-at most 512. Do not load elements beyond the diagonal: they may be anything, including NaN. The
-scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softmax(x, scale:
+Row m of `x` contains the scores of query m for all keys, but a query must not see any key after itself. The M queries belong to the last M of N keys (N ≥ M), so row m keeps the columns up to m + N − M: `y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, where the sum covers k ≤ m + N − M. In the other columns, y is 0. Read each kept element once, write y once, use no mask tensor, and keep the row in registers; N is at most 512. Do not load elements beyond the diagonal: they may hold any value, including NaN. The scale may be negative. x and y are float32 or bfloat16. Signature: `causal_softmax(x, scale:
 Float32, y)`.
 """,
     hints=(
-        "The mask is a predicate on row and column. Which value in a register that is not loaded "
-        "leaves both the maximum and the sum unchanged?",
-        "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane "
-        "is 32 k columns to the right of its first. The rest is softmax in registers; the "
-        "store needs its own predicate.",
+        "The mask is a predicate on row and column. Which value must a register hold that nothing is loaded into, so that neither the maximum nor the sum changes?",
+        "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is 32 k columns to the right of its first element. The rest is a softmax in registers, but the store needs its own predicate.",
         "Apply the scale in the line that loads, before the maximum: for a negative scale, the "
         "largest `scale * x` is not `scale` times the largest x.",
     ),
     analysis="""
 For 128 × 128 float32 the kernel reads 1,088 of the 2,048 sectors of `x` and writes each sector of
-`y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) read four matrices and
-write three. A mask that is a formula of row and column costs one comparison per element. Flash
-attention goes one step further: it skips whole tiles beyond the diagonal and never writes the
-scores.
+`y` once. Three separate operators (scale, add a mask of 0 and −∞, softmax) would read four matrices and write three. A mask
+that is computed from row and column costs one comparison per element. Flash attention goes one step further: it
+skips whole tiles beyond the diagonal and never writes the scores.
 """,
     asked={"work": "one warp per row"},
     entry="causal_softmax",
@@ -100,18 +89,18 @@ scores.
     dtypes=("float32", "bfloat16"),
     legal=lambda m, n: (min(m, n), min(512, max(m, n))),
     misconceptions=[
-        looks_like(_nothing_masked, "nothing is masked: this is the softmax of the whole row."),
-        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Select "
-                   "such elements away or do not read them; adding −∞ is not enough."),
-        looks_like(_masked_after, "elements beyond the diagonal are 0 in the end, but they were in the sum."),
+        looks_like(_nothing_masked, "nothing is masked: the values are the softmax of the whole row."),
+        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Replace "
+                   "such elements by a select, or do not read them; adding −∞ is not enough."),
+        looks_like(_masked_after, "elements beyond the diagonal end up as 0, but they are included in the sum."),
         looks_like(_maximum_of_all, "the maximum is taken over the whole row: where a masked element is larger, the exponentials "
                    "of all kept elements round to 0."),
         looks_like(_maximum_before_scale, "the maximum is taken before the scale. Where the scale is negative, scale times "
                    "the largest x is the smallest, and the exponentials overflow."),
-        looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, -1)), "the diagonal itself is masked: a query sees its own key."),
+        looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, -1)), "the diagonal itself is masked, but a query sees its own key."),
         looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, 1)), "a row keeps one column too many."),
         looks_like(lambda x, scale, y: _softmax(x, scale, torch.ones(x.shape, dtype=torch.bool).tril()), "row m keeps the columns "
-                   "up to m, as if the queries were the first: they are the last M of N."),
+                   "up to m, as if the queries belonged to the first keys, but they belong to the last M of N."),
         looks_like(lambda x, scale, y: _softmax(x, 1.0), "the scale has no effect."),
         looks_like(lambda x, scale, y: _softmax(x, scale * scale), "the scale is applied twice."),
         looks_like(lambda x, scale, y: _softmax(x, scale * 0.6931471805599453), "exp2(x) is 2 to the power of x, so log₂ e is missing."),
@@ -122,5 +111,5 @@ scores.
         {"x": [[("log 1", 0), ("log 3", 0), "9"], [("log 1", 0), ("log 1", 0), ("log 2", 0)]],
          "y": [[("0.25", 0), ("0.75", 0), "0"], [("0.25", 0), ("0.25", 0), ("0.5", 0)]]},
     ),
-    praise="Three operators, one read.",
+    praise="You have fused three operators into one read.",
 )  # fmt: skip

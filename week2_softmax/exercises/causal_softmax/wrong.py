@@ -12,7 +12,7 @@ WRONG = (
     Wrong("a mask added", {f"{KEPT}\n                rX[k] = {LOAD}": f"""if col < N:
                 rX[k] = {LOAD} + (Float32(0.0) if col <= row + N - M else -Float32.inf)"""}, "adding −∞ is not enough"),
     Wrong("masked at the end", {KEPT: "if col < N:", STORE: """value = rX[k] if col <= row + N - M else Float32(0.0)
-                mY[row, col] = value.to(mY.element_type)"""}, "they were in the sum"),
+                mY[row, col] = value.to(mY.element_type)"""}, "they are included in the sum"),
     Wrong("masked after the maximum", {
         KEPT: "if col < N:",
         "        e = cute": """        for k in cutlass.range_constexpr(16):
@@ -22,7 +22,7 @@ WRONG = (
         e = cute"""}, "taken over the whole row"),
     Wrong("the diagonal too", {KEPT: "if col < row + N - M:"}, "a query sees its own key"),
     Wrong("one too many", {KEPT: "if col <= row + N - M + 1 and col < N:"}, "one column too many"),
-    Wrong("the first queries", {KEPT: "if col <= row:"}, "the last M of N"),
+    Wrong("the first queries", {KEPT: "if col <= row:"}, "they belong to the last M of N"),
     Wrong("no scale", {LOAD: "mX[row, col].to(Float32)"}, "the scale has no effect"),
     Wrong("scaled twice", {SCALED: f"{SCALED} * scale"}, "applied twice"),
     Wrong("the scale folded into log2 e", {LOAD: "mX[row, col].to(Float32)", SCALED: "(x - m) * (math.log2(math.e) * scale)"},

@@ -31,7 +31,7 @@ CASES = (
     ((196_612, F32, "sm_90a"), "eight parts would be a little more than 96 kB each."),
     ((65_536, F32, "sm_80"), "there are no clusters before sm_90."),
     ((65_536, F32, "sm_89"), "there are no clusters before sm_90."),
-    ((65_536, F32, "sm_100a"), "100 is more than 90, though '1' sorts before '9'."),
+    ((65_536, F32, "sm_100a"), "100 is more than 90, although '1' sorts before '9'."),
     ((65_538, F32, "sm_100a"), WHOLE),
 )  # fmt: skip
 
@@ -68,10 +68,10 @@ def _rule_kept(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="choose where a row waits",
+    title="choose where to keep a row",
     task="""
-Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on a GPU
-such as `"sm_90a"`: the first of these ways that is possible.
+Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on an architecture such as `"sm_90a"`. Return the first of these
+ways that is possible:
 
 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
    registers.
@@ -84,21 +84,19 @@ such as `"sm_90a"`: the first of these ways that is possible.
 1 kB is 1,024 bytes.
 """,
     hints=(
-        "A row has two sizes: in registers every element is float32, in shared memory it keeps "
-        "its type. `dtype.itemsize` is the size of an element in bytes.",
-        "Two of the four ways need whole vectors, counted in bytes of the row. Which ways "
-        "remain for a row without them?",
+        "A row has two sizes: in registers every element is float32, but in shared memory it keeps its type. `dtype.itemsize` is the size of an element in bytes.",
+        "Two of the four ways require that the row's bytes are whole vectors. Which ways remain for other rows?",
         "The line that tests for clusters needs the *number* in `arch`: 100 is more than 90, but "
         "the string 'sm_100a' sorts before 'sm_90a'.",
     ),
     analysis="""
-There is one limit for each place where a row can wait, from the fastest place to the slowest. The
-last kernel keeps nothing and has no limit. The limits are measured: 64 kB and not 256, because a
-row that takes all registers leaves no room for a second row, and then no loads overlap its
-arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has other limits for each element
-size and also chooses the threads; the order is the same.
+Each place where a row can be kept has one limit, from the fastest place to the slowest. The last kernel keeps
+nothing and has no limit. The limits are measured: the first is 64 kB rather than 256 kB because a row that takes
+all registers leaves no room for a second row, so no loads overlap its arithmetic. forgekit's own rule
+(`forgekit/ops/tile_choice.py`) has different limits for each element size and also chooses the threads, but the
+order is the same.
 """,
     entry="choose_softmax",
     groups=(Group("The rule", _rule_kept),),
-    praise="Four places for a row, and a rule that knows them.",
+    praise="You have a rule for every row length.",
 )  # fmt: skip

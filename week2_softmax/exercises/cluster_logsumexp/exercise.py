@@ -25,24 +25,20 @@ EXERCISE = puzzle(
     title="find the log-sum-exp of a row in a cluster",
     task="""
 `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow. As
-in week 1's `cluster_sum`, block `r` takes the columns where `(n // 128) % 4 == r`. Each warp sends
-its pair (m, s) to block 0 by `store_async_dsmem`, 16 pairs in all. An mbarrier of block 0 counts
-their bytes, and one warp of block 0 computes the result. Read x once. The kernel is for GPUs of
-compute capability 9.0 and later. Signature: `cluster_logsumexp(x, y)`.
+in week 1's `cluster_sum`, block `r` takes the columns where `(n // 128) % 4 == r`. Each warp sends its pair (m, s) to block 0 with `store_async_dsmem`, 16 pairs in all. An mbarrier in block 0
+counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel requires compute
+capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 """,
     hints=(
-        "Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect "
-        "the bytes. Which two halves of which barrier ensure that?",
-        "`N` may be less than 128. Then whole warps have no element, and their pair is (-inf, 0). "
-        "Where would that become NaN?",
-        "The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of "
-        "each warp. `cute.arch.warp_idx()` is a shuffle, so call it outside that `if`.",
+        "Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect the bytes. The two halves of which barrier ensure that?",
+        "`N` may be less than 128. Then whole warps have no elements, and their pair is (-inf, 0). Where would that turn into NaN?",
+        "One lane of each warp sends the pair to `(sPart.iterator + 2 * number).align(8)`. `cute.arch.warp_idx()` is a shuffle, so call it outside that `if`.",
     ),
     analysis="""
-16 pairs are 128 bytes: the mbarrier's phase ends when thread 0 has arrived and all of these bytes
-are in. Only block 0 has to wait, and no warp may send before `cluster_wait`. Blocks 1 to 3 may
-leave as soon as they have sent, because no block writes to them. A pair travels as two words in
-one store, so m and s of a warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
+16 pairs are 128 bytes, so the mbarrier's phase ends when thread 0 and all 128 bytes have arrived. Only block 0
+has to wait at the mbarrier, but no warp may send before `cluster_wait`. Blocks 1 to 3 may exit as soon as they
+have sent their pairs, because no block writes to them. A pair travels as two words in one store, so m and s of a
+warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
 rows, the limit of a grid's y.)
 """,
     asked={"work": "one cluster per row", "cluster": 4, "block": 128, "cluster_barriers": 1},
@@ -56,27 +52,26 @@ rows, the limit of a grid's y.)
         looks_like(lambda x, y: _without_rescaling(x), "a thread's sum is relative to an "
                    "older, smaller maximum and is not rescaled when a larger one comes."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
-                   "added again, after the logarithm."),
-        looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1), "that "
-                   "is the sum of exponentials relative to the maximum; log-sum-exp is the maximum "
+                   "added back after the logarithm."),
+        looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1), "the "
+                   "result is the sum of exponentials relative to the maximum; log-sum-exp is the maximum "
                    "plus its logarithm."),
         looks_like(lambda x, y: _of_rank_0(x) + math.log(4), "the four pairs of the first block "
                    "are read four times, and no others."),
-        looks_like(lambda x, y: x.double().logsumexp(1) + math.log(4), "each of the four blocks has "
-                   "gone through the whole row."),
-        Misconception("a row of 512 is right. In this one whole warps have no element, their maximum is -inf, "
-             "and -inf - -inf is NaN.",
+        looks_like(lambda x, y: x.double().logsumexp(1) + math.log(4), "each of the four blocks "
+                   "has read the whole row."),
+        Misconception("a row of 512 elements is correct. In this row, whole warps have no elements, their maximum is -inf, "
+             "and -inf - (-inf) is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] < 512 and e.got[1].isnan().all()),
         found("deadlock", "the mbarrier waits for bytes or arrivals that never come: 16 pairs of 8 "
               "bytes, and one arrival."),
-        Misconception("a pair may be sent only after block 0 has started and made its mbarrier: "
+        Misconception("a pair may be sent only after block 0 has started and initialised its mbarrier: "
              "call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Misconception("a pair is read before it has come: the mbarrier has to expect the bytes of all "
+        Misconception("a pair is read before it has arrived: the mbarrier has to expect the bytes of all "
              "16, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
-        found("uninitialised-shared", "the kernel reads a place that no warp "
-              "has written: 16 warps have a "
-              "place each, by rank and warp."),
+        found("uninitialised-shared", "the kernel reads a slot that no warp "
+              "has written: each of the 16 warps has its own slot, chosen by rank and warp."),
     ],
     more=lambda make: (announced(make, (2, 512)),),
     arch="sm_90a",

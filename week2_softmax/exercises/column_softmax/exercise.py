@@ -17,21 +17,20 @@ def _exp(x):
 EXERCISE = puzzle(
     title="take the softmax of columns",
     task="""
-`y[:, n]` is the softmax of column n of `x`, for any M and N ≥ 1, in float32, float16 and bfloat16,
-computed in float32, by three loops over the rows. The tests use hard columns; where a whole column is
+`y[:, n]` is the softmax of column n of `x`. Support any M and N ≥ 1 and the types float32, float16 and
+bfloat16; compute in float32, with three loops over the rows. The tests use hard columns. For a column of
 −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
 """,
     hints=(
-        "It is `column_sum` of week 1, three times. Which operator does the first loop use, and with which number does it begin?",
-        "No thread needs data from another: no shuffle and no shared memory. A column of −∞ gives NaN without special code.",
-        "The first loop uses `cute.arch.fmax` and begins with `-Float32.inf`; the second and "
+        "The kernel resembles week 1's `column_sum`, with three loops. Which operator does the first loop use, and at which number does it start?",
+        "No thread needs data from another, so the kernel needs neither shuffles nor shared memory. A column of −∞ gives NaN without special code.",
+        "The first loop uses `cute.arch.fmax` and starts at `-Float32.inf`; the second and "
         "third loops subtract the maximum inside the exponential. Divide in the line that "
         "stores.",
     ),
     analysis="""
-Neighbouring threads read neighbouring columns, so each of the three passes is coalesced. For softmax
-over the last dimension, the usual case, one thread per row would read with strides, so lanes share a
-row instead. That is the only reason for shuffles.
+Neighbouring threads read neighbouring columns, so each of the three passes is coalesced. In the usual case, a softmax over the last dimension, one thread per row would make strided accesses, so the
+lanes of a warp share a row instead. That is the only reason for shuffles.
 """,
     asked={"work": "one thread per column"},
     entry="column_softmax",
@@ -43,15 +42,15 @@ row instead. That is the only reason for shuffles.
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x.float().exp() / x.float().exp().sum(0), "nothing is subtracted: "
-                   "this is exp(x) / sum(exp(x)), which overflows."),
+                   "the values are exp(x) / sum(exp(x)), which overflows."),
         looks_like(lambda x, y: x.float().exp() / _exp(x).sum(0).float(), "the maximum is subtracted "
                    "in the sum, but not in the numerator."),
-        looks_like(lambda x, y: x.double().softmax(1), "this is the softmax of rows."),
+        looks_like(lambda x, y: x.double().softmax(1), "the values are the softmax of rows."),
         looks_like(lambda x, y: _exp(x), "the exponentials are not divided by their sum."),
-        looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "this is the logarithm of "
-                   "the softmax."),
+        looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "the values are the logarithm "
+                   "of the softmax."),
         looks_like(lambda x, y: (x.float() - x.float().amax(0).clamp(min=0)).exp() / (
             x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), FINITE),
     ],
-    praise="A softmax that survives.",
+    praise="Your softmax does not overflow.",
 )  # fmt: skip

@@ -45,21 +45,19 @@ def _sum(x, m):
 EXERCISE = puzzle(
     title="say how sure a classifier is",
     task="""
-`p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; if several
-weights tie for the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or
-float16, computed in float32; read each row **once**. Signature: `confidence(x, p, at)`.
+`p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If several weights
+tie for the largest, return the first of them. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
+compute in float32. Read each row **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(
-        "What is the exponential of the largest element, relative to the maximum? So what is its weight?",
+        "Relative to the maximum, what is the exponential of the largest element? What does that make its weight?",
         "Three values pass through the loop and the shuffles: m, s, and the column of m. The weight is 1/s.",
-        "The column belongs to the larger maximum; if both are equal, the smaller column wins, "
-        "as in `warp_argmax`. A lane without elements holds a column number beyond the last. "
-        "Choose the column in a line before m changes.",
+        "Keep the column of the larger maximum; if both maxima are equal, keep the smaller column, as in `warp_argmax`. A lane without elements starts with a column number beyond the last. Choose the column in a line before m changes.",
     ),
     analysis="""
-Classifiers answer this question all the time, and it needs neither the softmax nor a second pass:
-the kernel reads the matrix once and writes two numbers per row. Any mergeable value can travel
-with (m, s); with a vector of values instead of the column, this is flash attention.
+Classifiers need this number all the time. It requires neither the whole softmax nor a second pass: the kernel
+reads the matrix once and writes two numbers per row. (m, s) can carry any mergeable value along; with a vector
+of values instead of the column, this is flash attention.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="confidence",
@@ -70,19 +68,19 @@ with (m, s); with a vector of values instead of the column, this is flash attent
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, p, at: x.float().amax(1).exp() / _sum(
-            x, x.double().amax(1, keepdim=True)).float(), "s is relative to m, and exp(m) is not: the "
+            x, x.double().amax(1, keepdim=True)).float(), "s is relative to m, but exp(m) is not: the "
             "exponential of the largest element, relative to the maximum, is 1."),
-        looks_like(lambda x, p, at: _sum(x, x.double().amax(1, keepdim=True)), "this is the sum: the "
+        looks_like(lambda x, p, at: _sum(x, x.double().amax(1, keepdim=True)), "the result is the sum: the "
                    "weight is 1 divided by it."),
-        looks_like(lambda x, p, at: x.double().amax(1), "this is the largest element, not its weight."),
+        looks_like(lambda x, p, at: x.double().amax(1), "the result is the largest element, not its weight."),
         looks_like(lambda x, p, at: 1 / _sum(x[:, ::32], x[:, ::32].double().amax(1, keepdim=True)),
                    "the result holds only lane 0's part."),
-        Misconception("where several are the largest, this is the last of them.", _columns(
+        Misconception("where several elements tie for the largest, the column is that of the last.", _columns(
             lambda x, at: bool((at == x.shape[1] - 1 - _first(x.flip(1))).all()))),
         Misconception("each of these columns holds the largest element of its row, but not always the first such "
              "column. Equal elements meet in a lane's loop and when lanes are merged.", _columns(
                  lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
         NAN_FROM_NOTHING,
     ],
-    praise="Sure.",
+    praise="You are sure of it.",
 )  # fmt: skip

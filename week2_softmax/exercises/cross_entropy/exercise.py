@@ -95,24 +95,20 @@ def _nan_of_empty_warps(x, target, *outputs):
 EXERCISE = puzzle(
     title="compute the loss of a classifier",
     task="""
-The cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ exp(x[m,
-n])`. Store both; the gradient needs lse. **Read a row once**; only x[m, target[m]] may be read
-again. A target of −100 is ignored: its loss is 0, lse as usual. x is float32 or float16 and
-finite; a row may be around 30,000 or −60,000. target is int64; loss and lse are float32, computed
-in float32. Signature: `cross_entropy(x, target, loss, lse)`.
+Compute the cross-entropy of each row, `loss[m] = lse[m] − x[m, target[m]]` with `lse[m] = log Σ exp(x[m, n])`.
+Store both; the gradient needs lse. **Read each row once**; only x[m, target[m]] may be read again. Ignore a target
+of −100: its loss is 0, but its lse is computed as usual. x is float32 or float16 and finite; a row may be around
+30,000 or −60,000. target is int64; loss and lse are float32. Compute in float32. Signature: `cross_entropy(x, target, loss, lse)`.
 """,
     hints=(
-        "Merge the pairs (m, s) of the threads in two trees: the lanes of a warp by shuffles, "
-        "the four warps through shared memory.",
-        "With 5 columns, three warps have no element: m = −∞, s = 0. How does such a lane "
-        "rescale relative to the maximum of its warp?",
-        "One thread finishes the row. It reads one element again, after the barrier and only "
-        "if there is a target. It adds m − x[target] and log s, in this order.",
+        "Merge the threads' pairs (m, s) in two stages: the lanes of a warp by shuffles, and the four warps through shared memory.",
+        "With 5 columns, three warps have no elements, so m = −∞ and s = 0. How can such a lane rescale relative to the maximum of its warp?",
+        "One thread finishes the row. After the barrier, it reads one element again, but only if there is a target. It computes m − x[target] first and then adds log s.",
     ),
     analysis="""
-With 32,000 classes the logits are the largest tensor of a language model's training step. This
-kernel reads them once and writes eight bytes per row; torch's log_softmax followed by a gather
-writes a whole matrix in between.
+With 32,000 classes, the logits are the largest tensor in a language model's training step. This kernel reads them
+once and writes eight bytes per row. In contrast, torch's log_softmax followed by a gather writes a whole matrix in
+between.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 1},
     entry="cross_entropy",
@@ -122,24 +118,24 @@ writes a whole matrix in between.
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        Misconception("the kernel reads column −100, a target to be ignored.", lambda e: e.error.overrun.tensor == "mX"
+        Misconception("the kernel reads column −100, but that target is to be ignored.", lambda e: e.error.overrun.tensor == "mX"
                       and (e.error.overrun.numbers % e.case.args[0].shape[1] == IGNORED % e.case.args[0].shape[1]).all()),
-        looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
-        looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),
-        looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "this is lse alone."),
-        looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "this is m − x[target]: log s is missing."),
-        looks_like(_nan_of_empty_warps, "a warp without any element of the row has m = −∞ in each lane, and −∞ − −∞ is NaN."),
-        looks_like(_with(not_in_merge), "the sums of the threads are added as they are, each relative to a maximum of its "
+        looks_like(lambda *args: -_loss(*args), "the sign is reversed."),
+        looks_like(lambda *args: (-_loss(*args)).exp(), "the result is the softmax at the target: its logarithm is missing."),
+        looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "the result is lse alone."),
+        looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "the result is m − x[target]: log s is missing."),
+        looks_like(_nan_of_empty_warps, "a warp without any element of the row has m = −∞ in each lane, and −∞ − (−∞) is NaN."),
+        looks_like(_with(not_in_merge), "the sums of the threads are added without rescaling, although each is relative to a maximum of its "
                    "own."),
         looks_like(_with(not_in_loop), "a thread's sum keeps terms relative to an older maximum: whenever the maximum "
                    "grows, rescale the sum so far."),
-        looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is taken for that of the row: relative to it the exponentials of "
+        looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is used for the whole row: relative to it, the exponentials of "
                    "another warp overflow."),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
-        *(looks_like(_scaled_first(*rounded), "x · log₂ e, rounded to float32 before anything is subtracted, gives exactly this: near "
+        *(looks_like(_scaled_first(*rounded), "x · log₂ e, rounded to float32 before anything is subtracted, has exactly this result: near "
                      "43,000 its digits end at 0.004. Subtract first: x − m is exact near the maximum; then multiply.")
           for rounded in ((True, True), (True, False), (False, True))),
-        looks_like(_less_lse, "lse, rounded to float32, less x[target] gives exactly this: near 30,000 its digits end at 0.002. "
+        looks_like(_less_lse, "lse, rounded to float32, minus x[target] has exactly this result: near 30,000 its digits end at 0.002. "
                    "What can x[target] be subtracted from before log s is added?"),
     ],
     given=picture(
@@ -147,5 +143,5 @@ writes a whole matrix in between.
         {"exp x": [["1", ("2", 0), "5"], ["5", "2", "1"]], "target": [[("1", 0)], ["-100"]],
          "lse": [["log 8"], ["log 8"]], "loss": [[("log 8 - log 2", 0)], ["0"]]},
     ),
-    praise="The largest tensor of a training step, read once.",
+    praise="You have read the largest tensor of a training step only once.",
 )  # fmt: skip

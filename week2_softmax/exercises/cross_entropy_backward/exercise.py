@@ -38,23 +38,21 @@ def _lse_of_row_0(x, target, lse, g, dx):
 EXERCISE = puzzle(
     title="compute the gradient of the loss",
     task="""
-The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`. `[…]` is 1
-if its condition holds, else 0; g is the gradient of the row's loss. Where the target is −100, dx
-is 0. Compute the softmax from `lse`, so you reduce nothing: one read, one write. x and dx are
-float32 or float16, target int64, lse and g float32; compute in float32. Signature:
+Compute the gradient of exercise 3, `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`. `[…]` is 1 if its
+condition holds and 0 otherwise; g[m] is the gradient with respect to the row's loss. Where the target is −100, dx
+is 0. Compute the softmax from `lse`, which needs no reduction, only one read and one write. x and dx are float32
+or float16, target is int64, and lse and g are float32; compute in float32. Signature:
 `cross_entropy_backward(x, target, lse, g, dx)`.
 """,
     hints=(
-        "Write exp(x) / Σ exp(x) without a division and without overflow: where do you "
-        "subtract lse?",
+        "How do you write exp(x) / Σ exp(x) without a division and without overflow, by subtracting lse?",
         "Each thread decides for its own elements whether n is the target. If one thread "
         "corrected dx[target] afterwards, which thread's store would it have to wait for?",
-        "Read the row's target, lse and g once, before the loop. If the target is to be ignored, "
-        "set g to 0 there.",
+        "Read the row's target, lse and g once, before the loop. If the target is to be ignored, set g to 0 at that point.",
     ),
     analysis="""
-One number per row, lse, turns a reduction and two reads into a map. Recompute cheap values and
-keep small ones. dx may overwrite x, because the same thread reads and writes each element; so
+One saved number per row, lse, turns a reduction with two reads into an elementwise map. Keep small values, and
+recompute values that are cheap. dx may overwrite x, because the same thread reads and writes each element, so
 large models never hold two matrices of logits.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 0, "shared_bytes": 0},
@@ -65,14 +63,14 @@ large models never hold two matrices of logits.
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda *args: _gradient(*args[:4], chosen=0.0), "this is g · softmax: nothing is subtracted at the target."),
-        looks_like(lambda *args: -_gradient(*args[:4]), "the sign is turned round."),
+        looks_like(lambda *args: _gradient(*args[:4], chosen=0.0), "the values are g · softmax: nothing is subtracted at the target."),
+        looks_like(lambda *args: -_gradient(*args[:4]), "the sign is reversed."),
         looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of a row "
-                   "without a target: it has to be 0."),
+                   "without a target, but it has to be 0."),
         looks_like(_lse_of_row_0, "all rows are computed with the lse of row 0."),
         looks_like(_overflowing, "the kernel computes a quotient of two exponentials, not a difference of exponents: exp(89) is infinite in float32, "
                    "and ∞ / ∞ is NaN."),
-        looks_like(lambda x, target, lse, g, dx: _gradient(x, target, lse, g * 0 + 1), "g has no effect: this is the gradient of "
+        looks_like(lambda x, target, lse, g, dx: _gradient(x, target, lse, g * 0 + 1), "g has no effect: the values are the gradient of "
                    "the sum of all losses."),
     ],
     given=picture(
@@ -80,5 +78,5 @@ large models never hold two matrices of logits.
         {"softmax": [["1/8", ("2/8", 0), "5/8"], ["5/8", "2/8", "1/8"]], "target": [[("1", 0)], ["-100"]],
          "dx": [["1", ("-6", 0), "5"], ["0", "0", "0"]]},
     ),
-    praise="A gradient without a reduction.",
+    praise="You have computed a gradient without a reduction.",
 )  # fmt: skip

@@ -16,7 +16,7 @@ WRONG = (
     Wrong("ignored rows as others", {IGNORED: ""}, "rows whose target is −100"),
     Wrong("no g", {"(g * p).to": "p.to", CHOSEN: CHOSEN + "        if target == -100:\n            p = Float32(0.0)\n"}, "g has no effect"),
     Wrong("g only for the softmax", {"(g * p).to": "p.to", P: P.replace("p = ", "p = g * ")}, "With m = 2, n = 4"),
-    Wrong("sign", {"(g * p).to": "(-g * p).to"}, "the sign is turned round"),
+    Wrong("sign", {"(g * p).to": "(-g * p).to"}, "the sign is reversed"),
     Wrong("overflow", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) / cute.math.exp(lse, fastmath=True)"}, "not a difference of exponents"),
     Wrong("lse of row 0", {"mLse[row], mG": "mLse[0], mG"}, "with the lse of row 0"),
     Wrong("target corrected afterwards", {CHOSEN: "", STORE: STORE + AFTERWARDS}, "Race in global memory"),

@@ -18,20 +18,19 @@ EXERCISE = puzzle(
     title="fix the fill",
     task="""
 This softmax handles rows of up to 512 `float32` in whole vectors. Its treatment of the tail was
-copied from a kernel that adds up rows. The softmax is right for rows of 512, and for scores
-around +1000. Make it right for all rows of whole vectors, including rows far below 0 and rows
-that are all −∞ (NaN, as in torch). Signature: `fix_the_fill(x, y)`.
+copied from a kernel that adds up rows. The softmax is correct for rows of 512 elements, and for scores around +1000. Make it correct for all rows of
+whole vectors, including rows far below 0 and rows of −∞ (whose result is NaN, as in torch). Signature: `fix_the_fill(x, y)`.
 """,
     hints=(
-        "Run it on one row of four ones. Which sum do these weights imply, and where does the rest of it come from?",
-        "A lane without a vector still has registers, and their contents take part in the maximum and in the sum.",
-        "Which number changes no maximum and has the exponential 0? It belongs in the line before `cute.copy`. A large negative number is different, because some rows lie below it.",
+        "Run it on one row of four ones. Which sum do the resulting weights imply, and where does the excess come from?",
+        "A lane without a vector still has registers, whose contents take part in the maximum and in the sum.",
+        "Which number changes no maximum and has the exponential 0? It belongs in the line before `cute.copy`. A large negative number does not work, because some rows lie below it.",
     ),
     analysis="""
-One value is the identity of both reductions: −∞ changes no maximum, and its exponential adds 0. With 0,
-each missing element adds e^(−m) to the sum and pulls the maximum up to 0. Where m is large, that is
-next to nothing, so scores around +1000 hide it; where all scores are far below 0, every result is 0.
-And −10,000, or the lowest number of the type, works only for rows with an element above it.
+One value suits both reductions: −∞ changes no maximum, and its exponential adds 0 to the sum. If the fill is
+0, a missing element raises a negative maximum to 0, and adds e^(−m) to the sum. Where m is large, that term is
+negligible, so scores around +1000 hide it. Where all scores are far below 0, every result is 0. A fill of
+−10,000, or of the lowest number of the type, works only for rows with an element above it.
 """,
     asked={"load_bytes": 16},
     entry="fix_the_fill",
@@ -43,11 +42,11 @@ And −10,000, or the lowest number of the type, works only for rows with an ele
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
         looks_like(lambda x, y: _in_tile(x, 0.0), "missing elements take part as 0, "
-                   "filled with it or with nothing: they raise the maximum of a row of negative numbers, and each adds to the sum."),
+                   "filled with it or with nothing at all: they raise the maximum of a row of negative numbers, and each adds to the sum."),
         looks_like(lambda x, y: _in_tile(x, -10_000.0), "missing elements take part with a finite "
                    "number, which becomes the maximum where all elements of a row are smaller."),
         looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "missing elements take "
                    "part with a finite number, however low; in a row of −∞ it is the largest of all."),
     ],
-    praise="The identity of the operator, and of nothing else.",
+    praise="You have filled the tail with the operator's identity.",
 )  # fmt: skip

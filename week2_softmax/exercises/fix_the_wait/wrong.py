@@ -8,9 +8,9 @@ WAIT = "        cute.arch.cp_async_wait_group(3 - k)\n"
 COUNT, MORE = "cp_async_wait_group(3 - k)", "cp_async_wait_group(4 - k)"
 
 WRONG = (
-    Wrong("as given", {COMMIT: "    " + COMMIT, COUNT: MORE, SYNC: ""}, "a vector is read before its copy has come"),
+    Wrong("as given", {COMMIT: "    " + COMMIT, COUNT: MORE, SYNC: ""}, "a vector is read before its copy has arrived"),
     Wrong("the count alone", {COMMIT: "    " + COMMIT, SYNC: ""}, "In this row some lanes have fewer"),
-    Wrong("no meeting", {SYNC: ""}, "A shuffle orders no memory"),
+    Wrong("no meeting", {SYNC: ""}, "A shuffle does not order memory"),
     Wrong("still one too many", {COUNT: MORE}, "at most the 3 - k newer groups"),
     Wrong("the other way round", {"wait_group(3 - k)": "wait_group(k)"}, "the first of 4 waits is for all"),
     Wrong("a barrier for each group", {WAIT: WAIT + "        cute.arch.sync_threads()\n",

@@ -41,27 +41,23 @@ EXERCISE = Exercise(
     title="halve the time of three launches",
     task="""
 `y[m, :] = softmax(scale · x[m, :] + bias)` for 512-element float32 rows; all rows have the same
-bias. Three launches compute it: scale and bias, exponentials, division. Each reads one matrix and
-writes one, 16 bytes per lane in whole sectors. Halve the predicted time on an H200 for 16,384
+bias. Three launches compute it: the first applies scale and bias, the second computes exponentials, and the third divides. Each reads one matrix and writes one, with 16 bytes per lane and whole sectors. Halve the predicted time on an H200 for 16,384
 rows: the **whole interval** has to be below half of the time of the given launches. Signature:
 `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
 
 `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 """,
     hints=(
-        "How many times the size of x do the three launches move in total, and what is the "
-        "minimum?",
-        "Where could a row wait between two steps, if not in y? A lane has 16 elements.",
-        "In the first two kernels `write(rY, mY, row)` sends the row from registers to memory, "
-        "and the next kernel reads it back. `rY` already holds the input of the next step.",
+        "How many times the bytes of x do the three launches move in total, and what is the minimum?",
+        "Where could the kernel keep a row between two steps, if not in y? Each lane has 16 elements.",
+        "In the first two kernels, `write(rY, mY, row)` stores the row from registers to memory, and the next kernel reads it back. `rY` already holds the input of the next step.",
     ),
     analysis="""
-Each of the three launches reads one matrix and writes one: six times the bytes of x. One launch
-reads x once and writes y once, a third of that. If you fuse only two of the three, the two
-launches move four times the bytes of x, in two thirds of the time. The block size hardly matters
-for a kernel that is bound by memory. With one warp per block, 16,384 blocks take 10 µs to start
-in each launch, which is below the memory bound. (These times are predicted for an H200, not
-measured.)
+Each of the three launches reads one matrix and writes one, so together they move six times the bytes of x. One
+launch reads x once and writes y once, which is a third of that. If you fuse only two of the three, the remaining
+two launches move four times the bytes of x, and take two thirds of the time. The block size hardly matters for a
+kernel that is bound by memory: with one warp per block, 16,384 blocks take 10 µs to start in each launch, less
+than the memory traffic takes. (These times are predicted for an H200, not measured.)
 """,
     entry="fuse_three",
     groups=(
@@ -82,7 +78,7 @@ measured.)
             misconceptions=[
                 counted(
                     lambda p: len(p.launches) == 3,
-                    "there are three launches, and each reads one matrix and writes one.",
+                    "there are three launches, each of which reads one matrix and writes one.",
                 ),
                 counted(
                     lambda p: len(p.launches) == 2,
@@ -96,5 +92,5 @@ measured.)
             ],
         ),
     ),
-    praise="A third of the bytes, about a third of the time.",
+    praise="A third of the bytes takes about a third of the time.",
 )  # fmt: skip

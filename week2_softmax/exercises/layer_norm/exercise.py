@@ -47,26 +47,21 @@ def _scaled(e):
 EXERCISE = puzzle(
     title="normalise rows by mean and variance",
     task="""
-LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the
-variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute
-in float32 and read `x` once. A row may be 1000 ± 4 or −3000 ± 16, or all its elements may be
-equal; there, the mean of the squares less the square of the mean loses most of its digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+LayerNorm is `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the variance
+(divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute in float32 and read `x`
+once. A row's elements may be 1000 ± 4 or −3000 ± 16, or all equal. For such rows, the mean of the squares minus
+the square of the mean loses most of its digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 """,
     hints=(
-        "The row is in registers, 8 elements per thread. Go through it twice: for the mean, "
-        "then for the squared distances from it.",
-        "Every thread needs both sums of the block: shuffles, one word per warp, a barrier, "
-        "then all threads add four words.",
-        "Registers past the row hold 0, which is far from the mean: put the predicate around "
-        "the line that squares as well. If the second sum used the first sum's words, you "
-        "would need another barrier.",
+        "The row is in registers, with 8 elements per thread. Go through it twice, first for the mean and then for the squared distances from it.",
+        "Every thread needs both sums of the block. For each sum, use shuffles, store one word per warp, wait at a barrier, and let all threads add the four words.",
+        "Registers past the row hold 0, which is far from the mean, so put the predicate around the line that squares as well. If the second sum reused the first sum's words, you would need another barrier.",
     ),
     analysis="""
-With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16,
-and both numbers of the difference are off by some steps. For 50 rows of 700 that variance is
-wrong by up to 2 %, and the two-pass variance by less than 2 parts in 10 million. Welford's
-`(count, mean, m2)` of week 1 passes with one barrier, off by at most 3 parts in a million, but
-takes 63,200 instructions instead of 50,100.
+With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16, and both terms of
+the difference are off by several steps. For 50 rows of 700 elements, that variance is wrong by up to 2 %, and the
+two-pass variance by less than 2 parts in 10 million. Welford's `(count, mean, m2)` from week 1 also passes, with
+one barrier and an error of at most 3 parts in a million, but it takes 63,200 instructions instead of 50,100.
 """,
     asked={"work": "one block per row", "block": 128, "barriers": 2},
     entry="layer_norm",
@@ -87,15 +82,15 @@ takes 63,200 instructions instead of 50,100.
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, of=1), "the sum of the squares is not divided "
                    "by N."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, more=1024 - x.shape[1]), "registers without an "
-                   "element are in the variance: each adds the square of 0 - mean."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, EPS), "it is as if eps were 0.00001: it is an "
+                   "element are included in the variance: each adds the square of 0 - mean."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, EPS), "eps seems to be 0.00001, but it is an "
                    "argument with another value here."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "it is as if eps were 0: where all "
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "eps seems to be 0: where all "
                    "elements of a row are equal, 0 would be divided by 0."),
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "
-                   "belongs below it."),
-        Misconception("the mean is right: each row is x - mean with a wrong factor, or NaN, so look at the variance "
-             "and its root. Near a million float32 has steps of 1/16: the mean of the squares less the square of "
-             "the mean has few right digits there.", _scaled),
+                   "belongs under it."),
+        Misconception("the mean is correct: each row is x - mean with a wrong factor, or NaN, so look at the variance "
+             "and its root. Near a million, float32 has steps of 1/16: the mean of the squares minus the square of "
+             "the mean has few correct digits there.", _scaled),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ BARRIER = "    cute.arch.sync_threads()\n"
 
 WRONG = (
     Wrong("mean of squares less square of mean",
-          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few right digits there"),
+          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few correct digits there"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
           .replace("< mX.shape[1]", ">= 0")}, "each adds the square of 0 - mean"),
     Wrong("divided by N - 1", {VARIANCE: VARIANCE.replace("length", "(length - 1.0)")},
@@ -25,8 +25,8 @@ WRONG = (
     Wrong("no bias", {STORED: STORED.replace(" + mB[n].to(Float32)", "")}, "the bias is not added"),
     Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
           "the weight is not multiplied"),
-    Wrong("no eps", {"variance + eps": "variance"}, "as if eps were 0"),
-    Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "as if eps were 0.00001"),
+    Wrong("no eps", {"variance + eps": "variance"}, "eps seems to be 0:"),
+    Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "eps seems to be 0.00001"),
     Wrong("eps outside", {"cute.math.rsqrt(variance + eps, fastmath=True)": "1.0 / (cute.math.sqrt(variance) + eps)"},
           "eps is added to the root"),
     Wrong("words used twice", {"sPart[None, 1]": "sPart[None, 0]"}, "sPart[warp] = value"),

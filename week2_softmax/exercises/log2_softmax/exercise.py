@@ -47,22 +47,21 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="write weights in bits",
     task="""
-`y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
-computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but
-−1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; read and
-write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and two
-additions. Signature: `log2_softmax(x, y)`.
+Compute `y[m, n] = log₂(softmax(x)[m, n])`, which is −3 for a weight of 1/8, for rows of any length up to 1,024.
+Support float32 and float16; compute in float32. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but −1000
+does, so compute no weight along the way. A lane holds at most 32 elements in registers; read and write each
+element once. Where x is −∞, so is y. Each element may take a maximum, one FMA, one `ex2` and two additions. Signature: `log2_softmax(x, y)`.
 """,
     hints=(
-        "log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is a power of two?",
+        "log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is written as a power of two?",
         "The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator: keep it. "
         "The sum adds 2^t over the row.",
-        "The last line subtracts, `t - …`, one logarithm per row: `cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
+        "The last line is `t - …`. It subtracts one logarithm per row, `cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
     ),
     analysis="""
-The kernel takes five operations per element, as many as the softmax itself. The rounding of m ·
-log₂ e is the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms need
-one more multiplication per element, by ln 2; a loss reported in bits saves it.
+The kernel takes five operations per element, as many as the softmax itself. The rounding error of m · log₂ e is
+the same in every t *and* in log₂ s, so it cancels here as well. Natural logarithms would need one more
+multiplication per element, by ln 2; a loss reported in bits does without it.
 """,
     asked={"work": "one warp per row"},
     entry="log2_softmax",
@@ -74,19 +73,19 @@ one more multiplication per element, by ln 2; a loss reported in bits saves it.
     dtypes=("float32", "float16"),
     waste={"instructions": 2},
     misconceptions=[
-        looks_like(lambda x, y: x.double().log_softmax(1), "it is the natural logarithm."),
-        looks_like(lambda x, y: x.double().softmax(1), "these are the weights, not their logarithms."),
-        hinted("every wrong element is -inf", "there is -∞ where a finite logarithm belongs. That is log₂ of 0, and a "
+        looks_like(lambda x, y: x.double().log_softmax(1), "the logarithm is the natural one: it is to the base e."),
+        looks_like(lambda x, y: x.double().softmax(1), "the values are the weights, not their logarithms."),
+        hinted("every wrong element is -inf", "there is -∞ where a finite logarithm belongs. It is log₂ of 0: a "
                "weight below the smallest float32 becomes 0 when it is computed."),
         looks_like(lambda x, y: _scaled(x) - _scaled(x).amax(1, keepdim=True), "log₂ of the row's sum is missing: "
-                   "the largest element has 0."),
+                   "the largest element is 0."),
         looks_like(_natural_sum, "the natural logarithm of the sum is subtracted from powers of two."),
         looks_like(lambda x, y: (x.double() * LN_2).log_softmax(1) / LN_2, "the exponents are x − m, so log₂ e is "
-                   "missing: these are weights of powers of two."),
-        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, and not −∞."),
-        looks_like(_own_sums, "each lane has the sum of its own elements, not that of the row."),
+               "missing: the weights are those of powers of two."),
+        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, instead of −∞."),
+        looks_like(_own_sums, "each lane subtracts the logarithm of its own sum, not of the row's."),
     ],
     more=lambda make: (arithmetic(make, (4, 1024), (ARITHMETIC, "float operations per element", 6.1),
                      (EXPONENTIALS, "exponentials per element", 1.1), look_at="fk.profile(*{failed})"),),
-    praise="No weight was ever computed.",
+    praise="The kernel computes no weight along the way.",
 )  # fmt: skip

@@ -8,8 +8,8 @@ E = "e = cute.math.exp2(t, fastmath=True)"
 
 WRONG = (
     Wrong("the natural logarithm", {LAST: "rX.store((t - cute.math.log2(s, fastmath=True)) * 0.6931471805599453)"},
-          "it is the natural logarithm"),
-    Wrong("the weights", {LAST: "rX.store(e * (1.0 / s))"}, "these are the weights"),
+          "the natural one"),
+    Wrong("the weights", {LAST: "rX.store(e * (1.0 / s))"}, "the values are the weights"),
     Wrong("logarithm of the weights", {LAST: "rX.store(cute.math.log2(e * (1.0 / s), fastmath=True))"},
           "a finite logarithm belongs"),
     Wrong("without the sum", {LAST: "rX.store(t)"}, "log₂ of the row's sum is missing"),
@@ -20,5 +20,5 @@ WRONG = (
                                        LAST: "rX.store((t - cute.math.log(s)) * 1.4426950408889634)"},
           "Float operations per element: 7"),
     Wrong("no shuffles of the sum", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
-          "each lane has the sum of its own elements"),
+          "the logarithm of its own sum"),
 )  # fmt: skip

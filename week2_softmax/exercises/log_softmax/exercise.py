@@ -46,21 +46,19 @@ def _at_least(start):
 EXERCISE = puzzle(
     title="take the logarithm of a softmax",
     task="""
-`y[m, n] = log(softmax(x[m])[n])` in float32, float16 and bfloat16, computed in float32. Read a
-row at most twice. All elements are finite. A row may be around 30,000 or −60,000. Where an
-element's softmax rounds to 0, its logarithm is still not −∞. Signature: `log_softmax(x, y)`.
+Compute `y[m, n] = log(softmax(x[m])[n])`. Support float32, float16 and bfloat16; compute in float32. Read each row
+at most twice. All elements are finite, but a row may be around 30,000 or −60,000. Even where an element's softmax
+rounds to 0, the result must not be −∞. Signature: `log_softmax(x, y)`.
 """,
     hints=(
-        "The logarithm of a quotient is a difference: write log(exp(x − m) / s) without exp "
-        "and without a quotient.",
+        "The logarithm of a quotient is a difference. Write log(exp(x − m) / s) without an exponential and without a quotient.",
         "One pass gives each lane a pair (m, s); the warp merges the pairs. The second pass "
         "needs no exponential.",
-        "The line that stores adds x, −m and −log s. Which difference comes first if x and m "
-        "are 30,000 and log s is 2?",
+        "The line that stores adds x, −m and −log s. Which two should it add first if x and m are 30,000 and log s is 2?",
     ),
     analysis="""
-Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses its digits before you subtract
-it. `x − m` is exact for the elements near the maximum, which matter.
+Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses digits of log s before you subtract it. `x − m` is exact for the elements near the maximum,
+which are the ones that matter.
 """,
     asked={"work": "one warp per row"},
     entry="log_softmax",
@@ -70,19 +68,19 @@ it. `x − m` is exact for the elements near the maximum, which matter.
     count=[(5, 100), (96, 300)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(lambda x, y: x.double().softmax(1), "this is the softmax: its logarithm is not taken."),
+        looks_like(lambda x, y: x.double().softmax(1), "the values are the softmax: its logarithm is not taken."),
         looks_like(_with(lambda x, threads: _sums(x).log2().exp()), "log s is taken to the base 2 here, but x − m is not."),
-        looks_like(lambda x, y: x.double().log_softmax(1) / 0.6931471805599453, "this is the logarithm to the base 2."),
+        looks_like(lambda x, y: x.double().log_softmax(1) / 0.6931471805599453, "the logarithm is to the base 2."),
         looks_like(lambda x, y: x.double() - x.double().max(1, keepdim=True).values, "only the maximum is subtracted: "
                    "log s is missing."),
-        looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its own."),
+        looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to a maximum of its own."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum grows, "
                    "rescale the sum so far."),
         looks_like(lambda x, y: ((x.double() - x.double().amax(1, True)).exp().float() / _sums(x)[:, None]).log(),
-                   "a logarithm of the quotient gives exactly this: an exponential below the smallest float32 is 0, and "
+                   "a logarithm of the quotient has exactly this result: an exponential below the smallest float32 is 0, and "
                    "the logarithm of 0 is −∞.", rtol=1e-3),
         *(looks_like(_at_least(start), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
-        looks_like(_less_lse, "x less the row's log-sum-exp, once that is rounded to float32, gives exactly this: near "
+        looks_like(_less_lse, "x minus the row's log-sum-exp, once that is rounded to float32, has exactly this result: near "
                    "30,000 its digits end at 0.002. What can be subtracted from x before log s is added to it?"),
     ],
     given=picture(
@@ -90,5 +88,5 @@ it. `x − m` is exact for the elements near the maximum, which matter.
         {"x": [["30000", "30000.69", "30001.61"]], "x - m": [["-1.61", "-0.92", ("0", 0)]],
          "y = x - m - log s": [["-2.08", "-1.39", ("-0.47", 0)]]},
     ),
-    praise="Every digit kept.",
+    praise="Your logarithm keeps its digits.",
 )  # fmt: skip

@@ -18,24 +18,21 @@ def _with(total):
 EXERCISE = puzzle(
     title="compute the gradient of log-softmax",
     task="""
-`y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. Given `dy`
-and y, write `dx`, in float32, float16 and bfloat16, with float32 arithmetic, for rows of any
-length. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j collapses
-here as well. Signature: `log_softmax_backward(dy, y, dx)`.
+`y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))` is the logarithm of softmax. From `dy` and y, compute `dx` for rows of any length. Support float32, float16 and bfloat16; compute in float32.
+First derive the formula: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and the sum over j simplifies here as well. Signature: `log_softmax_backward(dy, y, dx)`.
 """,
     hints=(
         "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the sum over the first term reduce to, and what can you "
         "factor out of the sum over the second?",
-        "There is one sum per row, but not the one in softmax's gradient. It needs only one of "
-        "the two rows, so the first loop reads that one alone.",
+        "There is one sum per row, but it differs from the one in softmax's gradient. It needs only one of the two rows, so the first loop reads only that row.",
         "`cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line "
         "that stores.",
     ),
     analysis="""
-dx = dy - exp(y)·Σ dy. If a loss uses the logarithm of one probability per row, dy is -1 there and
-0 elsewhere. Then Σ dy = -1, and dx is p - 1 at that element and p elsewhere: the *p minus
-one-hot* of cross-entropy. The first loop reads one matrix, so the kernel makes three reads and a
-write; softmax's gradient makes four and a write.
+dx = dy - exp(y)·Σ dy. If the loss is the negative logarithm of one probability per row, dy is -1 at that element and 0 elsewhere. Then
+Σ dy = -1, and dx is p - 1 at that element and p elsewhere: the *p minus one-hot* of cross-entropy. The first loop
+reads only one matrix, so the kernel makes three reads and one write, whereas softmax's gradient makes four reads
+and one write.
 """,
     asked={"work": "one warp per row"},
     entry="log_softmax_backward",
@@ -49,21 +46,21 @@ write; softmax's gradient makes four and a write.
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda dy, y, dx: softmax_gradient(dy.double(), y.double().exp()), "this is the "
-                   "gradient of softmax, whose sum is of dy·p, and which is multiplied by p."),
+                   "gradient of softmax, whose sum is Σ dy·p, and which is multiplied by p."),
         looks_like(lambda dy, y, dx: softmax_gradient(dy.double(), y.double()), "this is the "
-                   "formula of softmax, with the logarithms in place of the probabilities."),
+                   "gradient of softmax, with the logarithms in place of the probabilities."),
         looks_like(lambda dy, y, dx: dy.double() - y.double() * dy.double().sum(1, keepdim=True),
                    "y is the logarithm of a probability; the formula has the probability."),
         looks_like(_with(lambda dy: dy.double().mean(1, True)), "Σ dy is divided by the number of "
                    "columns."),
         looks_like(lambda dy, y, dx: dy, "dx is dy: the sum is missing, or 0."),
         looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * (y.double().exp() * dy.double())
-                   .sum(1, keepdim=True), "the sum is of dy·p; the logarithm's gradient needs the sum of dy alone."),
-        looks_like(_with(shares), "each lane has used its own share of Σ dy: the shares of the 32 lanes have not been added."),
-        looks_like(_with(after_down), "only lane 0 has Σ dy, as shuffles down leave it; every lane "
+                   .sum(1, keepdim=True), "the sum is Σ dy·p, but the logarithm's gradient needs Σ dy."),
+        looks_like(_with(shares), "each lane uses its own share of Σ dy: the shares of the 32 lanes are not added."),
+        looks_like(_with(after_down), "only lane 0 has Σ dy, as shuffles down leave it, but every lane "
                    "needs it."),
-        looks_like(_with(lambda dy: shares(dy, rounded=True)[:, :32].sum(1, keepdim=True)), "Σ dy has "
-                   "been rounded to the type of dy at each addition; add up in float32."),
+        looks_like(_with(lambda dy: shares(dy, rounded=True)[:, :32].sum(1, keepdim=True)), "Σ dy is "
+                   "rounded to the type of dy at each addition; add up in float32."),
     ],
     praise="Cross-entropy's gradient is one more line.",
 )  # fmt: skip

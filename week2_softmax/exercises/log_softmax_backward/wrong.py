@@ -18,8 +18,8 @@ WRONG = (
     Wrong("the mean", {REDUCED: REDUCED + "        total /= Float32(mY.shape[1])\n"},
           "divided by the number of columns"),
     Wrong("no sum", {STORE: "mdY[row, n].to(Float32)"}, "the sum is missing, or 0"),
-    Wrong("sum of dy times p", {ADD: f"total += {OF_P}"}, "the sum is of dy·p"),
-    Wrong("no shuffles", {REDUCED: ""}, "its own share of Σ dy"),
+    Wrong("sum of dy times p", {ADD: f"total += {OF_P}"}, "the sum is Σ dy·p,"),
+    Wrong("no shuffles", {REDUCED: ""}, "uses its own share of Σ dy"),
     Wrong("down, not a butterfly", {REDUCED: """        for k in range(5):
             total += cute.arch.shuffle_sync_down(total, offset=16 >> k)
 """}, "as shuffles down leave it"),

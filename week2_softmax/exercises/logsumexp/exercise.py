@@ -23,20 +23,20 @@ def _sum(x):
 EXERCISE = puzzle(
     title="compute log-sum-exp of rows",
     task="""
-`y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
-float16 and bfloat16, computed in float32. Read each row twice. The tests use hard rows; where a
-whole row is −∞ the sum is 0 and the result −∞, as in torch. `cute.math.log(x, fastmath=True)` is the
+`y[m]` is the logarithm of the sum of the exponentials of row m. Support any M and N ≥ 1 and the types
+float32, float16 and bfloat16; compute in float32. Read each row twice. The tests use hard rows. For a row
+of −∞ the sum is 0 and the result is −∞, as in torch. `cute.math.log(x, fastmath=True)` computes the
 logarithm. Signature: `logsumexp(x, y)`.
 """,
     hints=(
-        "`three_passes` without its third loop: what does one lane do instead?",
-        "m + log(s). Where a whole row is -inf, m is also -inf: what must be subtracted there so that each exponential is 0 and not NaN?",
-        "A line between the two loops chooses what is subtracted, the maximum or 0; the line that stores adds the same number again.",
+        "The kernel is `three_passes` without its third loop. What does one lane do instead?",
+        "The result is m + log(s). In a row of -inf, m is also -inf: which number must you subtract there so that each exponential is 0 and not NaN?",
+        "A line between the two loops chooses the number to subtract, the maximum or 0. The line that stores adds the same number back.",
     ),
     analysis="""
-If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is −∞
-without special code: one decision per row, none per element. Softmax did not need it, because there
-the required result is NaN.
+If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is −∞. This
+takes one comparison per row and none per element. Softmax did not need it, because its required result for
+such a row is NaN.
 """,
     asked={"work": "one warp per row"},
     entry="logsumexp",
@@ -46,21 +46,21 @@ the required result is NaN.
     count=[(9, 100), (64, 300)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(lambda x, y: x.float().exp().sum(1).log(), "it is as if nothing is subtracted: "
-                   "exponentials overflow, or vanish."),
+        looks_like(lambda x, y: x.float().exp().sum(1).log(), "nothing seems to be subtracted: "
+                   "the exponentials overflow or vanish."),
         looks_like(lambda x, y: _from_zero(x), FINITE),
         looks_like(lambda x, y: x.double().amax(1) + (x.double() - x.double().amax(1, keepdim=True))[
             :, ::32].exp().sum(1).log(), "the sum holds only lane 0's part."),
-        looks_like(lambda x, y: _sum(x).log(), "the maximum was subtracted inside and is not added "
-                   "again outside."),
+        looks_like(lambda x, y: _sum(x).log(), "the maximum is subtracted inside but not added back "
+                   "outside."),
         looks_like(lambda x, y: _sum(x) + x.double().amax(1), "the logarithm is missing."),
-        looks_like(lambda x, y: _sum(x).log2() + x.double().amax(1), "this is the logarithm to the "
-                   "base 2 of the sum."),
-        looks_like(lambda x, y: x.double().amax(1), "this is the maximum alone."),
+        looks_like(lambda x, y: _sum(x).log2() + x.double().amax(1), "the sum's logarithm is to "
+                   "the base 2."),
+        looks_like(lambda x, y: x.double().amax(1), "the values are the maximum alone."),
         looks_like(lambda x, y: _sum(x).log() + x.double().amax(1), "only rows that are all -inf are "
                    "wrong: -inf - (-inf) is NaN."),
         looks_like(lambda x, y: torch.where(x.isneginf().all(1), 0.0, x.double().logsumexp(1)),
                    "a row that is all -inf has the sum 0, whose logarithm is -inf."),
     ],
-    praise="A soft maximum.",
+    praise="You have computed a soft maximum.",
 )  # fmt: skip

@@ -10,14 +10,14 @@ LOOP = """        for n in range(lane, mX.shape[1], 32):
 SHARE = "        m = cute.arch.warp_reduction(m, cute.arch.fmax)\n"
 
 WRONG = (
-    Wrong("nothing subtracted", {GUARD: "shift = Float32(0.0)"}, "nothing is subtracted"),
+    Wrong("nothing subtracted", {GUARD: "shift = Float32(0.0)"}, "nothing seems to be subtracted"),
     Wrong("no guard", {GUARD: "shift = m"}, "only rows that are all -inf are wrong"),
-    Wrong("not added again", {RESULT: LOG}, "not added again outside"),
+    Wrong("not added again", {RESULT: LOG}, "not added back outside"),
     Wrong("no logarithm", {LOG: "s"}, "the logarithm is missing"),
     Wrong("base 2", {LOG: "cute.math.log2(s, fastmath=True)"}, "to the base 2"),
     Wrong("each lane its own maximum", {SHARE: ""}, "With m = 3, n = 5"),
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf,": "m, s = Float32(0.0),"},
-          "the maximum begins at a finite number"),
+          "seems to start at a finite number"),
     Wrong("sums not added", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
           "only lane 0's part"),
     Wrong("every lane reads the row", {LOOP: LOOP.replace("lane, mX.shape[1], 32", "mX.shape[1]")},

@@ -94,32 +94,25 @@ def _with(sums):
 
 
 OF_ALL = (
-    "the maximum is that of all elements, also of the masked ones: one of them may be NaN or ∞, or so much "
+    "the maximum covers all elements, also the masked ones: one of them may be NaN or ∞, or so much "
     "larger that every exponential is 0."
 )
 
 EXERCISE = puzzle(
-    title="leave elements out, at a temperature",
+    title="take a masked softmax with a temperature",
     task="""
-Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m,
-n] / t) / Σ exp(x[m, k] / t)`, the sum over all k with `mask[m, k] ≠ 0`. Where the mask is 0, y is
-0, even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0 (torch gives NaN).
-A row may be around −100,000. Read a row at most twice. `mask` is uint8, t > 0; x and y are float32
-or bfloat16, computed in float32. Signature: `masked_softmax(mX, mMask, t: Float32, mY)`.
+Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m, n] / t) / Σ exp(x[m, k] / t)`, where the sum covers all k with `mask[m, k] ≠ 0`. Where the mask is 0, y is 0, even if x is large, infinite or NaN there. A row whose mask is all 0 becomes 0 (torch returns NaN). A row may be around −100,000. Read each row at most twice. `mask` is uint8, and t > 0; x and y are float32 or bfloat16. Compute in float32. Signature: `masked_softmax(mX, mMask, t: Float32, mY)`.
 """,
     hints=(
         "A masked element counts neither in the maximum nor in the sum. What are m and s of a "
         "lane without an element?",
-        "NaN times 0 is NaN: leave an element out by a predicate, not by a factor. −∞ − −∞ is "
-        "NaN as well: which lines may compute a difference of two maxima, and which may use "
-        "it?",
-        "Temperature and log₂ e form one factor. Compute it once before the loops. Apply it in "
-        "the lines with exponentials, to the difference from the maximum.",
+        "NaN times 0 is NaN, so leave an element out by a predicate, not by a factor. −∞ − (−∞) is NaN as well. Which lines could compute such a difference of two maxima?",
+        "The temperature and log₂ e form one factor. Compute it once, before the loops. In the lines with exponentials, apply it to the difference from the maximum.",
     ),
     analysis="""
-Softmax in attention nearly always has a mask: padding, causality, documents side by side. One
-byte of mask per element adds a quarter to the reads in float32 and half in bfloat16; a causal
-mask, computed from row and column, adds nothing.
+Softmax in attention nearly always has a mask: for padding, for causality, or for several documents in one
+sequence. One byte of mask per element increases the bytes read by a quarter in float32 and by half in bfloat16. A
+causal mask that is computed from row and column adds none.
 """,
     asked={"work": "one warp per row"},
     entry="masked_softmax",
@@ -129,35 +122,35 @@ mask, computed from row and column, adds nothing.
     count=[(5, 100), (96, 300)],
     dtypes=("float32", "bfloat16"),
     misconceptions=[
-        looks_like(_mask_after, "the masked elements are set to 0 at the end, but they have been in the maximum or the sum."),
-        looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0), "the temperature has no effect: this is the softmax of x."),
+        looks_like(_mask_after, "the masked elements are set to 0 at the end, but they are included in the maximum or the sum."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0), "the temperature has no effect: the values are the softmax of x."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0 / t), "x is multiplied by the temperature, not divided."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, t * 1.4426950408889634), "exp2(x) is 2 to the power of x, so "
                    "log₂ e is missing in front."),
-        looks_like(lambda x, mask, t, y: _softmax(x, mask == 0, t), "the mask is taken the other way round."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask == 0, t), "the mask is inverted."),
         looks_like(lambda x, mask, t, y: _softmax(x.masked_fill(mask == 0, 0), mask >= 0, t) * (mask != 0), "the masked elements "
-                   "count as 0 in the sum: exp(0) is not 0."),
+                   "count as 0, but exp(0) is 1, which adds to the sum."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask == 1, t), "only elements with a mask of 1 take part: include every element whose "
                    "mask is not 0."),
         looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: leave an element out by a predicate, not by a factor."),
         looks_like(_relative_to(_of_all), OF_ALL),
         looks_like(_of_all_online, OF_ALL),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
-        looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, gives exactly this: in a row "
+        looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, has exactly this result: in a row "
                    "far from 0 its digits are gone. Subtract first, and multiply the difference."),
-        looks_like(_no_number, "a lane whose first element is masked computes −∞ − −∞ = NaN, which makes the sum "
+        looks_like(_no_number, "a lane whose first element is masked computes −∞ − (−∞) = NaN, which makes the sum "
                    "of its row NaN."),
-        looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its "
+        looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to a maximum of its "
                    "own."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum "
                    "grows, rescale the sum so far."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, t).masked_fill((mask == 0).all(1, True), torch.nan),
-                   "rows without any element are NaN, the others are right: what does the kernel divide there?"),
+                   "rows without any element are NaN, but the others are correct: what does the kernel divide there?"),
     ],
     given=picture(
         "temperature 1; the second row has no element",
         {"x": [[("log 1", 0), "NaN", ("log 3", 0)], ["5", "∞", "2"]], "mask": [[("1", 0), "0", ("1", 0)], ["0", "0", "0"]],
          "y": [[("0.25", 0), "0", ("0.75", 0)], ["0", "0", "0"]]},
     ),
-    praise="Nothing left out leaks in.",
+    praise="No masked element affects the result.",
 )  # fmt: skip

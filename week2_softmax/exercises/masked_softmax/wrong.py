@@ -31,12 +31,12 @@ WRONG = (
           "not by a factor"),
     Wrong("masked at the end only", {TAKES_PART: """            if n >= 0:
                 value = mX[row, n].to(Float32)
-"""}, "have been in the maximum or the sum"),
+"""}, "are included in the maximum or the sum"),
     Wrong("masked elements count 0", {TAKES_PART: """            if n >= 0:
                 value = Float32(0.0)
                 if mMask[row, n] != 0:
                     value = mX[row, n].to(Float32)
-"""}, "exp(0) is not 0"),
+"""}, "exp(0) is 1, which adds"),
     Wrong("masked elements are -inf", {TAKES_PART: """            if n >= 0:
                 value = -Float32.inf
                 if mMask[row, n] != 0:
@@ -49,11 +49,11 @@ WRONG = (
     Wrong("temperature multiplied", {SCALE: "scale = math.log2(math.e) * t"}, "not divided"),
     Wrong("base 2", {SCALE: "scale = 1.0 / t"}, "2 to the power of x"),
     Wrong("mask is 1", {TAKES_PART: TAKES_PART.replace("!= 0", "== 1"), LAST: LAST.replace("!= 0", "== 1")}, "a mask of 1 take part"),
-    Wrong("maximum of all", {ONLINE: OF_ALL}, "also of the masked ones"),
+    Wrong("maximum of all", {ONLINE: OF_ALL}, "also the masked ones"),
     Wrong("scaled before the maximum", {ONLINE: ONLINE.replace("value = mX[row, n].to(Float32)", "value = mX[row, n].to(Float32) * scale")
           .replace(") * scale, fast", "), fast"), MERGE: MERGE.replace(" * scale", ""),
           EXP: "cute.math.exp2(mX[row, n].to(Float32) * scale - m_row, fastmath=True)"}, "Subtract first"),
-    Wrong("mask negated", {TAKES_PART: TAKES_PART.replace("!=", "=="), LAST: LAST.replace("!=", "==")}, "the other way round"),
+    Wrong("mask negated", {TAKES_PART: TAKES_PART.replace("!=", "=="), LAST: LAST.replace("!=", "==")}, "the mask is inverted"),
     Wrong("lanes not rescaled", {MERGE: "s"}, "a maximum of its own"),
     Wrong("no rescaling in the loop", {"                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n": ""}, "relative to an older maximum"),
     Wrong("every lane reads the row", {"range(lane, mX.shape[1], 32):\n            if": "range(mX.shape[1]):\n            if",

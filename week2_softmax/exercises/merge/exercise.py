@@ -131,18 +131,16 @@ EXERCISE = Exercise(
     title="merge two parts of a row",
     task="""
 Write `merge(a, b)` in plain Python. `a` and `b` are the pairs (m, s) of two parts of a row: the
-maximum, and the sum of all `exp(x - m)`. Return the pair of the combined parts. `(-math.inf,
-0.0)` is the pair of an empty part: merging it changes nothing, and merging it with itself returns
-it.
+maximum, and the sum of all `exp(x - m)`. Return the pair of the combined parts. `(-math.inf, 0.0)` is the pair of an empty part: merging it with another
+pair returns the other pair, and merging it with itself returns `(-math.inf, 0.0)`.
 """,
     hints=(
-        "The new maximum is the easy part. By which factor must each of the two sums be rescaled?",
-        "By `math.exp(old maximum - new maximum)`. One of the two factors is 1, and you need not know which.",
-        "If both maxima are -inf, the difference is NaN. A line before the exponentials must choose another number to subtract in that case: both sums are 0, so any number works.",
+        "The new maximum is easy to find. By which factor must each of the two sums be multiplied?",
+        "The factor is `math.exp(old maximum - new maximum)`. One of the two factors is 1, but you need not know which.",
+        "If both maxima are -inf, the difference is NaN. In that case, a line before the exponentials must choose another number to subtract. Both sums are 0, so any finite number works.",
     ),
     analysis="""
-This is the operator of the whole week. It is associative (up to rounding) and commutative, and it has
-an identity, so it works across loops, lanes, warps, blocks and clusters, like a sum. `logsumexp` is the
+This is the operator of the whole week. It is associative (up to rounding) and commutative, and it has an identity. So, like addition, it works across loop iterations, lanes, warps, blocks and clusters. `logsumexp` is the
 same operator in another form: m + log s.
 """,
     entry="merge",

@@ -35,20 +35,19 @@ EXERCISE = puzzle(
     title="merge the pairs of 32 lanes",
     task="""
 Row r of `m` and `s`, both (rows, 32) in float32, holds the pairs (m, s) of 32 lanes at the end of
-their loops. Merge them: `y[r, 0]` is the maximum, `y[r, 1]` the sum relative to it. Lanes without
-elements hold (−∞, 0). In some rows all lanes do; the result is then (−∞, 0).
+their loops. Merge them: `y[r, 0]` is the maximum, and `y[r, 1]` is the sum relative to it. A lane without elements holds
+(−∞, 0). If all lanes of a row hold it, the result is (−∞, 0).
 Signature: `merge_lanes(m, s, y)`.
 """,
     hints=(
-        "A butterfly of five steps, as for a sum, with `merge` in place of the addition. What does each step shuffle?",
-        "Two shuffles per step, m and s, both before either changes: the factor needs the old maximum.",
-        "Where both maxima are -inf, the difference is NaN: a line before the exponentials chooses what to subtract, the new maximum or 0.",
+        "Write a butterfly of five steps, as for a sum, with `merge` in place of the addition. Which values does each step shuffle?",
+        "Each step shuffles m and s. Do both shuffles before either value changes, because the factor needs the old maximum.",
+        "If both maxima are -inf, the difference is NaN. A line before the exponentials must choose the number to subtract: the new maximum, or 0 if that is -inf.",
     ),
     analysis="""
-The butterfly takes ten shuffles and ten exponentials per lane. There is a cheaper way: five
-shuffles find the maximum of all lanes, each lane rescales its own sum *once*, and five more
-shuffles add the sums. Production kernels do that. It needs all pairs at the same time, and a loop
-over a row does not have them.
+The butterfly takes ten shuffles and ten exponentials per lane. A cheaper way is common in production kernels:
+five shuffles find the maximum of all lanes, each lane rescales its own sum *once*, and five more shuffles add
+the sums. But that requires all pairs at the same time, and a loop over a row sees them one after another.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="merge_lanes",
@@ -57,15 +56,15 @@ over a row does not have them.
     sizes=[(3,), (5,), (1,), (8,), (31,), (100,), (9,), (17,)],
     count=[(20,), (512,)],
     misconceptions=[
-        looks_like(_column(lambda m, s: s.sum(1)), "the sums are added as they are: each is relative "
+        looks_like(_column(lambda m, s: s.sum(1)), "the sums are added without rescaling, but each is relative "
                    "to its own lane's maximum."),
         looks_like(_unguarded, "the sum is NaN only where no lane has an element: -inf - (-inf)."),
-        looks_like(lambda m, s, y: torch.stack((m[:, 0], s[:, 0]), 1), "this is lane 0's pair: "
+        looks_like(lambda m, s, y: torch.stack((m[:, 0], s[:, 0]), 1), "the result is lane 0's pair: "
                    "the pairs of the other lanes never reach it."),
         looks_like(lambda m, s, y: _merged(m.double()[:, ::2], s.double()[:, ::2]), "only 16 of the 32 "
-                   "lanes are merged, which takes four steps; 32 take five."),
-        looks_like(_column(lambda m, s: s[:, 0]), "the maximum is merged, and the sum is still that "
+                   "lanes are merged: four steps merge 16 lanes, and 32 take five."),
+        looks_like(_column(lambda m, s: s[:, 0]), "the maximum is merged, but the sum is still that "
                    "of lane 0."),
     ],
-    praise="32 pairs, one pair.",
+    praise="You have merged 32 pairs into one.",
 )  # fmt: skip

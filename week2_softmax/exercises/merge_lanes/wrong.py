@@ -9,7 +9,7 @@ SHUFFLE_M = "            other_m = cute.arch.shuffle_sync_bfly(m, offset=16 >> k
 SHUFFLE_S = "            other_s = cute.arch.shuffle_sync_bfly(s, offset=16 >> k)\n"
 
 WRONG = (
-    Wrong("sums added as they are", {OWN: "", OTHER: "            s += other_s\n"}, "added as they are"),
+    Wrong("sums added as they are", {OWN: "", OTHER: "            s += other_s\n"}, "added without rescaling"),
     Wrong("no guard", {GUARD: "shift = both"}, "only where no lane has an element"),
     Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "never reach it"),
     Wrong("maximum alone", {OWN: "", OTHER: ""}, "still that of lane 0"),

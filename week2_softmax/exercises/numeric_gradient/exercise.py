@@ -32,7 +32,7 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
         kind = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)
         raise GateError(f"Expected a tensor of shape {tuple(x.shape)}, got {kind:.100}.")
     if not torch.equal(x, before):
-        raise GateError("The call has changed x: a step has been left in it.")
+        raise GateError("The call has changed x: one of the steps is still in it.")
     return got
 
 
@@ -49,12 +49,12 @@ def _quadratic(submission: Submission) -> str:
     got, want = _call(submission, quadratic, x, dy, eps=eps), 6 * x * dy
     known = {
         "the differences are not multiplied by dy.": 6 * x,
-        "it is twice that: the differences span 2·eps and are divided by eps.": 2 * want,
-        "it is half of that: the differences span eps and are divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
+        "the result is twice that: the differences span 2·eps but are divided by eps.": 2 * want,
+        "the result is half of that: the differences span eps but are divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
         "the step goes forward only, f(x + eps) - f(x): such a difference is off by half a step times "
         "the second derivative, here by 3·eps·dy.": want + 3 * eps * dy,
-        "the step goes back only, f(x) - f(x - eps), and is off by half a step times the second "
-        "derivative, here by 3·eps·dy.": want - 3 * eps * dy,
+        "the step goes backward only, f(x) - f(x - eps): such a difference is off by half a step times "
+        "the second derivative, here by 3·eps·dy.": want - 3 * eps * dy,
         "the differences are not divided by the step.": want * 2 * eps,
     }  # fmt: skip
     if not torch.allclose(got, want):
@@ -82,7 +82,7 @@ def _softmax(submission: Submission) -> str:
         alone = got - dy * y * (1 - y)
         likely = ""
         if float(alone.abs().max()) < 1e-8:
-            likely = "each dx is made of its own y alone; x[i] changes every element of its row."
+            likely = "each dx is computed from its own y alone, but x[i] changes every element of its row."
         raise GateError(
             f"The gradient of softmax is off by up to {off:.2g}; 1e-8 is allowed.", likely
         )
@@ -116,22 +116,19 @@ EXERCISE = Exercise(
     task="""
 Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with respect
 to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step
-changes one element of x. `f` is any function of a float64 tensor; autograd cannot look into it.
-Leave `x` unchanged, return a tensor of its shape, and call `f` twice per element.
+changes one element of x. `f` is any function of a float64 tensor, and autograd cannot differentiate it. Leave `x` unchanged, return a tensor of the same shape, and call `f` twice per element.
 """,
     hints=(
         "Loop over the elements. In each round you need two tensors that differ from x in one "
         "element.",
         "`torch.zeros_like(x)` with one element set is a step; `.view(-1)[i]` is element i of a "
         "contiguous tensor of any shape.",
-        "f returns a tensor, L is a number: multiply the difference by dy and add up, in the line "
-        "before the division.",
+        "f returns a tensor, but L is a number. In the line before the division, multiply the difference by dy and add up the products.",
     ),
     analysis="""
-This calls f twice per element: two million times for a matrix of a million elements. So use it
-only to check a gradient that was computed in another way, in float64 and for few elements.
-`torch.autograd.gradcheck` does the same. Central differences are worth the second call: their
-error falls with eps², not with eps.
+This calls f twice per element, or two million times for a matrix of a million elements. So use it only to check
+a gradient that was computed in another way, in float64 and for few elements. `torch.autograd.gradcheck` does the
+same. Central differences are worth the second call, because their error falls with eps² instead of eps.
 """,
     entry="numeric_gradient",
     groups=(

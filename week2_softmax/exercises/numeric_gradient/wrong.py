@@ -9,18 +9,18 @@ STEP = """        step = torch.zeros_like(x)
 """
 
 WRONG = (
-    Wrong("forward, halved", {BOTH: "f(x + step) - f(x)"}, "the differences span eps and are"),
+    Wrong("forward, halved", {BOTH: "f(x + step) - f(x)"}, "the differences span eps but are"),
     Wrong("forward", {BOTH: "f(x + step) - f(x)", RESULT: "(difference * dy).sum() / eps"},
           "the step goes forward only"),
     Wrong("backward", {BOTH: "f(x) - f(x - step)", RESULT: "(difference * dy).sum() / eps"},
-          "the step goes back only"),
-    Wrong("central, doubled", {RESULT: "(difference * dy).sum() / eps"}, "are divided by eps"),
+          "the step goes backward only"),
+    Wrong("central, doubled", {RESULT: "(difference * dy).sum() / eps"}, "but are divided by eps"),
     Wrong("not divided", {RESULT: "(difference * dy).sum()"}, "not divided by the step"),
     Wrong("no dy", {RESULT: "difference.sum() / (2 * eps)"}, "not multiplied by dy"),
     Wrong("its own element alone", {RESULT: "(difference * dy).view(-1)[i] / (2 * eps)"},
-          "each dx is made of its own y alone"),
+          "each dx is computed from its own y alone"),
     Wrong("a step left in x", {STEP: "        step = torch.zeros_like(x)\n        x.view(-1)[i] += eps\n"},
-          "a step has been left in it"),
+          "one of the steps is still in it"),
     Wrong("by autograd", {"    dx = torch.empty_like(x)\n": "    x = x.clone().requires_grad_()\n"
           "    return torch.autograd.grad(f(x), x, dy)[0]\n"}, "the largest step is 0."),
     Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls per element"),

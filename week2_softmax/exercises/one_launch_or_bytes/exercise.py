@@ -24,16 +24,15 @@ _NO = {
 }
 _WORSE = {
     ("change of A", "bfloat16"): "bfloat16 halves the bytes; one launch leaves a third of them.",
-    ("change of B", "bfloat16"): f"B moves {_MOVED['B']}: halving them changes nothing.",
-    ("change of C", "one launch"): "C is one launch already.",
+    ("change of B", "bfloat16"): f"B moves {_MOVED['B']}: halving the bytes changes nothing.",
+    ("change of C", "one launch"): "C already is one launch.",
 }
 
 EXERCISE = Exercise(
     title="choose between fewer launches and fewer bytes",
     task="""
-`softmax(scale · x + bias)` over 512-element float32 rows runs as three launches, each of which
-reads one matrix and writes one (A, B), or as one fused launch (C). The times are predicted for an
-H200.
+`softmax(scale · x + bias)` over 512-element float32 rows runs as three launches, each of which reads one matrix
+and writes one (A and B), or as one fused launch (C). The times are predictions for an H200.
 
 | | launches | rows | moved | exponentials | predicted |
 |---|---|---|---|---|---|
@@ -42,21 +41,18 @@ H200.
 | C | 1 | 16,384 | 67 MB | 8,388,608 | 19 µs |
 
 Memory moves 5.1 MB per microsecond. The first launch costs 3.7 µs and each later one 1 µs. All
-SMs together compute 4 million exponentials per microsecond. Which of `"device memory"`, `"the
-launch itself"` and `"special functions"` bounds each call? Which change shortens it most: `"one
-launch"`, or all matrices in `"bfloat16"`?
+SMs together compute 4 million exponentials per microsecond. Which of `"device memory"`, `"the launch itself"` and `"special functions"` limits each call? Which change would
+shorten it most: `"one launch"`, or storing all matrices in `"bfloat16"`?
 """,
     hints=(
         "Compute three durations for each call: bytes divided by their rate, exponentials "
         "divided by theirs, and the cost of the launches.",
-        "The launches of A and B cost the same. What else does B do?",
-        "By what factor does each change shorten the longest bound? Three launches move six "
-        "times the bytes of x, one launch moves two.",
+        "The launches of A and B cost the same. How much other work does B have?",
+        "By what factor does each change shorten the longest of the three durations? Three launches move six times the bytes of x, but one launch moves only two times.",
     ),
     analysis="""
-**A** needs 201 / 5.1 = 40 µs of memory. One launch moves a third of its bytes, `bfloat16` half of
-them. **B** takes as long as its launches: 5.7 µs, and the latency of three small kernels; fewer
-bytes change nothing. **C** needs 13 µs of memory and has only one launch, so fewer bytes are the
+**A** needs 201 / 5.1 = 40 µs of memory. One launch would move a third of its bytes, and `bfloat16` half of them. **B** takes as long as its launches:
+5.7 µs, plus the latency of three small kernels. Fewer bytes would change nothing. **C** needs 13 µs of memory and has only one launch, so fewer bytes are the
 only saving. Fusion is the better change for both A and B, for two different reasons.
 """,
     entry="diagnosis",
@@ -66,15 +62,15 @@ only saving. Fusion is the better change for both A and B, for two different rea
             ("device memory", "the launch itself", "special functions"),
             _NO,
             name="What bounds it",
-            look_at="Divide work by rate.",
+            look_at="Divide each amount of work by its rate.",
         ),
         choices(
             _CHANGES,
             ("one launch", "bfloat16"),
             _WORSE,
             name="What shortens it",
-            look_at="By what factor does each change shorten the bound?",
+            look_at="By what factor does each change shorten the longest duration?",
         ),
     ),
-    praise="The same change, for two reasons.",
+    praise="Fusion helps twice, for two different reasons.",
 )

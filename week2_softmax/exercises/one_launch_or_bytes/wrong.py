@@ -8,7 +8,7 @@ WRONG = (
     Wrong("three launches", {'"A": "device memory"': '"A": "the launch itself"'},
           "three launches cost 6 µs"),
     Wrong("bytes of a small call", {'"change of B": "one launch"': '"change of B": "bfloat16"'},
-          "halving them changes nothing"),
+          "halving the bytes changes nothing"),
     Wrong("half is most", {'"change of A": "one launch"': '"change of A": "bfloat16"'},
           "leaves a third of them"),
 )  # fmt: skip

@@ -14,23 +14,22 @@ def _exp(x):
 
 
 EXERCISE = puzzle(
-    title="take the softmax of columns, eight threads per column",
+    title="take the softmax of columns with eight threads per column",
     task="""
-`y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16, computed
-in float32, in **two** passes. A warp reads 32 neighbouring elements of one row, and the eight warps
-share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a column meet in shared
-memory: choose the stride of their layout with care. The tests use hard columns; a column of −∞ gives
-NaN. Signature: `online_columns(x, y)`.
+`y[:, n]` is the softmax of column n. Support any M and N ≥ 1 and the types float32, float16 and bfloat16;
+compute in float32, in **two** passes. A warp reads 32 neighbouring elements of one row, and the eight warps
+share the rows, as in `tile_columns` of week 1. The warps exchange the eight pairs (m, s) of a column through shared memory; choose the stride of its layout
+with care. The tests use hard columns; a column of −∞ gives NaN. Signature: `online_columns(x, y)`.
 """,
     hints=(
-        "Column `tidx % 32` of the block, rows `tidx // 32` and every eighth after it: one pair per thread. There is nothing to shuffle. Why?",
-        "Two shared tensors of (8, 32) words. After the barrier each thread reads all eight pairs of its column, because each thread needs the result.",
+        "A thread handles column `tidx % 32` of the block, in row `tidx // 32` and every eighth row after it, and keeps one pair. Why is there nothing to shuffle?",
+        "Allocate two shared tensors of (8, 32) words. After the barrier, each thread reads all eight pairs of its column, because each thread needs the result.",
         "A thread beyond the last column must also reach the barrier: the predicate surrounds the two loops over rows, but not the lines between them.",
     ),
     analysis="""
-Merging eight pairs in sequence keeps every thread busy: each merges the pairs of its own column,
-and neighbours read neighbouring words. The operator works equally well in a loop, across lanes
-and across shared memory.
+Merging the eight pairs in sequence keeps every thread busy: each thread merges the pairs of its own column, and
+neighbouring threads read neighbouring words. The same operator works in a loop, across lanes, and through
+shared memory.
 """,
     asked={"work": "one block per 32 columns", "block": 256, "barriers": 1, "bank_conflicts": 0},
     entry="online_columns",
@@ -41,10 +40,10 @@ and across shared memory.
     count=[(40, 70), (150, 96)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(lambda x, y: x.double().softmax(1), "this is the softmax of rows."),
+        looks_like(lambda x, y: x.double().softmax(1), "the values are the softmax of rows."),
         looks_like(lambda x, y: _exp(x), "the exponentials are not divided by their sum."),
-        looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "this is the logarithm of "
-                   "the softmax."),
+        looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "the values are the logarithm "
+                   "of the softmax."),
         looks_like(lambda x, y: torch.cat([x.double()[k::8].softmax(0) for k in range(8)])[
             torch.cat([torch.arange(len(x))[k::8] for k in range(8)]).argsort()], "each warp "
             "computes the softmax of its own rows: the weights of a column add up to 8, or less."),

@@ -3,9 +3,9 @@
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import answers
 
-NINES = "float16: how many elements of 9, until the sum of their exponentials is inf"
-BIG = "float32: how many elements of 88, until the sum of their exponentials is inf"
-THOUSAND = "float16: largest whole x, so that a sum of 1,000 of exp(x) is still finite"
+NINES = "float16: fewest 9s whose exponentials add up to inf"
+BIG = "float32: fewest 88s whose exponentials add up to inf"
+THOUSAND = "float16: largest integer x for which 1,000 exponentials exp(x) have a finite sum"
 BOTH = "float32: the weights of [-200, -200]"
 LEFT = "float32: the weight of the 0 in [0, 100]"
 RIGHT_ONE = "float32: the weight of the 100 in [0, 100]"
@@ -23,31 +23,32 @@ MISCONCEPTIONS = {
     ): "that is the answer for one element. Here each may contribute a thousandth of 65,504.",
     (THOUSAND, 5): "e⁵ is 148, and a thousand of them exceed 65,504.",
     (THOUSAND, 3): "e⁴ is 54.6: a thousand of them are 54,600.",
-    (BOTH, 0.5): "that is right in real numbers. What is exp(-200) in float32?",
+    (BOTH, 0.5): "that is correct in exact arithmetic. What is exp(-200) in float32?",
     (BOTH, 0): "both exponentials are 0, and so is their sum: what is 0/0?",
-    (LEFT, "nan"): "its own exponential is 1, and finite: what is 1/inf?",
-    (LEFT, 1): "the sum is not 1: exp(100) is in it.",
-    (RIGHT_ONE, 1): "that is right in real numbers. Here it is inf/inf.",
-    (RIGHT_ONE, "inf"): "inf is divided by a sum that is also inf.",
+    (LEFT, "nan"): "its own exponential is 1, which is finite: what is 1/inf?",
+    (LEFT, 1): "the sum is not 1, because it contains exp(100).",
+    (RIGHT_ONE, 1): "that is correct in exact arithmetic. In float32 it is inf/inf.",
+    (RIGHT_ONE, "inf"): "the numerator is inf, but so is the sum: what is inf/inf?",
     (LOW, "nan"): "nothing overflows, and the sum is 1: 0/1 is a number.",
 }
 
 EXERCISE = Exercise(
     title="predict where softmax overflows",
     task="""
-Nothing is subtracted here: a weight is `exp(x)` divided by the sum of all `exp(x)`, and each
-intermediate result is rounded to the type. Answer with numbers, or with `"nan"`. (e⁴ is 54.6, e⁹ is
-8,103, e⁸⁸ is 1.65 · 10³⁸; the largest float16 is 65,504, the largest float32 3.40 · 10³⁸.)
+This softmax subtracts nothing: a weight is `exp(x)` divided by the sum of all `exp(x)`, and every
+intermediate result is rounded to the type in question. Answer each line with a number or with `"nan"`.
+(e⁴ is 54.6, e⁹ is 8,103, and e⁸⁸ is 1.65 · 10³⁸. The largest float16 is 65,504, and the largest float32 is
+3.40 · 10³⁸.)
 """,
     hints=(
-        "A sum overflows when it exceeds the largest number of its type: divide that number by one term.",
+        "A sum overflows when it exceeds the largest number of its type. Divide that number by one term.",
         "inf behaves like a number: 1/inf is 0. Only inf/inf, 0/0 and inf - inf are NaN.",
         "For the last four lines, first write down both exponentials in float32 and their sum; below -104 an exponential is 0. Then divide.",
     ),
     analysis="""
-The row `[0, 100]` is the trap: one of its weights is right (the weight of the 0 is 3.7 · 10⁻⁴⁴), the
-other is NaN. The last line shows that a number far *below* the others does no harm: 0 is the right
-weight, up to rounding.
+The trap is the row `[0, 100]`: the weight of the 0, exactly 3.7 · 10⁻⁴⁴, is correct up to rounding, but the
+weight of the 100 is NaN. The last line shows that an element far *below* the others is harmless: 0 is its
+correct weight, up to rounding.
 """,
     entry="ends",
     groups=(
@@ -58,5 +59,5 @@ weight, up to rounding.
             look_at="Which exponential is inf or 0, and what is their sum?",
         ),
     ),
-    praise="You know where it ends.",
+    praise="You know where exponentials overflow.",
 )

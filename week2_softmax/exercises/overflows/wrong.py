@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
-    Wrong("one too few", {"is inf\": 9": "is inf\": 8"}, "still below 65,504"),
+    Wrong("one too few", {"to inf\": 9": "to inf\": 8"}, "still below 65,504"),
     Wrong("a half each", {"[-200, -200]\": \"nan\"": "[-200, -200]\": 0.5"}, "What is exp(-200)"),
     Wrong("all NaN", {"0 in [0, 100]\": 0": "0 in [0, 100]\": \"nan\""}, "what is 1/inf?"),
 )  # fmt: skip

@@ -47,26 +47,22 @@ def _with(change):
 EXERCISE = puzzle(
     title="compute the gradient of padded rows",
     task="""
-A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid
-(int32, from 0 to N), and softmax was computed over those alone. The columns beyond are undefined:
-`dy` and `y` may hold NaN or infinities there. `dx` is the gradient of softmax where a column is
-valid, and 0 beyond, to the end of the row. Float32 and float16; load nothing beyond the length.
+A batch holds sentences of different lengths. In row m the first `length[m]` columns are valid (int32, from 0 to N), and softmax was computed over those columns
+only. The columns beyond are undefined: `dy` and `y` may hold NaN or infinities there. `dx` is the gradient of
+softmax in the valid columns, and 0 in the rest of the row. Support float32 and float16, and load nothing beyond
+the length.
 Signature: `padded_backward(dy, y, length, dx)`.
 """,
     hints=(
-        "What is 0 · NaN? You cannot multiply an invalid element away: keep it out of all "
-        "arithmetic.",
-        "The sum is over `length[m]` columns, the store over all N. For which of the two loops is "
-        "the length the bound?",
-        "In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length, "
-        "around both loads, overwrites it.",
+        "What is 0 · NaN? Multiplying by 0 does not remove an invalid element, so keep it out of all arithmetic.",
+        "The sum covers `length[m]` columns, but the stores cover all N. For which of the two loops is the length the bound?",
+        "In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length contains both loads and overwrites dx.",
     ),
     analysis="""
-In floating point 0 times NaN is NaN. If a mask is a factor, NaN passes through it, and after the
-next step one NaN in a gradient is in every weight. A predicate keeps invalid elements out of the
-arithmetic, and their loads out of the traffic: if lengths are spread evenly, it reads half of the
-matrix. A row of length 0 needs no case of its own, because its sum is empty and all elements of
-its dx are 0.
+In floating point, 0 times NaN is NaN. So NaN passes through a mask that is a factor, and after the next training
+step, one NaN in a gradient has reached every weight. A predicate keeps invalid elements out of the arithmetic and
+also saves their loads: if lengths are spread evenly, the kernel reads half of the matrix. A row of length 0 needs
+no special case, because its sum is empty and all elements of its dx are 0.
 """,
     asked={"work": "one warp per row"},
     entry="padded_backward",
@@ -79,15 +75,15 @@ its dx are 0.
     waste={"idle_lanes": None},
     misconceptions=[
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n), torch.nan)),
-                   "nothing is stored beyond the length; dx has to be 0 there, to the end of the row.", unstored=True),
+                   "nothing is stored beyond the length, but dx has to be 0 there, to the end of the row.", unstored=True),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n + 1), torch.nan)),
-                   "beyond the length NaN and infinities have been multiplied by 0, which gives NaN."),
+                   "beyond the length, NaN and infinities are multiplied by 0, which gives NaN."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n + 1)), "Σ dy·y has one column too many."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y covers the "
-                   "whole row, with the columns beyond the length."),
-        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is treated as long as row 0."),
-        looks_like(_with(_of_lanes), "each lane has used its own share of Σ dy·y: the shares of the 32 lanes have not been added."),
-        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y where it is valid: "
+                   "whole row, including the columns beyond the length."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is treated as if it were as long as row 0."),
+        looks_like(_with(_of_lanes), "each lane uses its own share of Σ dy·y: the shares of the 32 lanes are not added."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y in the valid columns: "
                    "Σ dy·y is missing, or 0."),
     ],
     praise="No NaN gets through.",

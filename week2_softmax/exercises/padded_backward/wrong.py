@@ -18,13 +18,13 @@ WRONG = (
             dx = {DX} * valid
 """}, "multiplied by 0, which gives NaN"),
     Wrong("sum of the whole row", {SUM: "for n in range(lane, mY.shape[1], 32):"},
-          "whole row, with the columns"),
+          "whole row, including the columns"),
     Wrong("nothing written beyond", {TO_THE_END: "for n in range(lane, length, 32):"}, "nothing is stored beyond"),
     Wrong("one column too many", {SUM: "for n in range(lane, length + 1, 32):"}, "one column too many"),
     Wrong("no sum", {f"dx = {DX}": "dx = mdY[row, n].to(Float32) * mY[row, n].to(Float32)"},
           "Σ dy·y is missing"),
     Wrong("no shuffles", {REDUCED: ""}, "its own share of Σ dy·y"),
-    Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as long as row 0"),
+    Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as if it were as long as row 0"),
     Wrong("rows of length 0 left out", {"    if row < mY.shape[0]:\n        length = mLength[row]":
           "    length = Int32(0)\n    if row < mY.shape[0]:\n        length = mLength[row]\n    if length > 0:",
           "@cute.kernel": "from cutlass import Int32\n\n\n@cute.kernel"}, "all mismatches lie in row 2"),

@@ -38,24 +38,21 @@ def _overflown(x, w, eps):
 EXERCISE = puzzle(
     title="divide rows by their root mean square",
     task="""
-RMSNorm, the normalisation of most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m,
-:]² + eps) · w[n]`. Rows have at most 512 elements in float32, float16 or bfloat16; compute in
-float32 and read `x` once. A row of zeros stays zeros. Signature: `rms_norm(mX, mW, eps: Float32,
+RMSNorm is the normalisation in most language models today: `y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) ·
+w[n]`. Rows have at most 512 elements in float32, float16 or bfloat16; compute in float32 and read `x` once. A row
+of zeros stays zero. Signature: `rms_norm(mX, mW, eps: Float32,
 mY)`.
 """,
     hints=(
-        "It is a reduction that every lane needs, then a map over the same row: softmax "
-        "without its maximum.",
-        "At most 16 elements per lane fit in registers. Loop with `range_constexpr(16)` and a "
-        "predicate, so that each register has a fixed number.",
+        "The kernel is a reduction whose result every lane needs, followed by a map over the same row, like softmax without its maximum.",
+        "Each lane holds at most 16 elements in registers. Loop with `range_constexpr(16)` and a predicate, so that each register has a fixed number.",
         "Registers past the row hold 0 before you add the squares. Divide by `mX.shape[1]`, add "
         "`eps` under the root, and compute `cute.math.rsqrt` once, between the two loops.",
     ),
     analysis="""
-For 40 rows of 400 in float32, threads request 64,000 bytes of `x`, 64,000 of `w`, and store
-64,000. `w` has only 1,600 bytes, the same for all rows, and comes from a cache after the first
-rows: memory moves the row once in each direction. Without `eps` a row of zeros becomes 0 · ∞ =
-NaN.
+For 40 rows of 400 float32, threads request 64,000 bytes of `x` and 64,000 bytes of `w`, and store 64,000 bytes.
+But `w` has only 1,600 bytes, which are the same for all rows and come from a cache after the first rows. So memory
+moves each row once in each direction. Without `eps`, a row of zeros becomes 0 · ∞ = NaN.
 """,
     asked={"work": "one warp per row"},
     entry="rms_norm",
@@ -67,25 +64,25 @@ NaN.
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1), eps), "the weight is not multiplied."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "it is as if eps were 0.00001: it is an argument "
+        looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "eps seems to be 0.00001, but it is an argument "
                    "with another value here."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "it is as if eps were 0: a row of zeros "
+        looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "eps seems to be 0: a row of zeros "
                    "would be divided by 0."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=1), "each row is divided by the root of "
                    "the sum of its squares: the mean is missing."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, root=False), "each row is divided by the mean "
                    "square: the root is missing."),
         looks_like(lambda x, w, eps, y: _eps_outside(x, w, eps), "eps is added to the root, but it belongs "
-                   "below it."),
+                   "under it."),
         looks_like(lambda x, w, eps, y: _norm(x, w.repeat_interleave(32)[: len(w)], eps), "x[m, n] is "
                    "multiplied by w[n // 32], not by w[n]."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=512), "the sum of the squares is divided by "
                    "512, the number of registers that a warp has for the row."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, eps, more=512 - x.shape[1]), "it is as if the registers "
+        looks_like(lambda x, w, eps, y: _norm(x, w, eps, more=512 - x.shape[1]), "the registers seem to "
                    "hold 1 for elements that do not exist: each adds 1 to the sum of the squares."),
-        looks_like(lambda x, w, eps, y: _overflown(x, w, eps), "0 in float16 where a row has a 300: the "
-                   "square of 300 is 90,000, and the largest float16 is 65,504. The row is divided by ∞."),
+        looks_like(lambda x, w, eps, y: _overflown(x, w, eps), "in float16, a row with an element of 300 becomes 0: the "
+                   "square of 300 is 90,000, but the largest float16 is 65,504. So the row is divided by ∞."),
         looks_like(lambda x, w, eps, y: _centred(x, w, eps), "the mean is subtracted: that is LayerNorm."),
     ],
-    praise="The normalisation of a language model, in one pass.",
+    praise="You have normalised a language model's rows in one pass.",
 )  # fmt: skip

@@ -30,10 +30,10 @@ PRODUCT = "rX[k] * scale * mW[n].to(Float32)"
 WRONG = (
     Wrong("weight forgotten", {PRODUCT: "rX[k] * scale"}, "the weight is not multiplied"),
     Wrong("weight of the lane", {"mW[n]": "mW[k]"}, "is multiplied by w[n // 32]"),
-    Wrong("eps forgotten", {" + eps, fast": ", fast"}, "as if eps were 0"),
-    Wrong("eps written in", {" + eps, fast": " + 1e-5, fast"}, "as if eps were 0.00001"),
+    Wrong("eps forgotten", {" + eps, fast": ", fast"}, "eps seems to be 0:"),
+    Wrong("eps written in", {" + eps, fast": " + 1e-5, fast"}, "eps seems to be 0.00001"),
     Wrong("eps outside", {SCALE: "1.0 / (cute.math.sqrt(total / Float32(mX.shape[1])) + eps)"},
-          "it belongs below it"),
+          "it belongs under it"),
     Wrong("sum for mean", {"total / Float32(mX.shape[1])": "total"}, "the mean is missing"),
     Wrong("no root", {SCALE: "1.0 / (total / Float32(mX.shape[1]) + eps)"}, "the root is missing"),
     Wrong("centred", {REDUCED: "", f"        scale = {SCALE}\n": CENTRED}, "that is LayerNorm"),

@@ -59,17 +59,15 @@ def _second(alternative, says, **rtol):
 
 
 EXERCISE = puzzle(
-    title="normalise a sum, and keep it",
+    title="normalise a sum and store both",
     task="""
 Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
-sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the inputs' type, float32
-or float16; compute in float32. Rows have at most 512 elements and are whole vectors. A lane keeps
+sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the type of the inputs, float32 or float16; compute in float32. Rows have at most 512 elements in whole vectors. A lane keeps
 its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even if the
 row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 """,
     hints=(
-        "This is `rms_norm` with a prologue: registers keep the sum, and the kernel stores it "
-        "on the way.",
+        "This is `rms_norm` with a prologue: the kernel computes the sum, keeps it in registers, and also stores it.",
         "Cut the rows and `w` into vectors with `cute.zipped_divide`; `[None, i]` is vector i, "
         "which `.load()` and `.store()` move. `[None, k]` selects vector k of registers of "
         "shape `((vec,), 4)`.",
@@ -78,9 +76,9 @@ row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
         "vectors.",
     ),
     analysis="""
-The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s`
-again: five rows instead of four, in two launches. For 40 rows of 400 in float32 it loads 6,000
-sectors (`w` comes from a cache) and stores 4,000.
+The kernel reads `x` and `r` and writes `s` and `y`. A separate addition and norm would read `s` again, moving five
+rows instead of four, in two launches. For 40 rows of 400 float32, the kernel loads 6,000 sectors (`w` comes from a
+cache) and stores 4,000.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="rms_norm_residual",
@@ -97,26 +95,26 @@ sectors (`w` comes from a cache) and stores 4,000.
         looks_like(lambda x, r, *_: x, "the first output is x: the residual is not added."),
         looks_like(lambda x, r, *_: x.double() - r.double(), "the residual is subtracted."),
         looks_like(lambda x, r, w, eps, *_: _norm(x.double() + r.double(), w, eps), "the first output is the "
-                   "normalised row: the next residual is the sum itself."),
+                   "normalised row, but the next residual is the sum itself."),
         _second(lambda x, r, w, eps: _norm(x, w, eps), "y is the norm of x without the residual."),
         _second(lambda x, r, w, eps: x.double() + r.double(), "the second output is the sum: it is not "
                 "normalised."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the weight is not "
                 "multiplied."),
-        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "it is as if eps were 0.00001: "
+        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "eps seems to be 0.00001, but "
                 "it is an argument with another value here."),
-        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "it is as if eps were 0: a row "
+        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "eps seems to be 0: a row "
                 "whose sums are all 0 would be divided by 0."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, of=512), "the sum of the squares is "
                 "divided by 512, the number of registers that a warp has for the row."),
-        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, more=512 - x.shape[1]), "it is as if "
-                "registers without an element hold 1: each adds 1 to the sum of the squares."),
+        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, more=512 - x.shape[1]), "registers "
+                "without an element seem to hold 1: each adds 1 to the sum of the squares."),
         _second(_alone, "each lane divides by the squares of its own vectors: those of the other "
                 "lanes are missing."),
         _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from the sum after it is "
                 "rounded for the store: use the sum in float32."),
-        _second(_overflown, "0 in float16 where a row has 200 + 200: the "
-                "square of 400 is 160,000, and the largest float16 is 65,504.", rtol=5e-3),
+        _second(_overflown, "in float16, a row with the sum 200 + 200 becomes 0: the "
+                "square of 400 is 160,000, but the largest float16 is 65,504.", rtol=5e-3),
     ],
-    praise="Two results, and memory saw the row once.",
+    praise="You have computed both results from one read of the row.",
 )  # fmt: skip

@@ -18,8 +18,8 @@ WRONG = (
                 gS[None, i].store(y.to(mS.element_type))"""}, "the next residual is the sum itself"),
     Wrong("not normalised", {Y: "y = rS[None, k].load()"}, "it is not normalised"),
     Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "the weight is not multiplied"),
-    Wrong("no eps", {" + eps": ""}, "as if eps were 0"),
-    Wrong("eps written in", {" + eps": " + 1e-5"}, "as if eps were 0.00001"),
+    Wrong("no eps", {" + eps": ""}, "eps seems to be 0:"),
+    Wrong("eps written in", {" + eps": " + 1e-5"}, "eps seems to be 0.00001"),
     Wrong("mean of the registers", {"Float32(mX.shape[1])": "512.0"}, "the number of registers that a warp has"),
     Wrong("registers begin at 1", {"rS.fill(0.0)": "rS.fill(1.0)"}, "each adds 1 to the sum"),
     Wrong("squares in the input's type", {TOTAL: "h = s.to(mX.element_type)\n        total = (h * h).to("

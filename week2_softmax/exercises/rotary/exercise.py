@@ -52,32 +52,28 @@ def _first_pairs(x, cos, sin):
 
 
 EXERCISE = puzzle(
-    title="turn vectors by their position",
+    title="rotate vectors by their position",
     task="""
-Rotary embedding tells a model a token's position by turning vectors. `x` has shape (tokens,
-heads, dim). Components j and j + dim / 2 of a head are a pair (a, b), which turns by an angle
-that depends on the token t and on j, given as `cos[t, j]` and `sin[t, j]`:
+A rotary embedding encodes a token's position by rotating vectors. `x` has shape (tokens,
+heads, dim). Components j and j + dim / 2 of a head are a pair (a, b). The kernel rotates the pair by an angle that depends on the token t and on j, given as
+`cos[t, j]` and `sin[t, j]`:
 
     a' = a · cos − b · sin,   b' = b · cos + a · sin
 
-Pairs are **half apart**, as in Llama and GPT-NeoX (`rotate_half`). Some models pair neighbours,
-2j and 2j + 1; the two conventions do not mix. The result overwrites `x`, float32 or float16. The
-tables, (tokens, dim / 2), are float32. Read each of their entries once for all heads. Signature:
+Pairs are **half apart**, as in Llama and GPT-NeoX (`rotate_half`). Some models pair neighbours, 2j and 2j + 1; the two conventions are incompatible. The result overwrites `x`, which is float32 or float16. The tables have shape (tokens, dim / 2) and are float32. Read each table entry once for all heads. Signature:
 `rotary(mX, mCos, mSin)`.
 """,
     hints=(
-        "Nothing is reduced. If you overwrite a pair in place, which thread has to hold both "
-        "elements?",
-        "Use two loops: lanes share the dim / 2 pairs of a head, and each lane goes through "
-        "all heads. Which values stay the same in the inner loop?",
+        "The kernel reduces nothing. If you overwrite a pair in place, which thread has to hold both elements?",
+        "Use two loops: the lanes share the dim / 2 pairs of a head, and each lane goes through all heads. Which values stay the same in the inner loop?",
         "Load both elements before you store either. Load cos and sin in the outer loop.",
     ),
     analysis="""
-A pair takes six operations for 8 bytes in and 8 bytes out, so memory is the limit. For 21 tokens
-of 8 heads of 128 in float32 the kernel loads 3,024 sectors: 2,688 of `x`, 336 of the tables.
-Working in place is safe, because one thread owns both elements of a pair and reads them before it
-writes; one thread per element would be a race between warps. After such turns, q · k depends on
-the positions of its two tokens only through their distance: attention needs exactly that.
+A pair takes six operations for 8 bytes read and 8 bytes written, so the kernel is bound by memory. For 21 tokens
+with 8 heads of 128 float32, it loads 3,024 sectors: 2,688 of `x` and 336 of the tables. Working in place is safe,
+because one thread owns both elements of a pair and reads them before it writes. With one thread per element,
+warps would race. After such rotations, q · k depends on the positions of its two tokens only through their
+distance, which is exactly what attention needs.
 """,
     asked={"work": "one warp per token"},
     entry="rotary",
@@ -90,23 +86,23 @@ the positions of its two tokens only through their distance: attention needs exa
     dtypes=("float32", "float16"),
     legal=lambda tokens, heads, dim: (tokens, heads, max(2, dim // 2 * 2)),
     misconceptions=[
-        looks_like(lambda x, cos, sin: _neighbours(x, cos, sin), "neighbours are turned, 2j and 2j + 1: "
+        looks_like(lambda x, cos, sin: _neighbours(x, cos, sin), "neighbours are rotated, 2j and 2j + 1: "
                    "that is the other convention."),
-        looks_like(lambda x, cos, sin: _rotated(x, cos, sin, sign=-1), "the pairs turn by -θ: the signs "
-                   "of the two sines are exchanged."),
+        looks_like(lambda x, cos, sin: _rotated(x, cos, sin, sign=-1), "the pairs rotate by -θ: the signs "
+                   "of the two sines are swapped."),
         looks_like(lambda x, cos, sin: _rotated(x, cos, sin, both=False), "only the first half of each "
-                   "head has turned."),
-        looks_like(lambda x, cos, sin: _overwritten(x, cos, sin), "the second half is computed with the "
-                   "first as it is after its turn."),
-        looks_like(lambda x, cos, sin: _rotated(x, cos[:1], sin[:1]), "every token turns by the angles "
+                   "head is rotated."),
+        looks_like(lambda x, cos, sin: _overwritten(x, cos, sin), "the second half is computed from the "
+                   "first half after its rotation."),
+        looks_like(lambda x, cos, sin: _rotated(x, cos[:1], sin[:1]), "every token is rotated by the angles "
                    "of token 0."),
         looks_like(lambda x, cos, sin: torch.cat([_rotated(x, cos, sin)[:, :1], x.double()[:, 1:]], 1),
-                   "only head 0 has turned."),
+                   "only head 0 is rotated."),
         looks_like(lambda x, cos, sin: _first_pairs(x, cos, sin), "only the first 32 pairs of each head "
-                   "have turned: a warp has 32 lanes, and a head may have more pairs."),
-        found("global-race", "one thread writes an element that another reads or writes: a pair belongs to "
+                   "are rotated: a warp has 32 lanes, but a head may have more pairs."),
+        found("global-race", "one thread writes an element that another reads or writes: each pair must belong to "
               "one thread alone."),
-        looks_like(lambda x, cos, sin: x, "nothing has turned: x is unchanged."),
+        looks_like(lambda x, cos, sin: x, "nothing is rotated: x is unchanged."),
     ],
-    praise="Every head has turned.",
+    praise="Every head is rotated.",
 )  # fmt: skip

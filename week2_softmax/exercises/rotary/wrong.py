@@ -22,7 +22,7 @@ WRONG = (
           "the signs of the two sines"),
     Wrong("one half", {f"                {SECOND}\n": ""}, "only the first half of each head"),
     Wrong("overwritten too early", {SECOND: SECOND.replace("a * sin", "mX[token, h, j].to(Float32) * sin")},
-          "as it is after its turn"),
+          "after its rotation"),
     Wrong("angles of token 0", {TABLES: TABLES.replace("token", "0")}, "the angles of token 0"),
     Wrong("tables in the inner loop", {BODY: """        for p in range(lane, half * mX.shape[1], 32):
             h, j = p // half, p % half
@@ -31,9 +31,9 @@ WRONG = (
             mX[token, h, j] = (a * cos - b * sin).to(mX.element_type)
             mX[token, h, j + half] = (b * cos + a * sin).to(mX.element_type)
 """}, "Sectors loaded: 160"),
-    Wrong("one head", {HEADS: HEADS.replace("mX.shape[1]", "1")}, "only head 0 has turned"),
+    Wrong("one head", {HEADS: HEADS.replace("mX.shape[1]", "1")}, "only head 0 is rotated"),
     Wrong("one pair a lane", {"for j in range(lane, half, 32):": "if lane < half:\n            j = lane"},
           "only the first 32 pairs"),
     Wrong("a block a token", {GRID: "mX.shape[0]", "bidx * 4 + tidx // 32, tidx % 32": "bidx, tidx % 32"},
-          "belongs to one thread alone"),
+          "belong to one thread alone"),
 )  # fmt: skip

@@ -67,26 +67,22 @@ def _filled_with_0(x, bias, y):
 
 
 EXERCISE = puzzle(
-    title="serve short rows, with a bias",
+    title="take the softmax of short rows with a bias",
     task="""
 A *router* sends each token to a few of N experts. It takes the softmax of the token's N scores
-plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short
-(N is at most 64) and many, so four rows share a warp. Keep the row in registers and read x once.
-All tensors are float32 or all float16; compute in float32, including x + b. A bias may have any
+plus one bias per expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. There are many rows, and they are short (N is at most 64), so four rows share a warp. Keep the row in registers and read x once. The tensors are all float32 or all float16; compute in float32, including x + b. A bias may have any
 value: −10⁹ switches an expert off. Signature: `router_softmax(x, b, y)`.
 """,
     hints=(
-        "`tidx // 8` is the row and `tidx % 8` the lane's position in it. A lane has every "
-        "eighth column, at most 8, in a register tensor.",
-        "`cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 "
-        "lanes reduce separately in the same shuffles.",
+        "`tidx // 8` is the row within the block, and `tidx % 8` is the lane's position in it. A lane keeps every eighth column, at most 8 in all, in a register tensor.",
+        "`cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes then reduce separately with the same shuffles.",
         "The last row may end in the middle of a warp, and a shuffle needs all lanes: put `row "
         "< M` around the loads and stores, not around the reductions.",
     ),
     analysis="""
-With one warp per row, a router of 8 experts leaves 24 of 32 lanes idle and needs five shuffles where three suffice. The instructions read the bias once per row, but its N numbers stay in the cache. A
-separate operator for the bias would read and write all of x once more. Softmax is the last step
-of such a chain: put the elementwise steps before it into its load.
+With one warp per row, a router of 8 experts leaves 24 of 32 lanes idle and needs five shuffles where three suffice. The kernel requests the bias once per row, but its N numbers stay in the cache. A separate operator for the bias
+would read and write all of x once more. In such a chain, softmax is the last step: fuse the elementwise steps
+before it into its load.
 """,
     asked={"work": "eight lanes per row", "shared_bytes": 0},
     entry="router_softmax",
@@ -105,12 +101,12 @@ of such a chain: put the elementwise steps before it into its load.
                    "x, so log₂ e is missing."),
         looks_like(_maximum_before_bias, "the maximum is taken before the bias: where the expert with the largest x is switched "
                    "off by its bias, every exponential is 0."),
-        looks_like(_of_warps("m"), "the kernel subtracts the largest of four rows, those of a warp: in rows far below it every "
+        looks_like(_of_warps("m"), "the kernel subtracts the largest of four rows, the four of a warp: in rows far below that maximum, every "
                    "exponential is 0."),
-        looks_like(_of_warps("s"), "the kernel divides by the sum of four rows, those of a warp."),
+        looks_like(_of_warps("s"), "the kernel divides by the sum of four rows, the four of a warp."),
         looks_like(_by_lanes, "each lane computes a softmax of its own columns: the eight lanes of a row "
                    "do not exchange their results."),
-        looks_like(_filled_with_0, "places without an element count as 0 in the sum: exp(0) is not 0."),
+        looks_like(_filled_with_0, "missing elements count as 0, but exp(0) is 1, which adds to the sum."),
         looks_like(lambda x, bias, y: (_scores(x, bias).exp().float() / _scores(x, bias).exp().float()
                                        .sum(1, keepdim=True)).double(), "exponentials overflow: nothing is subtracted from the scores."),
     ],

@@ -35,7 +35,7 @@ WRONG = (
           "the maximum is taken before the bias"),
     Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "the largest of four rows"),
     Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of four rows"),
-    Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "count as 0"),
+    Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "missing elements count as 0"),
     Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "do not exchange their results"),
     Wrong("a warp a row", {
         PLACES: "bidx * 4 + tidx // 32, tidx % 32", LOAD: _columns(LOAD, 2, "lane + 32 * k"), STORE: _columns(STORE, 2, "lane + 32 * k"),

@@ -42,21 +42,18 @@ This CuTe kernel computes `y[m] = Σ (x[m, n] − z[m, n])²` for float32 rows o
         total += (d * d).reduce(cute.ReductionOp.ADD, 0.0, 0)
     total = cute.arch.warp_reduction(total, operator.add)
 
-Write it, with its launch, as a kernel whose parameters are `cutlass.Array`. You may merge the
-lanes in either vocabulary. Signature: `row_distances(mX, mZ, mY)`.
+Rewrite it, including its launch, as a kernel whose parameters are `cutlass.Array`. You may merge the lanes in either vocabulary. Signature: `row_distances(mX, mZ, mY)`.
 """,
     hints=(
         "Vector i of the CuTe kernel begins at column 4 · i. Which columns does lane 5 load, and how "
         "far apart are they?",
-        "`x.load((row, i), 4)` is a vector of 4 elements. Vectors subtract and multiply element by "
-        "element, and `.reduce(\"add\")` gives their sum.",
-        "`prims.shfl_sync(0xFFFFFFFF, total, offset, 0x1F, prims.Shfl.BFLY)` belongs in a loop over "
-        "the offsets 16, 8, 4, 2, 1; one lane stores after it.",
+        "`x.load((row, i), 4)` is a vector of 4 elements. Vectors are subtracted and multiplied "
+        "element by element, and `.reduce(\"add\")` returns the sum of a vector's elements.",
+        "`prims.shfl_sync(0xFFFFFFFF, total, offset, 0x1F, prims.Shfl.BFLY)` belongs in a loop over the offsets 16, 8, 4, 2, 1. After the loop, one lane stores the result.",
     ),
     analysis="""
-The loop now counts elements instead of vectors: column 4 · lane, then every 128th. The CuTe
-kernel states this once, in the layout `((4),(N/4))`; here each load states it. To change the
-vector width, you change one tile in the CuTe kernel but every address here.
+The loop now counts elements instead of vectors: column 4 · lane, then every 128th. The CuTe kernel states this once, in the layout `((4),(N/4))`, whereas the array kernel states it in every load.
+To change the vector width, you change one tile in the CuTe kernel, but every address in the array kernel.
 """,
     asked={"work": "one warp per row", "load_bytes": 16},
     entry="row_distances",
@@ -67,20 +64,20 @@ vector width, you change one tile in the CuTe kernel but every address here.
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
-        found("misaligned", "a vector begins at an address that is no multiple of 16 bytes. "
+        found("misaligned", "a vector begins at an address that is not a multiple of 16 bytes. "
               "`x.load((row, i), 4)` begins at column i of the row; check i, and that both indices are "
               "in one tuple."),
         looks_like(_of_lanes(1), "the result is the sum of lane 0: those of the other lanes are missing."),
         looks_like(_of_lanes(16), "the result is the sum of half of the lanes: the offset 16 is missing."),
         looks_like(lambda x, z, y: (x.double() - z.double()).sum(1), "the differences are added, not "
                    "their squares."),
-        looks_like(lambda x, z, y: (x.double() + z.double()).square().sum(1), "z is added to x, not "
-                   "subtracted."),
-        looks_like(lambda x, z, y: (x.double() - z.double()).square().sum(1).sqrt(), "this is the root of "
+        looks_like(lambda x, z, y: (x.double() + z.double()).square().sum(1), "z is added to x instead of "
+                   "being subtracted."),
+        looks_like(lambda x, z, y: (x.double() - z.double()).square().sum(1).sqrt(), "the result is the root of "
                    "the sum."),
         looks_like(lambda x, z, y: (x.double() - z.double())[:, :128].square().sum(1), "each lane loads "
                    "one vector: columns from 128 on are missing."),
     ],
     more=lambda make: (Group("Arrays", _arrays),),
-    praise="The same loads, without a layout.",
+    praise="You have written the same loads without a layout.",
 )  # fmt: skip

@@ -19,7 +19,7 @@ WRONG = (
     Wrong("four shuffles", {OFFSETS: "for offset in (8, 4, 2, 1):"}, "the offset 16 is missing"),
     Wrong("no squares", {SUM: "total += d.reduce(\"add\")"}, "not their squares"),
     Wrong("z added", {"(row, i), 4) - z": "(row, i), 4) + z"}, "z is added to x"),
-    Wrong("the root", {"y[row] = total": "y[row] = cute.math.sqrt(total)"}, "this is the root"),
+    Wrong("the root", {"y[row] = total": "y[row] = cute.math.sqrt(total)"}, "the result is the root"),
     Wrong("one vector per lane", {LOOP: "for i in range(4 * lane, cutlass.min(N, 128), 128):"},
           "each lane loads one vector"),
     Wrong("one element per load", {LOOP: "for i in range(lane, N, 32):",

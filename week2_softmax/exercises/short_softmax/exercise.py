@@ -34,22 +34,20 @@ def _of_warps(x: torch.Tensor, *, maximum: bool, both: bool = False) -> torch.Te
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-Compute the softmax of any number of rows of at most 64 elements, in float32, float16 and bfloat16,
-computed in float32. A lane holds at most eight elements in registers; read and write each element
-once. Some elements are −∞; a row that is all −∞ gives NaN, as in torch. Signature:
+Compute the softmax of any number of rows of at most 64 elements. Support float32, float16 and bfloat16; compute
+in float32. A lane holds at most eight elements in registers. Read and write each element once. Some elements
+are −∞; a row of −∞ gives NaN, as in torch. Signature:
 `short_softmax(x, y)`.
 """,
     hints=(
-        "Which row does a thread have, and which of the row's eight lanes is it? That was `short_rows` of week 1. Lane 0 has the elements 0, 8, 16, …",
-        "Fill a tensor of eight registers with −∞ before loading. Loads and stores have a predicate for the row and the column; the lines between them have none.",
-        "`cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes: use it "
-        "for the maximum and for the sum. Some of a warp's four rows may not exist: their "
-        "arithmetic does no harm as long as the line that stores checks the row.",
+        "Which row does a thread work on, and which of the row's eight lanes is it? Week 1's `short_rows` computes both. Lane 0 has the elements 0, 8, 16, …",
+        "Fill a tensor of eight registers with −∞ before loading. Loads and stores need a predicate for the row and the column, but the lines between them need none.",
+        "`cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes; use it for the maximum and for the sum. Some of a warp's four rows may not exist. Arithmetic on them is harmless as long as the line that stores checks the row.",
     ),
     analysis="""
-A reduction takes three shuffles instead of five, and they serve four rows: six shuffles for four
-rows, where one warp per row needs forty. Rows that do not exist compute −∞ − (−∞) = NaN in their
-registers, but no thread stores it. The solution divides once per row and multiplies once per
+A reduction takes three shuffles instead of five, and each shuffle serves four rows. So four rows take six
+shuffles, where one warp per row takes forty. Lanes of rows that do not exist compute −∞ − (−∞) = NaN in their
+registers, but never store it. The solution divides once per row and multiplies once per
 element.
 """,
     asked={"work": "eight lanes per row", "shared_bytes": 0},
@@ -63,7 +61,7 @@ element.
     misconceptions=[
         looks_like(_of_eight, "only the first eight elements of a row are stored, with their own "
                    "softmax: each lane has one element.", unstored=True),
-        looks_like(_with_zeros, "registers without an element take part as if they held a finite number, such as 0, and not −∞."),
+        looks_like(_with_zeros, "registers without an element take part as if they held a finite number, such as 0, instead of −∞."),
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),
         looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "maximum and sum are those of four "

@@ -63,27 +63,28 @@ def _with_zeros(x, y):
 EXERCISE = puzzle(
     title="write a single-pass online softmax",
     task="""
-Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and
-bfloat16, computed in float32; some elements are −∞, and a row that is all −∞ gives NaN.
+Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes. Support float32 and bfloat16;
+compute in float32. Some elements are −∞, and a row of −∞ gives NaN.
 
 - Read the row once, keep it in registers, and write it once.
 - Each thread computes one pair from its vectors: a maximum and the sum relative to it.
 - Shuffles merge the pairs (m, s) of a warp; shared memory merges those of the four warps.
-- Compute one exponential and no division per element; you may compute more per vector, lane or
+- Per element, compute one exponential and no division. You may compute more per vector, lane or
   row.
 
 You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 """,
     hints=(
-        "Begin with a kernel that only stores its registers: vectors in, vectors out, −∞ where there is none. Then add the loop over vectors, the lanes, and the warps; after each step run `fk.check` on one row with the finished part.",
-        "Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they are relative to, and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the row's), over s.",
-        "A thread may have no elements, a warp none, a vector only −∞: −∞ − (−∞) is NaN. The exponentials, and each line that rescales, subtract the maximum, or 0 where that is −∞; only the last factor uses the row's maximum unchanged.",
+        "Begin with a kernel that only loads vectors, with −∞ in place of missing ones, and stores them again. Then add the loop over vectors, the merge of lanes, and the merge of warps. After each step, run `fk.check` on one row with the part that is finished.",
+        "Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they are relative to, and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the row's maximum) / s.",
+        "A thread or a whole warp may have no elements, and a vector may hold only −∞; −∞ − (−∞) is NaN. So the exponentials, and every line that rescales, subtract the maximum, or 0 where that is −∞. Only the last factor uses the row's maximum unchanged.",
     ),
     analysis="""
-The kernel computes the exponentials as vectors arrive, relative to the maximum known then, and corrects
-them by one factor per vector. That is the inner loop of flash attention, where the "vectors" are tiles
-of scores and the kernel corrects an output. A kernel that first takes the maximum of its whole part,
-and merges pairs only across lanes and warps, has the same traffic and the same single barrier.
+The kernel computes the exponentials as vectors arrive, relative to the maximum known at that point, and later
+corrects them by one factor per vector. The inner loop of flash attention does the same, except that its
+"vectors" are tiles of scores and the corrected value is an output. Alternatively, each thread can first find
+the maximum of its whole part, so that pairs are merged only across lanes and warps; traffic and barriers stay
+the same.
 """,
     asked={
         "work": "one block per row",
@@ -103,14 +104,14 @@ and merges pairs only across lanes and warps, has the same traffic and the same 
     legal=lambda m, n: (m, min(4096, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
-        looks_like(_each_warp_alone, "each warp's elements have weights that add up to 1: the warps were not merged."),
-        looks_like(_not_corrected, "the sum is right, but exponentials stay relative to the maximum known "
+        looks_like(_each_warp_alone, "the weights of each warp's elements add up to 1: the warps were not merged."),
+        looks_like(_not_corrected, "the sum is correct, but exponentials stay relative to the maximum known "
                    "when they were computed."),
         # Near 1,000 the exponents are rounded to 2⁻¹³, which a common maximum alone divides out.
         looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows.", rtol=1e-3),
-        looks_like(_not_rescaled("lanes"), "sums of lanes are added although they are relative to different maxima.", rtol=1e-3),
-        looks_like(_not_rescaled("warps"), "sums of warps are added although they are relative to different maxima.", rtol=1e-3),
-        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, and not −∞."),
+        looks_like(_not_rescaled("lanes"), "the sums of lanes are added although they are relative to different maxima.", rtol=1e-3),
+        looks_like(_not_rescaled("warps"), "the sums of warps are added although they are relative to different maxima.", rtol=1e-3),
+        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, instead of −∞."),
         NAN_FROM_NOTHING,
     ],
     more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials per element", 2.0),

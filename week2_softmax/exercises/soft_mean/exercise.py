@@ -13,18 +13,18 @@ def _exp(x):
 EXERCISE = puzzle(
     title="average with the weights of a softmax",
     task="""
-`y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for any M
-and N ≥ 1, in float32 and float16, computed in float32. Read each row of `x` **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
+`y[m] = softmax(x[m]) · v` is the mean of the N values `v`, weighted by the softmax of row m. Support any M
+and N ≥ 1 and the types float32 and float16; compute in float32. Read each row of `x` **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
 """,
     hints=(
-        "A weight is e / s, and s is the same for the whole row: where can the division go?",
+        "A weight is e / s, and s is the same for the whole row. Where can you move the division?",
         "The second loop adds up two sums: the exponentials, and the exponentials times the values. Shuffles combine each of them across the lanes.",
         "The second loop adds to both sums in two lines; the only division comes after the shuffles, in the line that stores.",
     ),
     analysis="""
-One division per row, no weights in memory, and no third pass: a softmax that is consumed immediately
-costs less than one that is stored. With a vector of values per element instead of one number, this is
-attention for one query, with which this week ends.
+The kernel needs one division per row, no weights in memory, and no third pass: a softmax that is consumed
+immediately costs less than one that is stored. With a vector of values per element instead of one number,
+the same kernel is attention for one query, the last exercise of this week.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="soft_mean",
@@ -34,19 +34,19 @@ attention for one query, with which this week ends.
     count=[(9, 200), (64, 300)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "it is as "
-                   "if nothing is subtracted: exponentials overflow, or vanish."),
-        looks_like(lambda x, v, y: _exp(x) @ v.double(), "the sum of the exponentials is not divided "
-                   "out."),
+        looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "nothing "
+                   "seems to be subtracted: the exponentials overflow or vanish."),
+        looks_like(lambda x, v, y: _exp(x) @ v.double(), "the result is not divided by the sum "
+                   "of the exponentials."),
         looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "the "
                    "weighted sum holds only the part of lane 0."),
         looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the weights add up to 1: the values "
                    "are missing, or are in both sums."),
-        looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "it is divided by "
-                   "N as well: the weights add up to 1 already."),
-        looks_like(lambda x, v, y: v.double().mean().expand(len(x)), "all values weigh the same."),
+        looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "the result is "
+                   "also divided by N, but the weights already add up to 1."),
+        looks_like(lambda x, v, y: v.double().mean().expand(len(x)), "all values have the same weight."),
         looks_like(lambda x, v, y: (k := (x == x.amax(1, keepdim=True)).double()) @ v.double() / k.sum(1),
-                   "this is only the value beside the largest element."),
+                   "the result is only the value beside the largest element."),
     ],
-    praise="Attention, nearly.",
+    praise="This is almost attention.",
 )  # fmt: skip

@@ -18,14 +18,14 @@ SHARE_TOTAL = "        total = cute.arch.warp_reduction(total, operator.add)\n"
 
 WRONG = (
     Wrong("nothing subtracted", {"mX[row, n].to(Float32) - m,": "mX[row, n].to(Float32),"},
-          "as if nothing is subtracted"),
+          "nothing seems to be subtracted"),
     Wrong("products in float16", {"total += e * mV[n].to(Float32)": "total += (e.to(mX.element_type) * mV[n]).to(Float32)"},
           "n = 32, float16 the result is wrong"),
-    Wrong("not divided", {"(total / s)": "total"}, "not divided out"),
+    Wrong("not divided", {"(total / s)": "total"}, "not divided by the sum"),
     Wrong("values left out", {TOTAL: "            total += e\n"}, "the values are missing"),
-    Wrong("divided by N", {"(total / s)": "(total / s / Float32(mX.shape[1]))"}, "divided by N as well"),
+    Wrong("divided by N", {"(total / s)": "(total / s / Float32(mX.shape[1]))"}, "also divided by N"),
     Wrong("all weigh the same", {"            s += e\n": "            e = Float32(1.0)\n            s += e\n"},
-          "all values weigh the same"),
+          "all values have the same weight"),
     Wrong("the best alone", {"            s += e\n":
           "            e = Float32(1.0) if e == 1.0 else Float32(0.0)\n            s += e\n"},
           "only the value beside the largest"),

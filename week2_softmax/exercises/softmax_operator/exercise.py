@@ -19,20 +19,20 @@ ROLES = {
     "test_schema": "opcheck compares inputs and outputs with the schema: an input was changed, or an "
     "output shares its memory.",
     "test_autograd_registration": "opcheck finds no gradient registered with the operator.",
-    "test_faketensor": "the fake's result is no stand-in: its shape, type and strides have to be those "
+    "test_faketensor": "the fake's result does not match: its shape, type and strides have to be those "
     "of the operator's result.",
-    "test_aot_dispatch_dynamic": "torch.compile could not follow the operator and its gradient, or "
-    "gets other results.",
+    "test_aot_dispatch_dynamic": "torch.compile could not trace the operator and its gradient, or "
+    "the compiled results differ.",
 }
 
 KNOWN = {  # a piece of what torch says -> what leads there
-    "incorrect number of gradients": "the function of the gradient returns something for each "
-    "input of the operator, for t as well. (torch counts one more, for a place of its own.)",
+    "incorrect number of gradients": "the gradient function must return one value for each "
+    "input of the operator, including t. (torch counts one more, which it uses internally.)",
     "no autograd formula": "no gradient is registered with the operator.",
-    "may not alias any inputs": "the result is x itself or shares its memory: an operator returns "
+    "may not alias any inputs": "the result is x itself or shares its memory, but an operator must return "
     "a new tensor.",
     "no fake impl registered for <CustomOpDef(mine::tempered_softmax_backward)>": "the gradient's "
-    "operator needs its own fake, since a compiled function contains both.",
+    "operator needs its own fake, because a compiled function contains both operators.",
 }
 
 
@@ -52,7 +52,7 @@ class Launchers:
         if y.shape == self.y.shape and not torch.allclose(y, self.y):
             raise GateError(
                 "The second argument of `backward` is not the result of `forward`.",
-                "what was saved is something else, such as x; the kernel computes with y.",
+                "the saved tensor is something else, such as x, but the kernel computes with y.",
             )
         dx.copy_((dy - (dy * y).sum(-1, keepdim=True)) * y / t)
 
@@ -65,12 +65,12 @@ class Launchers:
                 raise GateError(
                     f"`{name}` is launched while torch.compile traces: {argument} is a "
                     f"{type(tensor).__name__}, which has a shape and no memory.",
-                    "a launch outside of an operator is traced like torch's own functions. A kernel "
-                    "belongs in an operator, the backward kernel in its own.",
+                    "a launch outside an operator is traced like torch's own functions. Each kernel "
+                    "belongs in its own operator, including the backward kernel.",
                 )
             if not tensor.is_contiguous():
                 raise GateError(
-                    f"`{name}` gets {argument} of shape {tuple(tensor.shape)} with strides "
+                    f"`{name}` receives {argument} of shape {tuple(tensor.shape)} with strides "
                     f"{tensor.stride()}; the kernels need contiguous rows.",
                     "a gradient need not be laid out as y is: that of `y.sum()` is one number, "
                     "expanded. `.contiguous()` makes a copy where one is needed."
@@ -78,7 +78,7 @@ class Launchers:
                 )  # fmt: skip
         if len({(x.shape, x.dtype) for x in tensors.values()}) > 1:
             what = ", ".join(f"{k} {tuple(v.shape)} {str(v.dtype)[6:]}" for k, v in tensors.items())
-            raise GateError(f"`{name}` gets tensors that do not fit together: {what}.")
+            raise GateError(f"`{name}` receives tensors that do not fit together: {what}.")
 
 
 def _made(submission: Submission) -> tuple[Any, Launchers]:
@@ -88,7 +88,7 @@ def _made(submission: Submission) -> tuple[Any, Launchers]:
     if not isinstance(op, CustomOpDef):
         raise GateError(
             f"Expected an operator, got {op!r:.100}.",
-            look_at="Return what the decorator `torch.library.custom_op` has made.",
+            look_at="Return the operator that the decorator `torch.library.custom_op` makes.",
         )
     return op, kernels
 
@@ -125,7 +125,7 @@ def _values(submission: Submission) -> str:
             y = _tried(f"A call with x of shape {tuple(x.shape)}", lambda x=x: op(x, T))
             if not torch.equal(x, before):
                 raise GateError(
-                    "x is changed by the call; mutates_args=() promises that it is not."
+                    "The call changes x, but mutates_args=() promises that it does not."
                 )
             want = (x / T).softmax(-1)
             if y.dtype != dtype or y.shape != x.shape or not torch.allclose(y, want):
@@ -151,8 +151,8 @@ def _gradient(submission: Submission) -> str:
         same = torch.allclose(dx, want * T)
         raise GateError(
             f"dx is not the gradient of softmax(x / t) with t = {T}: its first element is "
-            f"{dx[0, 0]:.4g}, and needed is {want[0, 0]:.4g}.",
-            "dx is t times what is needed: it has been computed with another t." if same else "",
+            f"{dx[0, 0]:.4g}, expected {want[0, 0]:.4g}.",
+            "dx is t times the expected gradient: it was computed with another t." if same else "",
         )
     _tried("gradcheck", lambda: torch.autograd.gradcheck(lambda x: op(x, T), (x,)))
     if sum(t.numel() for t in kept) > y.numel():
@@ -210,14 +210,16 @@ def _compiled(submission: Submission) -> str:
         _tried("A compiled function", lambda f=function, x=x, w=w: f(x, w).backward())
         grads.append((x.grad, w.grad))
     if not all(torch.allclose(a, b) for a, b in zip(*grads, strict=True)):
-        raise GateError("The compiled function has other gradients than the plain one.")
+        raise GateError(
+            "The gradients of the compiled function differ from those of the plain one."
+        )
     if kernels.calls != {"forward": 1, "backward": 1}:
         raise GateError(f"The compiled function does not launch each kernel once: {kernels.calls}.")
     return "fullgraph, one launch forward and one backward"
 
 
 EXERCISE = Exercise(
-    title="make an operator of two kernels",
+    title="make an operator from two kernels",
     task="""
 `softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
 along the last dimension, with its gradient with respect to `x`; t is a plain float. The kernels are
@@ -227,19 +229,15 @@ are contiguous. Name the operators `mine::tempered_softmax` and `mine::tempered_
 The grade runs `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`.
 """,
     hints=(
-        "Make two operators, one per kernel, each with a fake. The first one also gets a "
-        "gradient.",
-        "The function that saves gets `inputs`, the tuple (x, t), and `output`. The function that "
-        "computes the gradient returns something for *each* input; for t, which is no tensor, "
-        "None.",
-        "In its last line the gradient calls the second operator, never the launcher: while "
-        "torch.compile traces it, there is no memory that a kernel could run on.",
+        "Make two operators, one per kernel, each with a fake. Register a gradient with the first one.",
+        "The function that saves tensors receives `inputs`, the tuple (x, t), and `output`. The function that computes the gradient returns one value for *each* input; for t, which is not a tensor, it returns None.",
+        "In its last line, the gradient calls the second operator, never the launcher: while torch.compile traces it, there is no memory for a kernel to run on.",
     ),
     analysis="""
-An operator is a black box with a contract. The fake describes its result without computing it. The
-schema says that it changes nothing and shares no memory. Its gradient is made of other operators.
-`torch.compile` works with the contract alone. `forgekit.ops.softmax` has the same parts, and a
-shortcut past the dispatcher for calls that need no gradient.
+An operator is a black box with a contract. The fake describes its result without computing it. The schema
+promises that it changes no argument and returns no memory of its inputs. Its gradient consists of other operators.
+`torch.compile` needs only this contract. `forgekit.ops.softmax` has the same parts, and also bypasses the
+dispatcher for calls that need no gradient.
 """,
     entry="softmax_operator",
     stays=True,

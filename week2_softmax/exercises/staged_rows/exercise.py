@@ -33,27 +33,25 @@ def _of_lanes(x: torch.Tensor) -> torch.Tensor:
 
 
 EXERCISE = puzzle(
-    title="let rows wait in shared memory",
+    title="keep rows in shared memory",
     task="""
-Compute the softmax of each row of x, float32, for rows of up to 1,024 elements in whole vectors
-of four. One warp copies its row to shared memory with `cp.async`: 32 vectors per group, and all
-groups are in flight before the first wait. It finds maximum and sum group by group, as the groups
-arrive, and then reads the row from shared memory to compute the result. Read no element twice
-from global memory. Signature: `staged_rows(x, y)`.
+Compute the softmax of each row of x, in float32, for rows of up to 1,024 elements in whole vectors of four. One
+warp copies its row to shared memory with `cp.async`, in groups of 32 vectors, and starts all groups before the
+first wait. It finds the maximum and the sum group by group, as the groups arrive, and then reads the row from
+shared memory again to compute the result. Read each element only once from global memory. Signature: `staged_rows(x, y)`.
 """,
     hints=(
-        "A row of 1,024 elements has eight groups. A lane reads only what it has copied itself. "
-        "Which copies must it wait for, and which not?",
-        "The eight waits leave 7, 6, … 0 groups in flight. The compiler needs these numbers, so "
+        "A row of 1,024 elements has eight groups. A lane reads only data that it has copied itself. "
+        "Which copies must it wait for, and which may still be in flight?",
+        "The eight waits leave 7, 6, …, 0 groups in flight. The compiler needs these numbers, so "
         "the loop is a `cutlass.range_constexpr`.",
         "Commit outside the `if` around the copy. Give the shared tensor the layout `(4, 32, 8)`, "
         "and slice it by the lane in the line that makes it: each lane gets its own (4, 8).",
     ),
     analysis="""
-A lane holds four numbers of the row at a time instead of 32, and all of its 128 bytes are in
-flight together. A row needs 4 kB of the SM's 228, so 32 rows wait there together; 32 is also the
-most blocks that an SM can hold. No barrier is needed, because no lane reads what another has
-copied.
+A lane holds four elements of the row in registers at a time instead of 32, and all of its 128 bytes are in
+flight together. A row needs 4 kB of the SM's 228 kB, enough for the 32 blocks that an SM can hold at most. No
+barrier is needed, because no lane reads data that another lane has copied.
 """,
     asked={
         "work": "one block per row",
@@ -69,10 +67,10 @@ copied.
     legal=lambda m, n: (m, min(1024, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
-        Misconception("a read of shared memory comes before the wait that covers its copy. While the vector of "
-             "group k is used, at most the 7 - k newer groups may be in flight.",
+        Misconception("a read of shared memory comes before the wait that covers its copy. When a lane reads its vector of "
+             "group k, at most the 7 - k newer groups may be in flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 1024),
-        found("async-copy", "rows of 1,024, in which every lane has all eight vectors, are right. "
+        found("async-copy", "rows of 1,024 elements, in which every lane has all eight vectors, are correct. "
               "In this row lanes have fewer, and they commit fewer groups than the number "
               "in the wait assumes."),
         found("uninitialised-shared", "the data read here was never copied: "
@@ -89,6 +87,6 @@ copied.
     more=lambda make: (
         asynchronous(make, (5, 1000)),
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while copies are in "
-                    "flight: the first look could begin when the first of eight groups has arrived."),
+                    "flight: the first pass could begin when the first of eight groups has arrived."),
     ),
 )  # fmt: skip

@@ -34,23 +34,19 @@ def _with_zeros(x, t, y):
 EXERCISE = puzzle(
     title="divide by a temperature for free",
     task="""
-`y = softmax(x / t)` of each row, for a number t > 0, the *temperature*: a small one sharpens the
-weights, a large one evens them out. Rows have up to 1,024 elements in whole vectors of 16 bytes,
-float32 and bfloat16, computed in float32; some elements are −∞. Keep the row in registers; read
-and write it once. Each element costs a maximum, **one FMA, one `ex2`**, an addition and a
-multiplication, and no division: t costs nothing. You may use this notebook's `exp2` and `fma`.
+Compute `y = softmax(x / t)` of each row for a number t > 0, the *temperature*: a small t sharpens the weights, and a large t evens them out. Rows have up to 1,024 elements in whole vectors of 16 bytes. Support float32 and bfloat16; compute in float32. Some elements are −∞. Keep the row in registers; read and write it once. Each element may take a maximum, **one FMA, one `ex2`**, an addition and a multiplication, but no division, so t adds no cost. You may use this notebook's `exp2` and `fma`.
 Signature: `temperature(x, t, y)`.
 """,
     hints=(
         "Write e^((x − m) / t) as a power of two. Which factors of the exponent are the same for the whole row?",
-        "One factor combines t and log₂ e, and one number is subtracted; compute both once. The maximum uses x as loaded: dividing by t > 0 does not change which element is largest.",
-        "The line of the exponentials is `exp2(fma(x, …, …))`; the line before it computes both arguments, with the only division by t. The sum gets its own reciprocal, one per row.",
+        "One factor combines t and log₂ e, and the subtracted number is the other constant; compute each of them once. The maximum uses x as loaded, because dividing by t > 0 does not change which element is largest.",
+        "The line with the exponentials is `exp2(fma(x, …, …))`. The line before it computes both constants, with the only division by t. Compute the reciprocal of the sum once per row.",
     ),
     analysis="""
-Constants that scale the exponent are free once there is an FMA: the softmax of attention, with
-its 1/√d, takes exactly as many instructions as one without. All elements of a row share the
-rounding of m · log₂ e / t, so dividing by the sum cancels it. With a separate product, each x ·
-log₂ e / t would be rounded before the subtraction, and rows around 1,000 show that.
+An FMA scales the exponent by a constant for free: attention's softmax, with its factor 1/√d, takes exactly as
+many instructions per element as a softmax without it. All elements of a row share the rounding error of
+m · log₂ e / t, so dividing by the sum cancels it. With a separate product, each x · log₂ e / t would be rounded
+before the subtraction, and rows around 1,000 would reveal it.
 """,
     asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
     entry="temperature",
@@ -64,19 +60,19 @@ log₂ e / t would be rounded before the subtraction, and rows around 1,000 show
     legal=lambda m, n: (m, min(1024, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 2: {1: 8}},
     misconceptions=[
-        looks_like(lambda x, t, y: x.double().softmax(1), "it is the softmax of x: t has no effect."),
+        looks_like(lambda x, t, y: x.double().softmax(1), "the values are the softmax of x: t has no effect."),
         looks_like(lambda x, t, y: (x.double() * t).softmax(1), "x is multiplied by t."),
-        looks_like(lambda x, t, y: (x.double() / t * 0.6931471805599453).softmax(1), "this is 2^(x / t), not e^(x / t): "
+        looks_like(lambda x, t, y: (x.double() / t * 0.6931471805599453).softmax(1), "the exponentials are 2^(x / t), not e^(x / t): "
                    "log₂ e is missing."),
         looks_like(lambda x, t, y: x.double().softmax(1) / t, "the weights are divided by t, not x."),
-        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, and not −∞."),
+        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, instead of −∞."),
         looks_like(_no_maximum, "nothing is subtracted: the exponentials of a row around 1,000 are infinite, and "
                    "those of one around -1,000 are all 0."),
         looks_like(_unfused, "x · log₂ e / t is rounded for each element separately, before the maximum is subtracted: "
-                   "where x is large, so is that error, and it stays in the exponent."),
+                   "where x is large, the error is large, and it stays in the exponent."),
     ],
     more=lambda make: (arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
                      (DIVISIONS, "divisions per element", 0.1),
                      look_at="fk.profile(*{failed})"),),
-    praise="A temperature that costs nothing.",
+    praise="Your temperature costs nothing.",
 )  # fmt: skip

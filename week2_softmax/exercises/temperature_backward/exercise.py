@@ -35,22 +35,20 @@ EXERCISE = puzzle(
     task="""
 `y = softmax(x / t)` has one temperature t, a `Float32`, for all rows. From dy, y and x, one kernel
 computes `dx`, and `dt[m]`, the contribution of row m to the gradient with respect to t: `Σ dz·(-x /
-t²)`, where dz is the gradient with respect to z = x / t. Float32, rows of any length. Read `dy` and
-`y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
+t²)`, where dz is the gradient with respect to z = x / t. Support float32 rows of any length. Read `dy` and `y` twice, and `x` once. Signature: `temperature_backward(dy, y, x, t, dx, dt)`.
 """,
     hints=(
         "dz = (dy - Σ dy·y)·y is known only after the first loop. If the second loop reads x, "
         "how many reductions does the kernel have, and where?",
         "The second loop can add up dz·x as it stores dx. Only this loop reads x.",
-        "After the second loop comes one more sum over the warp, and then the line in which one "
-        "lane stores dt.",
+        "After the second loop, add up dt over the warp once, and then let one lane store it.",
     ),
     analysis="""
-There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt
-on the way. One reduction of three sums would also do: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all
-known after one loop. But this is a difference of two numbers that may be large and nearly equal, so
-it loses digits where x has a large mean. The gradient with respect to a number that many rows share
-ends in a sum over rows. Leave that sum to a second launch, such as one of week 1.
+There are two reductions, one before dz and one after it: the second loop stores dx and adds up dt at the same
+time. A single reduction of three sums would also work, because Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), and all three
+sums are known after one loop. But this is a difference of two numbers that may be large and nearly equal, so it
+loses digits where x has a large mean. The gradient with respect to a number that many rows share requires a final
+sum over the rows. Leave that sum to a second launch, such as a kernel of week 1.
 """,
     asked={"work": "one warp per row"},
     entry="temperature_backward",
@@ -63,21 +61,21 @@ ends in a sum over rows. Leave that sum to a second launch, such as one of week 
     waste={"loaded": 1.1},
     misconceptions=[
         looks_like(lambda dy, y, x, t, dx, dt: softmax_gradient(dy.double(), y.double()), "dx is dz, "
-                   "the gradient by x / t: it is not yet divided by t."),
+                   "the gradient with respect to x / t: it is not yet divided by t."),
         looks_like(lambda dy, y, x, t, dx, dt: softmax_gradient(dy.double(), y.double()) * t, "dx is "
                    "dz multiplied by t."),
         looks_like(lambda dy, y, x, t, dx, dt: dy.double() * y / t, "dx is dy·y / t: Σ dy·y is "
                    "missing, or 0."),
-        looks_like(lambda dy, y, x, t, dx, dt: (dy.double() - shares(dy * y)) * y / t, "each lane has "
-                   "used its own share of Σ dy·y: the shares of the 32 lanes have not been added."),
+        looks_like(lambda dy, y, x, t, dx, dt: (dy.double() - shares(dy * y)) * y / t, "each lane "
+                   "uses its own share of Σ dy·y: the shares of the 32 lanes are not added."),
         Misconception("dt has the wrong sign: a higher temperature makes x / t smaller where x is positive.",
              _dt_is(lambda *a: -_gradients(*a)[1])),
-        Misconception("dt is divided by t instead of t²; x / t has the derivative -x / t².",
+        Misconception("dt is divided by t instead of t², but the derivative of x / t is -x / t².",
              _dt_is(lambda *a: _gradients(*a)[1] * a[3])),
-        Misconception("dt is -Σ dy·x / t²: it uses dy, the gradient by y, instead of dz.",
+        Misconception("dt is -Σ dy·x / t²: it uses dy, the gradient with respect to y, instead of dz.",
              _dt_is(lambda dy, y, x, t: -(dy * x).sum(1) / t**2)),
-        Misconception("dt is -Σ dy·y·x / t²: in its dz Σ dy·y is missing.",
+        Misconception("dt is -Σ dy·y·x / t²: Σ dy·y is missing from its dz.",
              _dt_is(lambda dy, y, x, t: -(dy * y * x).sum(1) / t**2)),
     ],
-    praise="Temperatures can be learnt.",
+    praise="Your network can now learn its temperature.",
 )  # fmt: skip

@@ -16,7 +16,7 @@ WRONG = (
     Wrong("dt by t", {DT: "mdT[row] = -dt"}, "dt is divided by t instead of t²"),
     Wrong("dt of dy", {ADD: "dt += mdY[row, n] * mX[row, n] / t"}, "it uses dy, the gradient"),
     Wrong("dt without the sum", {ADD: "dt += mdY[row, n] * mY[row, n] * mX[row, n] / t"},
-          "in its dz Σ dy·y is missing"),
+          "Σ dy·y is missing from its dz"),
     Wrong("dot not added up", {FIRST: ""}, "its own share of Σ dy·y"),
     Wrong("dt not added up", {SECOND: ""}, "mdT: 2 of 2"),
     Wrong("every lane stores dt", {"        if lane == 0:": "        if lane >= 0:"},

@@ -16,16 +16,16 @@ SIGNATURE = "threads_for(columns, dtype)"
 F32, F16 = torch.float32, torch.float16
 CASES = (
     ((1152, F32), "32 lanes have nine vectors each, 36 elements, which is allowed."),
-    ((8, F32), "a warp is the fewest possible."),
+    ((8, F32), "32 threads, one warp, are the fewest allowed."),
     ((1156, F32), "289 vectors for 32 lanes: one lane has ten of them, 40 elements."),
     ((1024, F16), "32 lanes have four vectors of float16 each, 32 elements."),
     ((1032, F16), "129 vectors of float16 for 32 lanes: one lane has five, 40 elements."),
     ((4608, F32), "128 threads have 36 elements each."),
     ((4612, F32), "1,153 vectors for 128 threads: one has ten. The next power of two is 256."),
-    ((36_864, F32), "1,024 threads have 36 elements each, and a block may have as many."),
-    ((36_868, F32), "with 1,024 threads one has 40 elements, and a block has at most 1,024 threads: 0."),
+    ((36_864, F32), "1,024 threads have 36 elements each, and a block may have 1,024 threads."),
+    ((36_868, F32), "one of 1,024 threads has 40 elements, and a block has at most 1,024 threads, so the answer is 0."),
     ((32_768, F16), "1,024 threads have four vectors of float16 each, 32 elements."),
-    ((32_776, F16), "one of 1,024 threads has five vectors of float16, 40 elements: 0."),
+    ((32_776, F16), "one of 1,024 threads has five vectors of float16, 40 elements, so the answer is 0."),
 )  # fmt: skip
 
 
@@ -60,25 +60,25 @@ def _kept(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="choose the threads of a row",
+    title="choose how many threads share a row",
     task="""
-A block of 1,024 threads has 64 registers per thread. Suppose that everything but the row needs
-28; then at most 36 elements fit. Write `threads_for(columns, dtype)`: the fewest threads, out of
-32, 64, 128, 256, 512 and 1,024, for which no thread holds more than 36 elements of a row. A row
-consists of whole vectors of 16 bytes, and so does a thread's part: the first thread has the
-vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not suffice, return 0.
+A block of 1,024 threads has 64 registers per thread. Suppose that everything except the row needs 28 registers, so at most 36 elements fit. Write
+`threads_for(columns, dtype)`, which returns the fewest threads, out of 32, 64, 128, 256, 512 and 1,024, for
+which no thread holds more than 36 elements of a row. A row consists of whole vectors of 16 bytes, and so does
+each thread's part: the first thread has the vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not
+suffice, return 0.
 """,
     hints=(
-        "How many elements does a vector have, by `dtype.itemsize`? How many vectors does a row have?",
-        "Vectors are dealt like cards. If they do not divide evenly, which thread has the most, and how many?",
+        "Given `dtype.itemsize`, how many elements does a vector have? How many vectors does a row have?",
+        "Vectors are dealt out like cards. If they do not divide evenly, how many does the first thread receive?",
         "The comparison uses the vectors of one thread, *rounded up*, times the elements per vector.",
     ),
     analysis="""
-Registers per thread and threads per block share one limit: 1,024 threads with 36 elements each
-hold a row of 36,864, and with the other 28 registers they use all 65,536 registers of an SM.
-Production kernels have such a table, with bounds measured for each type.
+Registers per thread and threads per block share one limit: 1,024 threads with 36 elements each hold a row of
+36,864 elements. With the other 28 registers per thread, they use all 65,536 registers of an SM. Production
+kernels have such a table, with bounds measured for each type.
 """,
     entry="threads_for",
     groups=(Group("The rule", _kept),),
-    praise="Now any row knows its threads.",
+    praise="You can now size a block for any row.",
 )  # fmt: skip

@@ -10,6 +10,6 @@ WRONG = (
     Wrong("rounded down", {VECTORS: "vectors = columns // (vec * threads)"}, "289 vectors for 32 lanes"),
     Wrong("elements, not vectors", {VECTORS: "vectors = -(-columns // threads) / vec"},
           "129 vectors of float16"),
-    Wrong("from 8 threads on", {"(32, 64,": "(8, 16, 32, 64,"}, "a warp is the fewest"),
+    Wrong("from 8 threads on", {"(32, 64,": "(8, 16, 32, 64,"}, "are the fewest allowed"),
     Wrong("never 0", {"    return 0": "    return 1024"}, "a block has at most 1,024 threads"),
 )  # fmt: skip

@@ -55,26 +55,20 @@ def _no_element(e):
 
 
 EXERCISE = puzzle(
-    title="find the four largest and their columns",
+    title="find the four largest elements and their columns",
     task="""
 Store the four largest elements of each row in `v[m, 0…3]`, the largest first, and their columns
-in `i[m, 0…3]`. Among equal elements the lower index comes first, so the order of lanes cannot
-change the result. Rows have at least four elements; some may be −∞, none is NaN. Read a row once.
-x and v are float32, i is int32. Signature: `top_k(x, v, i)`.
+in `i[m, 0…3]`. Among equal elements, the lower index comes first, so the order of lanes cannot change the result. Rows have at least four elements; some elements may be −∞, but none is NaN. Read each row once. x and v are float32, and i is int32. Signature: `top_k(x, v, i)`.
 """,
     hints=(
-        "A lane keeps four sorted pairs (value, index). Which pair is the identity? It comes "
-        "after every element, even after −∞.",
-        "Compare a new pair with each of the four in turn. Where it is better, exchange them "
-        "and go on with the displaced pair. Drop the last one.",
-        "In each step of the butterfly, shuffle all eight numbers of the partner before you "
-        "insert the first. Compare indices there as well: the partner's may be lower.",
+        "A lane keeps four sorted pairs (value, index). Which pair is the identity? It has to come after every element, even after −∞.",
+        "Compare a new pair with each of the four in turn. If it is better, swap the two and continue with the displaced pair. Drop the last one.",
+        "In each step of the butterfly, shuffle all eight numbers of the partner before you insert the first pair. Compare indices there as well, because the partner's may be lower.",
     ),
     analysis="""
 Merging two lists of four is associative and commutative, because the index makes the order total:
-no two pairs are equal. Sampling from the k likeliest words is this kernel and a softmax over k
-numbers. For k above a few dozen, registers run out; sort or select by digits (radix select)
-instead.
+no two pairs are equal. To sample from the k likeliest words, combine this kernel with a softmax over k numbers. If k exceeds a few dozen,
+registers run out; then sort, or select by digits (radix select), instead.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="top_k",
@@ -85,15 +79,15 @@ instead.
     legal=lambda m, n: (m, max(4, n)),
     exact=True,
     misconceptions=[
-        looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "these are the smallest."),
-        looks_like(lambda x, *outputs: _top(x)[0].flip(1), "these are the right four, the smallest first."),
+        looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "the values are the smallest."),
+        looks_like(lambda x, *outputs: _top(x)[0].flip(1), "the four values are correct, but the smallest comes first."),
         looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest is in all four places: "
                    "a displaced pair has to move on."),
-        Misconception("all values are right, and each index belongs to its value: but among equal elements the kernel takes another than "
-             "the first, or the same one twice.", _other_of_equals),
-        Misconception("all values are right, and where they are −∞ a wrong index is 0: the pair that fills a list counts as "
+        Misconception("all values are correct, and each index belongs to its value. But among equal elements the kernel does not take "
+             "the first, or takes the same one twice.", _other_of_equals),
+        Misconception("all values are correct, but where they are −∞, a wrong index is 0: the pair that fills a list counts as "
              "element 0, but has to come after every element.", _filled_with_0),
-        Misconception("all values are right. Where they are −∞ an index is that of no element: the pair that fills a list has to come "
+        Misconception("all values are correct. But where they are −∞, an index is that of no element: the pair that fills a list has to come "
              "after every element, by its index where the values are equal.", _no_element),
         looks_like(_of_lanes, "each lane contributes only its largest element: one lane may have all four."),
     ],

@@ -21,7 +21,7 @@ WRONG = (
     Wrong("displaced pair dropped", {DISPLACED: ""}, "the largest is in all four places"),
     Wrong("displaced index forgotten", {DISPLACED: "            value = v\n"}, "got 5, expected 0"),
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
-    Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "these are the smallest"),
+    Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "the values are the smallest"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
     Wrong("500 columns", {
         "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 500), 32)"},

@@ -17,24 +17,22 @@ def _alone(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="share a row between two blocks",
     task="""
-Compute the softmax of each row of x, float32, for rows of up to 512 elements in whole vectors of
-four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector `64
-r + t`. Each of the four warps sends its pair (m, s) to *both* blocks by `store_async_dsmem`, and an
-mbarrier in each block counts the bytes that arrive. Read once, write once, exchange once. The
-kernel is for GPUs of compute capability 9.0 and later. Signature: `two_blocks(x, y)`.
+Compute the softmax of each row of x, in float32, for rows of up to 512 elements in whole vectors of four. Each
+thread keeps one vector in registers: thread `t` of the block of rank `r` has vector `64 r + t`. Each of the four
+warps sends its pair (m, s) to *both* blocks with `store_async_dsmem`, and an mbarrier in each block counts the
+bytes that arrive. Read each element once, write it once, and exchange the pairs once. The kernel requires
+compute capability 9.0 or later. Signature: `two_blocks(x, y)`.
 """,
     hints=(
         "Every thread needs the row's m and s in the end, so each block has its own mailbox and "
         "mbarrier. How many bytes arrive at each?",
-        "Between making the mbarrier and the first store to the other block: a fence, "
-        "`cluster_arrive_relaxed()`, the work that a block can do alone, `cluster_wait()`.",
-        "In the line that sends, lane r of each warp sends to rank r. A warp without a single "
-        "element has m = -inf: subtract 0 there.",
+        "After initialising the mbarrier, and before the first store to the other block, call the fence and `cluster_arrive_relaxed()`, do the work that a block can do alone, and call `cluster_wait()`.",
+        "In the line that sends, lane r of each warp sends to rank r. A warp without any elements has m = -inf, so subtract 0 there.",
     ),
     analysis="""
-Four pairs, 32 bytes, go to each of two blocks. The kernel has one wait, no barrier within a block,
-and no second barrier of the cluster: a block leaves when all of its pairs have arrived. Production
-kernels look like this, with 8 or 16 blocks and more vectors per thread.
+Each of the two blocks receives four pairs, or 32 bytes. The kernel has one wait, no barrier within a block, and
+no second cluster barrier: a block exits when all of its pairs have arrived. Production kernels look the same,
+with 8 or 16 blocks and more vectors per thread.
 """,
     asked={
         "work": "one cluster per row",
@@ -57,19 +55,17 @@ kernels look like this, with 8 or 16 blocks and more vectors per thread.
         looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it should be."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),
-        found("deadlock", "an mbarrier waits for bytes or arrivals that never come: four pairs of 8 "
-              "bytes come to each block, and one of its threads "
-              "arrives."),
-        Misconception("a pair may be sent only after the other block has started and made its "
+        found("deadlock", "an mbarrier waits for bytes or arrivals that never come: each block receives four pairs of 8 "
+              "bytes, and one of its threads arrives."),
+        Misconception("a pair may be sent only after the other block has started and initialised its "
              "mbarrier: call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Misconception("a pair is read before it has come: the mbarrier has to expect the bytes of all "
+        Misconception("a pair is read before it has arrived: the mbarrier has to expect the bytes of all "
              "four, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
-        found("uninitialised-shared", "the kernel reads a place that no warp "
-              "has written: four warps have a "
-              "place each, by rank and warp."),
-        Misconception("rows of 512 and 500 are right. In this one whole warps have no element, their maximum is -inf, "
-             "and -inf - -inf is NaN.",
+        found("uninitialised-shared", "the kernel reads a slot that no warp "
+              "has written: each of the four warps has its own slot, chosen by rank and warp."),
+        Misconception("rows of 512 and 500 elements are correct. In this row, whole warps have no elements, their maximum is -inf, "
+             "and -inf - (-inf) is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
     ],
     more=lambda make: (announced(make, (2, 512)),),

@@ -26,24 +26,22 @@ def _left_over(x: torch.Tensor) -> torch.Tensor:
 EXERCISE = puzzle(
     title="stream a row through two buffers",
     task="""
-`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole vectors
-of four. Shared memory holds two tiles of 32 vectors: while the lanes absorb one tile into (m, s),
-the copy of the next is in flight to the other buffer. All elements arrive by `cp.async`. Signature:
+`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, in float32, for rows of *any* number of whole vectors of four. Shared memory holds two tiles of 32 vectors: while
+the lanes absorb one tile into (m, s), the next tile is being copied to the other buffer. Load all elements with
+`cp.async`. Signature:
 `two_stages(x, y)`.
 """,
     hints=(
         "Start tile 0 before the loop. In round k: start tile k + 1, wait for tile k, absorb tile "
         "k.",
-        "`cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile "
-        "to start. It must still commit a group, so that this wait covers tile k there as well.",
-        "Tile k is in buffer `k % 2`, in the line that copies and in the line that reads. Each "
-        "lane reads only what it has copied: no barrier.",
+        "`cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start, but it must still commit a group, so that its wait covers tile k as well.",
+        "Tile k is in buffer `k % 2`, both in the line that copies and in the line that reads. Each lane reads only data that it has copied, so no barrier is needed.",
     ),
     analysis="""
-Two tiles of 512 bytes are enough for any length. Every kernel that streams has this loop, from a
-matrix product to attention, with more stages and larger tiles. A lane that starts tile k + 2 must
-be done with tile k, whose buffer it reuses. Here each lane reads its own vectors in program order,
-so it is. Where lanes read each other's vectors, every round ends with a barrier.
+Two tiles of 512 bytes are enough for any length. Every streaming kernel, from a matrix product to attention, has this loop, with more stages and larger tiles. A
+lane that starts tile k + 2 must have finished with tile k, whose buffer it reuses. Here program order guarantees
+that, because each lane reads only its own vectors. Where lanes read each other's vectors, every round ends with
+a barrier.
 """,
     asked={"work": "one block per row", "block": 32, "shared_bytes": 1024, "load_bytes": 16},
     entry="two_stages",
@@ -54,20 +52,20 @@ so it is. Where lanes read each other's vectors, every round ends with a barrier
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
     misconceptions=[
-        found("async-copy", "a buffer is read before its copy has come, or a new copy overwrites it too early. In round k, tile k is read and tile k + 1 is in flight, in two "
+        found("async-copy", "a buffer is read before its copy has arrived, or a new copy overwrites it too early. In round k, tile k is read and tile k + 1 is in flight, in two "
               "different buffers; the number in the wait counts groups, so every round has to "
               "commit one."),
-        found("uninitialised-shared", "the place read here was never copied to: "
-              "in round k a lane has its vector of tile k in buffer k % 2, if it has one."),
-        looks_like(lambda x, y: _left_over(x), "lanes without a vector in the last tile absorb what tile k - 2 has left in the buffer."),
-        looks_like(lambda x, y: x.double()[:, :128].logsumexp(1), "only the first tile of 128 "
-                   "elements is in the result."),
+        found("uninitialised-shared", "no data was ever copied to the address read here: "
+              "in round k, a lane has its vector of tile k in buffer k % 2, if it has one."),
+        looks_like(lambda x, y: _left_over(x), "lanes without a vector in the last tile absorb the data that tile k - 2 has left in the buffer."),
+        looks_like(lambda x, y: x.double()[:, :128].logsumexp(1), "the result covers only the first tile of 128 "
+                   "elements."),
         looks_like(lambda x, y: x.double()[:, : x.shape[1] // 128 * 128].logsumexp(1), "the last "
                    "tile, which is not full, is left out."),
         looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
                    "smaller maximum and is not rescaled when a larger one comes."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
-                   "added again, after the logarithm."),
+                   "added back after the logarithm."),
     ],
     more=lambda make: (
         asynchronous(make, (5, 1000)),

@@ -7,17 +7,17 @@ RESCALED = "s * cute.math.exp(m - m_new, fastmath=True)"
 READ = "            x = tXsX[None, k % 2].load()\n"
 
 WRONG = (
-    Wrong("no wait", {WAIT: ""}, "read before its copy has come"),
+    Wrong("no wait", {WAIT: ""}, "read before its copy has arrived"),
     Wrong("waits for all", {"wait_group(1)": "wait_group(0)"}, "start the next tile first"),
     Wrong("one buffer", {"(k + 1) % 2": "0", "k % 2": "0"}, "in two different buffers"),
-    Wrong("the other buffer", {"None, k % 2": "None, (k + 1) % 2"}, "was never copied to"),
+    Wrong("the other buffer", {"None, k % 2": "None, (k + 1) % 2"}, "no data was ever copied"),
     Wrong("the first tile alone", {"range(cute.ceil_div(vectors, 32))": "range(1)"},
           "only the first tile"),
     Wrong("full tiles alone", {"range(cute.ceil_div(vectors, 32))": "range(vectors // 32)"},
           "which is not full, is left out"),
     Wrong("no predicate on the look", {"if v < vectors:": "if v >= 0:"}, "tile k - 2 has left"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one comes"),
-    Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added again"),
+    Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),
     Wrong("through registers", {READ: "            x = gX[None, v].load()\n"},
           "Bytes that threads ask for in loads"),
     Wrong("the maximum begins at -1e30", {

@@ -40,24 +40,19 @@ def _without_the_value(e):
 EXERCISE = puzzle(
     title="compute a value and its gradient in one kernel",
     task="""
-`value[m] = Σ w[m, n] · softmax(x[m])[n]` is the mean of `w`, weighted by a softmax. Compute it
-and its gradient `dx[m, n]` with respect to `x` in one launch, and do not store the softmax.
-Float32, rows of any length. Read `x` and `w` at most twice. No number may overflow for an x of
-1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
+`value[m] = Σ w[m, n] · softmax(x[m])[n]` is the mean of `w`, weighted by a softmax. Compute it and its gradient `dx[m, n]` with respect to `x` in one launch, without storing the softmax. Support float32 rows of any length. Read `x` and `w` at most twice. The kernel must not overflow when elements of x are 1,000 or -1,000. Signature: `value_and_gradient(x, w, value, dx)`.
 """,
     hints=(
         "With L = value and dL/dy = w, the formula of this notebook gives dx. What is its Σ dy·y "
         "here?",
-        "The first pass is online, with three numbers per lane: m, s = Σ exp(x - m) and t = Σ "
-        "w·exp(x - m). What happens to s and t when m grows?",
-        "Merge the lanes as in `01_online`: the maximum of the warp first, then s and t, rescaled "
-        "in the lines before their two sums.",
+        "The first pass is online, with three numbers per lane: m, s = Σ exp(x - m) and t = Σ w·exp(x - m). What must the kernel do with s and t when m grows?",
+        "To merge the lanes, first find the maximum of the warp. Then rescale s and t in the lines before their two sums.",
     ),
     analysis="""
-(m, s, t) has a third number, which is rescaled with s: the value is t / s. With a vector of V
-instead of the number w, this is the loop of flash attention, which rescales its accumulator in the
-same line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices, or
-3 with rows in registers. One kernel for each of the three would store y and move it two more times.
+The triple (m, s, t) has a third number, which is rescaled together with s; the value is t / s. With a row of V
+instead of the number w, this is the loop of flash attention, which rescales its accumulator in the same line. A
+kernel that computes forward, loss and gradient together reads x and w twice and writes dx: 5 matrices, or 3 with
+rows in registers. Three separate kernels would also write y and read it twice.
 """,
     asked={"work": "one warp per row"},
     entry="value_and_gradient",
@@ -69,17 +64,17 @@ same line. Forward, loss and gradient in one kernel read x and w twice and write
     atol=1e-5,
     waste={"loaded": 1.1},
     misconceptions=[
-        Misconception("dx is w·y: the value has not been subtracted.", _without_the_value),
+        Misconception("dx is w·y: the value is not subtracted.", _without_the_value),
         looks_like(lambda x, w, value, dx: (w * x.exp()).sum(1) / x.exp().sum(1), "exponentials "
-                   "overflow or are all 0: no maximum has been subtracted."),
+                   "overflow or are all 0: no maximum is subtracted."),
         looks_like(lambda x, w, value, dx: (w * (x.double() - x.amax(1, True)).exp()).sum(1), "value "
                    "is Σ w·exp(x - max), not yet divided by the sum of exponentials."),
         looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the plain mean of w. With "
-                   "up to 32 columns, a merge of lanes that does not rescale s and t gives this."),
+                   "up to 32 columns, a merge of lanes that does not rescale s and t has the same result."),
         looks_like(lambda x, w, value, dx: _online(x, w, rescale_t=False), "t keeps terms relative "
                    "to an older maximum: rescale it where m grows."),
         looks_like(lambda x, w, value, dx: _online(x, w, rescale_s=False), "s keeps terms relative "
                    "to an older maximum: rescale it where m grows."),
     ],
-    praise="A loss, and its gradient, without a softmax in memory.",
+    praise="You have computed a loss and its gradient without a softmax in memory.",
 )  # fmt: skip

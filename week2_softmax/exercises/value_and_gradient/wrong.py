@@ -13,12 +13,12 @@ START = "        m, s, t = -Float32.inf, Float32(0.0), Float32(0.0)\n"
 WRONG = (
     Wrong("no maximum", {M_NEW: "m_new = Float32(0.0)", "m - m_new, fast": "m_new - m_new, fast",
                          MERGE: "scale = Float32(1.0)", "(m, cute.arch.fmax)": "(Float32(0.0), cute.arch.fmax)"},
-          "no maximum has been subtracted"),
+          "no maximum is subtracted"),
     Wrong("t is not rescaled", {"t = t * scale + ": "t = t + "}, "t keeps terms relative"),
     Wrong("s is not rescaled", {"s = s * scale + e": "s = s + e"}, "s keeps terms relative"),
     Wrong("lanes are not rescaled", {MERGE: "scale = Float32(1.0)"}, "that does not rescale s and t"),
     Wrong("value not divided", {"value = t / s": "value = t"}, "not yet divided by"),
-    Wrong("gradient without the value", {"(mW[row, n] - value) * y": "mW[row, n] * y"}, "the value has not been subtracted"),
+    Wrong("gradient without the value", {"(mW[row, n] - value) * y": "mW[row, n] * y"}, "the value is not subtracted"),
     Wrong("a pass for the maximum", {START: START + THREE_PASSES}, "Bytes that threads ask for in loads: 640,000"),
     Wrong("the maximum begins at -1e30", {
         "m, s, t = -Float32.inf": "m, s, t = Float32(-1e30)"}, "float32 the result is wrong"),

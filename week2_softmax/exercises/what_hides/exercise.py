@@ -50,47 +50,67 @@ def _rows():
     first[0] = plain.max() + 0.5
     masked[:32], third[667:], every[::2] = -INF, -INF, -INF
     return {
-        "1,000 random": plain,
-        "1,000 random, the first is the largest": first,
-        "1,000, descending": plain.sort(descending=True).values,
-        "1,000 equal": torch.full((1000,), 5.0),
-        "20 random": plain[:20],
-        "1,000 around -1,000": plain - 1000,
-        "1,000, the first 32 masked": masked,
-        "1,000, the last third masked": third,
-        "1,000, every second masked": every,
+        "1,000 random elements": plain,
+        "1,000 random elements, the first the largest": first,
+        "1,000 descending elements": plain.sort(descending=True).values,
+        "1,000 equal elements": torch.full((1000,), 5.0),
+        "20 random elements": plain[:20],
+        "1,000 elements around -1,000": plain - 1000,
+        "1,000 elements, the first 32 masked": masked,
+        "1,000 elements, the last third masked": third,
+        "1,000 elements, every second masked": every,
     }
 
 
 MISTAKES = {
     "the sum is not rescaled in the loop": {"absorb": _not_rescaled},
-    "the lanes' sums are added as they are": {"add": True},
-    "m begins at 0": {"start": (0.0, 0.0)},
-    "s begins at 1": {"start": (-INF, 1.0)},
+    "the lanes' sums are added without rescaling": {"add": True},
+    "m starts at 0": {"start": (0.0, 0.0)},
+    "s starts at 1": {"start": (-INF, 1.0)},
     "no guard in the loop": {"absorb": _unguarded},
 }
 # (mistake, row) -> why a wrong answer is wrong
 WHY = {
     (
         "the sum is not rescaled in the loop",
-        "1,000 random, the first is the largest",
-    ): "lane 0 has it first. Each of the other 31 lanes has its own maximum, and most meet it later.",
-    ("the sum is not rescaled in the loop", "1,000 equal"): "no element is larger than the first.",
-    ("the lanes' sums are added as they are", "1,000, descending"): "in a descending row the lanes "
-    "never rescale, but they end with 32 different maxima.",
-    ("the lanes' sums are added as they are", "1,000 equal"): "all lanes have the same maximum.",
-    ("m begins at 0", "1,000 around -1,000"): "the maximum stays 0, and every exponential is 0.",
-    ("m begins at 0", "1,000 random"): "some element is larger than 0, and then m is right.",
-    ("s begins at 1", "1,000 random"): "the first element rescales it by exp(-inf - x).",
-    ("s begins at 1", "20 random"): "12 lanes keep (-inf, 1), and the merge rescales that by 0.",
-    ("no guard in the loop", "1,000, the first 32 masked"): "each lane begins with -inf - (-inf).",
+        "1,000 random elements, the first the largest",
+    ): "lane 0 meets the row's maximum first. But each of the other 31 lanes has its own maximum, and most meet theirs later.",
+    (
+        "the sum is not rescaled in the loop",
+        "1,000 equal elements",
+    ): "no element is larger than the first.",
+    (
+        "the lanes' sums are added without rescaling",
+        "1,000 descending elements",
+    ): "in a descending row the lanes never rescale, but they finish with 32 different maxima.",
+    (
+        "the lanes' sums are added without rescaling",
+        "1,000 equal elements",
+    ): "all lanes have the same maximum.",
+    (
+        "m starts at 0",
+        "1,000 elements around -1,000",
+    ): "the maximum stays 0, and every exponential is 0.",
+    (
+        "m starts at 0",
+        "1,000 random elements",
+    ): "some element of each lane is larger than 0, and from then on m is correct.",
+    ("s starts at 1", "1,000 random elements"): "the first element rescales it by exp(-inf - x).",
+    (
+        "s starts at 1",
+        "20 random elements",
+    ): "12 lanes keep (-inf, 1), and the merge rescales that by 0.",
     (
         "no guard in the loop",
-        "1,000, the last third masked",
-    ): "each lane has a finite maximum by then.",
+        "1,000 elements, the first 32 masked",
+    ): "each lane begins with -inf - (-inf).",
     (
         "no guard in the loop",
-        "1,000, every second masked",
+        "1,000 elements, the last third masked",
+    ): "each lane has a finite maximum before it meets a masked element.",
+    (
+        "no guard in the loop",
+        "1,000 elements, every second masked",
     ): "lanes 0, 2, 4, … see only -inf.",
 }
 
@@ -107,21 +127,22 @@ RIGHT = {f"{mistake}: {row}": _word(mistake, ROWS[row]) for mistake, row in WHY}
 WORDS = ("right", "wrong", "NaN")
 
 EXERCISE = Exercise(
-    title="say which row shows the mistake",
+    title="predict which rows expose a mistake",
     task="""
-In an online softmax with one warp per row, lane i absorbs elements i, i + 32, i + 64, …, beginning with
-(m, s) = (−∞, 0); then the lanes are merged. Each line names one mistake in an otherwise correct
-kernel, and a row. Are the weights of that row still `"right"`, are they `"wrong"` numbers, or `"NaN"`?
+In an online softmax with one warp per row, lane i starts with (m, s) = (−∞, 0) and absorbs elements i, i + 32,
+i + 64, …; then the lanes merge their pairs. Each line names one mistake in an otherwise correct kernel, and a
+row. Answer `"right"` if the weights of that row are still correct, `"wrong"` if they are incorrect numbers, and
+`"NaN"` if they are NaN.
 """,
     hints=(
-        "What does one lane see? Only every 32nd element of the row.",
+        "One lane sees only every 32nd element of the row.",
         "A missing factor shows only where it is not 1; an extra term shows only where it is not multiplied by 0.",
-        "For each line, write down (m, s) of lane 0 and lane 1 before the merge, and the line of the merge that changes them.",
+        "For each line, write down (m, s) of lanes 0 and 1 before the merge, and then the pair into which the merge turns them.",
     ),
     analysis="""
-`s` may begin with any number: the first element rescales it by $e^{-\\infty}$. No single row shows
-every mistake. A test of an online softmax needs ascending rows, rows with different maxima in the
-lanes, rows far below 0, masked beginnings, and lanes without elements.
+`s` may start at any finite number, because the first element multiplies it by $e^{-\\infty} = 0$. No single row
+exposes every mistake. A test of an online softmax needs ascending rows, rows whose lanes have different maxima,
+rows far below 0, rows whose first elements are masked, and rows that leave lanes without elements.
 """,
     entry="shows",
     groups=(
@@ -134,5 +155,5 @@ lanes, rows far below 0, masked beginnings, and lanes without elements.
             look_at="Follow lanes 0 and 1 through the row.",
         ),
     ),
-    praise="You know what to test with.",
+    praise="You know which rows to test with.",
 )  # fmt: skip

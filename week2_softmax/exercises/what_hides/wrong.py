@@ -11,9 +11,9 @@ def wrong(question: str, right: str, word: str, says: str) -> Wrong:
 
 
 WRONG = (
-    wrong("the sum is not rescaled in the loop: 1,000 random, the first is the largest", "wrong",
-          "right", "lane 0 has it first"),
-    wrong("the sum is not rescaled in the loop: 1,000 equal", "right",
+    wrong("the sum is not rescaled in the loop: 1,000 random elements, the first the largest", "wrong",
+          "right", "lane 0 meets the row's maximum first"),
+    wrong("the sum is not rescaled in the loop: 1,000 equal elements", "right",
           "NaN", "no element is larger than the first."),
-    wrong("m begins at 0: 1,000 random", "right", "yes", "is not one of"),
+    wrong("m starts at 0: 1,000 random elements", "right", "yes", "is not one of"),
 )  # fmt: skip

@@ -18,33 +18,29 @@ RIGHT = {
 LANES, STAGED, ONCE, BYTES, OTHERS, MAXIMUM, SUBTRACT, EXP2 = RIGHT
 SHUFFLES = "`shfl.sync.bfly` is in all three columns of the first table."
 COPIES = "for 20,480 elements `cp.async` has a count for sm_80."
-STREAMS = "the kernel for sm_80 loads 2 sectors where 1 would do: it reads the row twice."
+STREAMS = "the kernel for sm_80 loads twice as many sectors as x has: it reads the row twice."
 LATER = "it is in two of the three columns."
 THREE = "there are 7 `max.NaN.f32` for sm_80 and for sm_90a."
 TWO = "there are 8 `sub.f32` for sm_80 and for sm_90a."
 ONE = "`ex2.approx` is in all three columns, once per element."
 
 EXERCISE = Exercise(
-    title="say what needs which GPU",
+    title="find the oldest GPU for each feature",
     task="""
-Here are eight things that a softmax may do. For each, which is the oldest of the three
-architectures, `"sm_80"`, `"sm_90a"` and `"sm_100a"`, for which the compiler does it? The tables
-above contain every answer.
+Each line names something that a softmax may do. For each, which is the oldest of the three architectures
+`"sm_80"`, `"sm_90a"` and `"sm_100a"` whose code does it? The tables above contain every answer.
 """,
     hints=(
-        "For each thing, find its instruction, then the first column that contains it.",
+        "For each line, find its instruction, then the first column that contains it.",
         "`mbarrier.arrive.expect_tx` announces bytes to a barrier, `st.async` and `mapa` "
         "access another block's shared memory, and `x2` means two numbers per instruction.",
-        "For the row that is read once, use the column `× read` of the last table. For the "
-        "maximum of 8 registers, count `max.NaN.f32` of the short kernel, in which a lane has "
-        "8.",
+        "For the row that is read once, use the column `× read` of the last table. For the maximum of 8 registers, look at the count of `max.NaN.f32` in the short kernel, whose lanes have 8 elements each.",
     ),
     analysis="""
-The differences are of two kinds. sm_90 added *ways* that a kernel has to request: clusters,
-barriers that count bytes. A kernel that requests none of them compiles to the same PTX for sm_80
-and sm_90a. sm_100 added *instructions* that the compiler uses for the same source: two float32
-operations per instruction, the maximum of three. The host chooses the way before it compiles
-anything.
+The differences are of two kinds. sm_90 added *features* that a kernel has to request: clusters, and barriers that
+count bytes. A kernel that requests neither of them compiles to the same instructions for sm_80 and sm_90a. sm_100
+added *instructions* that the compiler uses for the same source: two float32 operations per instruction, and the
+maximum of three numbers. The host chooses the way before it compiles anything.
 """,
     entry="oldest",
     groups=(
@@ -58,9 +54,9 @@ anything.
                 (STAGED, "sm_100a"): COPIES,
                 (ONCE, "sm_80"): STREAMS,
                 (ONCE, "sm_100a"): LATER,
-                (BYTES, "sm_80"): "sm_80 waits for groups of `cp.async`; its barriers count no bytes.",
+                (BYTES, "sm_80"): "on sm_80 a thread waits for groups of `cp.async`; barriers there do not count bytes.",
                 (BYTES, "sm_100a"): LATER,
-                (OTHERS, "sm_80"): "sm_80 has no clusters: a block sees its own shared memory only.",
+                (OTHERS, "sm_80"): "sm_80 has no clusters: a block can access only its own shared memory.",
                 (OTHERS, "sm_100a"): LATER,
                 (MAXIMUM, "sm_80"): THREE,
                 (MAXIMUM, "sm_90a"): THREE,
@@ -73,5 +69,5 @@ anything.
             look_at="Read the tables of this section column by column.",
         ),
     ),
-    praise="Ways to request, and instructions that the compiler picks.",
+    praise="You know which features a kernel must request.",
 )  # fmt: skip
