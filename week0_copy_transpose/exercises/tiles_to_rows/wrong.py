@@ -16,4 +16,9 @@ WRONG = (
            "if i < mY.shape[0]:\n        for k in range(8):\n            mY[i, k] = "
            "gX[((k // 4, k % 4), i)]"},
           "the solution needs"),
+    Wrong("tiles by arithmetic",
+          {"    gX = cute.zipped_divide(mX, (2, 4))  # ((2,4),(RestM,RestN))\n": "",
+           "tiles_to_rows_kernel(gX, mY).launch": "tiles_to_rows_kernel(mX, mY).launch",
+           PLACE: "gX[t % (gX.shape[0] // 2) * 2 + k // 4, t // (gX.shape[0] // 2) * 4 + k % 4]"},
+          "No kernel gets a tensor that is cut"),
 )  # fmt: skip

@@ -103,13 +103,13 @@ begin at bit 1, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle suits one 
                             "bank, which is bits 0 to 4 of the offset.",
                         ),
                         counted(
-                            lambda p: _a_request(p) == 2,
+                            lambda p: _a_request(p) == 2 and p.shared_bytes <= _TILE_BYTES,
                             "two lanes per bank: four bits of the row reach the bank, and it "
                             "needs five. At which bit does the row begin, now that a row has 64 "
                             "elements?",
                         ),
                         counted(
-                            lambda p: _a_request(p) > 2,
+                            lambda p: _a_request(p) in (4, 8, 16) and p.shared_bytes <= _TILE_BYTES,
                             "too few bits of the row reach the bank, which needs five: each "
                             "missing bit doubles the lanes per bank.",
                         ),

@@ -38,4 +38,12 @@ WRONG = (
         {"mX[row, n] == v": "mX[row, n] == cutlass.max(v, 0)"},
         "got 0, expected",
     ),
+    Wrong(
+        "lane 31 has nothing",
+        {
+            "shuffle_sync_bfly(found, offset=1 << k)": "shuffle_sync_down(found, offset=1 << k)",
+            " and lane == 0:": " and lane == 31:",
+        },
+        "got 0* 0* 0* 0* 0*",
+    ),
 )
