@@ -36,8 +36,9 @@ WRONG = (
     ),
     Wrong(
         "the least finite number past the end",
-        {"mX[i] if i < n else -cutlass.Float32.inf":
-         "mX[i] if i < n else cutlass.Float32(-3.4028234e38)"},
+        {
+            "mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(-3.4028234e38)"
+        },
         "-3.402823e+38*",
     ),
 )

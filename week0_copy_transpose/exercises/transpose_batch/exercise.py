@@ -18,7 +18,9 @@ def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
         try:
             submission.sampled(case, 8, submission.arguments(case))
         except GateError as failure:
-            failure.look_at = "Which sizes of the grid grow with B, and how large may each of them be?"
+            failure.look_at = (
+                "Which sizes of the grid grow with B, and how large may each of them be?"
+            )
             raise
         return "65,535 matrices"
 

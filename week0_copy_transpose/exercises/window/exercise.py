@@ -130,6 +130,8 @@ each load request touches a fifth sector.
             "the predicate admits columns right of the last column of x. In every row but the last, "
             "such a thread reads from the next row.",
         ),
-        _leaves("anywhere", "x has its own edges: the predicate of the load has to check all four."),
+        _leaves(
+            "anywhere", "x has its own edges: the predicate of the load has to check all four."
+        ),
     ],
 )
