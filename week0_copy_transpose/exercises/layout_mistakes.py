@@ -97,7 +97,7 @@ def _slips(layout: Layout, coord: Any) -> Iterator[tuple[int, str]]:
         "the leftmost part is the fastest, but you began on the right",
     )
     nested = layout.coordinate(layout.index(coord))
-    yield sum(flat(nested)), "you added the indices; multiply each by its stride first"
+    yield sum(flat(nested)), "that is the sum of the indices; multiply each by its stride first"
     turned = _turned(layout.stride, range(layout.rank))
     if congruent(layout.shape, turned):
         yield (

@@ -12,10 +12,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import exact
 from forgekit.lessons.gates.gate import GateError
-from forgekit.lessons.gates.submission import CallKey, Group, Submission
+from forgekit.lessons.gates.submission import CallKey, Case, Group, Submission
 from forgekit.lessons.gates.values import check_values
 from forgekit.text import plural
 
@@ -189,6 +191,8 @@ def as_asked(
             known |= {"elements": math.prod(call[1]), "itemsize": case.itemsize}
             for key, value in asked.items():
                 _check(key, value, known, profile, case.label)
+        if re.match("one (thread|warp) per (row|column|element)$", asked.get("work", "")):
+            _check_shares(asked["work"], submission, every()[-1])
         return words_of(asked)
 
     return Group("As asked", run, counts=every)
@@ -213,6 +217,41 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
         + _lines(profile, fact.ptx),
         look_at=fact.look_at,
     )
+
+
+def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
+    """Compare how warps, or threads, share the loads of the largest input with the solution's."""
+    if submission.solution is None:
+        return
+    case = submission.case(*call)
+    inputs = [k for k, x in enumerate(case.args) if hasattr(x, "numel") and k not in case.expected]
+    if not inputs:
+        return
+    largest, unit = max(inputs, key=lambda k: case.args[k].numel()), work.split()[1]
+    solution = Submission(submission.solution(), submission.arch)
+    mine, best = (_loaded_by(unit, largest, s, case) for s in (submission, solution))
+    loaded = (mine >= 0) & (best >= 0)
+    pairs = np.unique(np.stack((mine[loaded], best[loaded])), axis=1)
+    one, other = (len(np.unique(row)) for row in pairs)
+    if not one == other == pairs.shape[1]:
+        name = submission.compiled(case).parameters[largest].name
+        raise GateError(
+            f"With {case.label}, {plural(one, unit)} load the {other:,} shares of {name}, in "
+            f"{pairs.shape[1]:,} pieces; the task asks for {work}: a share is one piece.",
+            look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='{unit}', kind='load')",
+        )
+
+
+def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> Any:
+    """Return the number of the thread or warp that loads each element first, -1 for none."""
+    from forgekit.tracing.footprint import footprint
+
+    run = submission.compiled(case)
+    name = run.parameters[position].name
+    found = footprint(run, *submission.arguments(case).values(), tensor=name, kind="load")
+    of, threads = found.touched[name], math.prod(found.block)
+    number = of["block"].astype(np.int64) * threads + of["thread"]
+    return np.where(of["thread"] < 0, -1, number // (32 if unit == "warp" else 1)).reshape(-1)
 
 
 def _blocks(work: str, known: dict[str, int]) -> int:

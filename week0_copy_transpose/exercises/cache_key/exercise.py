@@ -78,6 +78,13 @@ def _different() -> Iterator[Pair]:
         "possible.",
     )
     yield Pair(
+        x,
+        torch.from_numpy(_matrix(5, 8).numpy().reshape(-1)[1:33]).view(4, 8),
+        "a start at a multiple of 16 bytes and a storage that begins 4 bytes on",
+        "the address decides, and the storage itself may begin anywhere: `storage_offset()` counts "
+        "from there.",
+    )
+    yield Pair(
         _matrix(4, 8, start=2),
         _matrix(4, 8, start=1),
         "a start 8 bytes after a multiple of 16 and one 4 bytes after it",

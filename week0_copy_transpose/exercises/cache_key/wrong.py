@@ -40,4 +40,6 @@ WRONG = (
     Wrong("a list", {_KEY: "return [x.dtype, x.device.type, order]"}, "cannot be a key of a dict"),
     Wrong("forgekit's", {_KEY: "import forgekit; return x.device.type, align, "
                          "forgekit.spec(x).key()"}, "This key comes from forgekit"),
+    Wrong("offset in the storage", {"x.data_ptr(), 16": "x.storage_offset() * x.element_size(), 16"},
+          "the storage itself may begin anywhere"),
 )  # fmt: skip

@@ -171,11 +171,15 @@ does not require it.
                     ideal=_LEAST,
                     misconceptions=[
                         counted(
+                            lambda p: p["global_load_bytes_asked"] > 256 * 320 * 4,
+                            "some elements are loaded more than once. After the barrier, a thread "
+                            "finds its element in sT.",
+                        ),
+                        counted(
                             lambda p: p.global_load_sectors_per_request > 16,
                             "now the load is strided. Swap tidx and tidy after the barrier, where "
                             "a thread reads sT.",
                         ),
-                        counted(lambda p: True, "some elements are loaded more than once."),
                     ],
                 ),
                 Counter(

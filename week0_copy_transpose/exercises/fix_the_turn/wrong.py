@@ -61,4 +61,6 @@ WRONG = (
           "outside every `if`"),
     Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
           "memory in all blocks: 15,839,680"),
+    Wrong("loaded once more", {"= sT[tidx, tidy]": "= mX[row, col]"},
+          "some elements are loaded more than once"),
 )  # fmt: skip

@@ -195,10 +195,13 @@ def _rest_of_key(submission: Submission) -> str:
     plain = _tensors(5, 48)
     padded = _tensors(5, 48, pitch=64)
     by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
+    wide, gaps = _tensors(5, 48, pitch=96), [t[:, ::2] for t in _tensors(5, 96)]
     calls: Sequence[tuple[str, _Call]] = (
         ("5×48 float32", plain),
         ("5×48 float16", _tensors(5, 48, torch.float16)),
         ("5×48 with rows 64 elements apart", padded),
+        ("5×48 with rows 96 elements apart", wide),
+        ("5×48, every second column of rows of 96", (gaps[0], gaps[1])),
         ("5×48 that starts 8 bytes after a multiple of 16", by_eight),
         ("5×48 that starts 4 bytes after a multiple of 16", by_four),
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),

@@ -27,9 +27,10 @@ PICTURE = picture(
 
 
 def _values(draw, n):
-    """Return numbers of all sizes, the last ones far below 0: only minus infinity loses against them."""
+    """Return numbers of all sizes; the last ones win against nothing but minus infinity."""
     x = draw.integers(-99, 20, n)
     x[-2:] = -3.0e38
+    x[-1:] = -torch.inf
     return x
 
 

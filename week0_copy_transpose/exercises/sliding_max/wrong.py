@@ -34,4 +34,11 @@ WRONG = (
         {MAX: "max(max(mX[i], mX[max(i - 1, 0)]), max(mX[max(i - 2, 0)], mX[max(i - 3, 0)]))"},
         "three elements *before* it",
     ),
+    Wrong(
+        "the least finite number past the end",
+        {
+            "mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(-3.4028234e38)"
+        },
+        "-3.402823e+38*",
+    ),
 )

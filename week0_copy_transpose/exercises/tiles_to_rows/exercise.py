@@ -1,12 +1,32 @@
 """Puzzle week0/tiles_to_rows: read a matrix through its tiles."""
 
-from forgekit.lessons.gates import looks_like
+import re
+
+import torch
+
+from forgekit.lessons.gates import GateError, Group, Submission, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
 def _rows(x, of=(2, 0, 1, 3)):  # type: ignore[no-untyped-def]
     m, n = x.shape
     return x.view(m // 2, 2, n // 4, 4).permute(*of).reshape(-1, 8)
+
+
+def _cut_before(make) -> Group:  # type: ignore[no-untyped-def]
+    """Return a group that reads in the PTX whether a kernel's argument has tiles of 2 × 4."""
+
+    def run(submission: Submission) -> str:
+        ptx = submission.compiled(make(4, 8, dtype=torch.float32)).ptx
+        if not re.search(r"tensorptr[a-z0-9]*o24", ptx):
+            raise GateError(
+                "No kernel gets a tensor that is cut into tiles of 2 × 4.",
+                look_at="Call cute.zipped_divide in the host function, and pass its result to the "
+                "kernel in place of mX.",
+            )
+        return "the kernel gets tiles of 2 × 4"
+
+    return Group("Cut in the host function", run)
 
 
 EXERCISE = puzzle(
@@ -47,5 +67,6 @@ the sector much later.
                    "within a tile, the kernel counts the elements down its columns."),
         looks_like(lambda x, y: x.reshape(-1, 8), "the kernel copies x row by row, as if there were no tiles."),
     ],
+    more=lambda make: (_cut_before(make),),
     praise="The layout did the arithmetic.",
 )  # fmt: skip

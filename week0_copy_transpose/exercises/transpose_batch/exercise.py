@@ -2,10 +2,30 @@
 
 from math import inf
 
-from forgekit.lessons.gates import Misconception, looks_like
+import torch
+
+from forgekit.lessons.gates import GateError, Group, Misconception, Submission, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..transposing import predicate_mistakes, race_mistakes
+from ..transposing import predicate_mistakes, race_mistakes, rest_is_right
+
+
+def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
+    """Return a group that launches the largest batch, of which a few blocks run."""
+
+    def run(submission: Submission) -> str:
+        case = make(65_535, 33, 1, dtype=torch.float32)
+        try:
+            submission.sampled(case, 8, submission.arguments(case))
+        except GateError as failure:
+            failure.look_at = (
+                "Which sizes of the grid grow with B, and how large may each of them be?"
+            )
+            raise
+        return "65,535 matrices"
+
+    return Group("A large batch", run)
+
 
 EXERCISE = puzzle(
     title="transpose a batch of matrices",
@@ -64,8 +84,9 @@ kernel.
         Misconception(
             "every written element is correct, but some elements are never written. Does the grid "
             "have a block for every tile of every matrix?",
-            lambda e: "unwritten-output" in e.kinds and not e.never.all(),
+            rest_is_right,
         ),
     ],
+    more=lambda make: (_largest_batch(make),),
     praise="One launch transposes many matrices.",
 )

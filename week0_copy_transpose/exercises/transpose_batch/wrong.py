@@ -18,4 +18,10 @@ WRONG = (
           {_PREDICATE: _LOADED + " ", _STORE: "mY[b, col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
           "Sectors stored"),
     Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "asks for no bank conflicts"),
+    Wrong("all into the first matrix", {"mY[b, col0": "mY[0, col0"}, "or add atomically (cute.arch.atomic_add). Next:"),
+    Wrong("tiles and matrices in one size of the grid", {
+        "bx, by, b = cute.arch.block_idx()\n": "bx, by, _ = cute.arch.block_idx()\n"
+        "    down = cute.ceil_div(mX.shape[1], 32)\n    by, b = by % down, by // down\n",
+        "cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32) * B, 1)",
+    }, "With b = 65,535, m = 33, n = 1, float32 the kernel was stopped"),
 )  # fmt: skip

@@ -22,6 +22,11 @@ __all__ = ["EXERCISE"]
 _SIZE = (96, 128)
 
 
+def _padded(profile: Any, width: int, elements: int = 1) -> bool:
+    """True if the rows of 64 are at least so many elements apart in shared memory."""
+    return bool(profile.shared_bytes >= (31 * (64 + elements) + 64) * width)
+
+
 def _a_request(profile: Any) -> float:
     return float(profile.shared_load_wavefronts_per_request)
 
@@ -76,7 +81,7 @@ words most rows do not begin at a multiple of 16 bytes. The next exercise needs 
                     "the last row, moves no element.",
                 ),
                 counted(
-                    lambda p: _a_request(p) > 1,
+                    lambda p: _a_request(p) > 1 and _padded(p, 4),
                     "the distance between two rows in words has a common factor with 32, the "
                     "number of banks, so lanes share banks again after a few rows. An odd number "
                     "of words has no such factor.",
@@ -89,12 +94,12 @@ words most rows do not begin at a multiple of 16 bytes. The next exercise needs 
             "float16",
             [
                 counted(
-                    lambda p: 1 < _a_request(p) <= 2,
+                    lambda p: 1 < _a_request(p) <= 2 and _padded(p, 2) and not _padded(p, 2, 2),
                     "the padding is one element. In a 16-bit type that is half a word, so two "
                     "rows share each bank. Pad by one *word*, however many elements that is.",
                 ),
                 counted(
-                    lambda p: True,
+                    lambda p: _padded(p, 2) or _a_request(p) > 31,
                     "the distance between two rows must be an odd number of *words*, and here a "
                     "word is two elements.",
                 ),

@@ -64,4 +64,8 @@ WRONG = (
     ),
     Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
     Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "makes more than one store of shared memory"),
+    Wrong("a swizzle for 32 bits", {
+        "    layout_s = " + _LAYOUT: "    layout_s = cute.make_composed_layout(\n"
+        "        cute.make_swizzle(5, 0, 6), 0, cute.make_layout((32, 64), stride=(64, 1)))",
+        }, "several lanes need the same bank Next:"),
 )  # fmt: skip

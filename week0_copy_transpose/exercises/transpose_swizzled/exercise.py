@@ -105,13 +105,13 @@ specific to one tile *and* one element size.
                             "XORed into bits 0 to 4 of the offset, which select the bank.",
                         ),
                         counted(
-                            lambda p: _a_request(p) == 2,
+                            lambda p: _a_request(p) == 2 and p.shared_bytes <= _TILE_BYTES,
                             "two lanes share each bank, because only four bits of the row reach "
                             "the bank, and it needs five. At which bit does the row begin, now "
                             "that a row has 64 elements?",
                         ),
                         counted(
-                            lambda p: _a_request(p) > 2,
+                            lambda p: _a_request(p) in (4, 8, 16) and p.shared_bytes <= _TILE_BYTES,
                             "too few bits of the row reach the bank, which needs five. Each "
                             "missing bit doubles the number of lanes per bank.",
                         ),

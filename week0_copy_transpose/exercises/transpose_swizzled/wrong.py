@@ -43,4 +43,5 @@ WRONG = (
     ),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
           "a thread moves"),
+    Wrong("padded by two", {_SWIZZLE: "cute.make_layout((32, 64), stride=(66, 1))"}, "in 16 of the 32 banks Next:"),
 )  # fmt: skip

@@ -132,6 +132,8 @@ elements, each load request fetches a fifth sector.
             "the predicate admits columns right of the last column of x. In every row but the "
             "last, such a thread reads from the next row.",
         ),
-        _leaves("anywhere", "x has its own edges, so the load needs its own predicate."),
+        _leaves(
+            "anywhere", "x has its own edges: the predicate of the load has to check all four."
+        ),
     ],
 )

@@ -19,7 +19,7 @@ WRONG = (
     Wrong(
         "no predicate for x",
         {INSIDE: "if row >= 0 or row < 0:"},
-        "the load needs its own predicate",
+        "has to check all four",
     ),
     Wrong("negative rows", {"row >= 0 and ": ""}, "`top` may be negative"),
     Wrong("negative columns", {"column >= 0 and ": ""}, "`left` may be negative"),
@@ -43,5 +43,10 @@ WRONG = (
         "lanes go down",
         {"i, j = by * 8 + ty, bx * 32 + tx": "i, j = bx * 32 + tx, by * 8 + ty", GRID: GRID_DOWN},
         "neighbouring threads are 400 bytes apart",
+    ),
+    Wrong(
+        "no first row or column",
+        {INSIDE: "if row < mX.shape[0] and column < mX.shape[1]:"},
+        "x has its own edges: the predicate of the load",
     ),
 )

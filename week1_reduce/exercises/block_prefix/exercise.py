@@ -2,7 +2,8 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import GateError, Group, Submission, looks_like
+from forgekit.lessons.gates.asked import FACTS
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -13,6 +14,24 @@ def _in_warps(x):
 
 def _exclusive(x):
     return x.double().cumsum(1) - x
+
+
+def _by_shuffles(make) -> Group:
+    """Return a group that counts shuffles: a prefix sum of 32 lanes takes five."""
+
+    def run(submission: Submission) -> str:
+        case = make(2, dtype=torch.float32)
+        shuffles = FACTS["shuffles"].measure(submission.counted(case)[0])
+        if shuffles < 5:
+            raise GateError(
+                f"A warp executes {shuffles:g} shuffles with {case.label}; the prefix sum of its 32 "
+                "elements needs five.",
+                look_at="Let the lanes of a warp exchange their sums by shuffles; only the totals "
+                "of the warps go through shared memory.",
+            )
+        return f"{shuffles:g} per warp"
+
+    return Group("Shuffles in a warp", run)
 
 
 EXERCISE = puzzle(
@@ -52,6 +71,7 @@ totals, one warp would scan them with shuffles.
             x.double().reshape(len(x), 8, 32).sum(2), (1, 0))[:, :8].repeat_interleave(32, 1),
             "only the total of *one* earlier warp is added; add the totals of all earlier warps."),
     ],
+    more=lambda make: (_by_shuffles(make),),
     given=picture(
         "inclusive prefix sum",
         {"x": [["3", "1", "4", "1", "5", "9"]], "y": [[("3", 0), ("4", 1), ("8", 2), ("9", 3), ("14", 4), ("23", 5)]]},

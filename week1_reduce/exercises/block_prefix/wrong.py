@@ -29,4 +29,13 @@ WRONG = (
         {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
         "float32 the result is wrong",
     ),
+    Wrong(
+        "all through shared memory",
+        {
+            "cute.make_layout(8)": "cute.make_layout(256)",
+            "    for k in cutlass.range_constexpr(5):\n        left = cute.arch.shuffle_sync_up(value, offset=1 << k)\n        if lane >= 1 << k:\n            value += left\n    if lane == 31:\n        sTotal[warp] = value\n    cute.arch.sync_threads()\n": "    for k in cutlass.range_constexpr(8):\n        sTotal[tidx] = value\n        cute.arch.sync_threads()\n        if tidx >= 1 << k:\n            value += sTotal[tidx - (1 << k)]\n        cute.arch.sync_threads()\n",
+            TOTALS: "",
+        },
+        "A warp executes 0 shuffles",
+    ),
 )

@@ -30,6 +30,8 @@ CASES = (
     ((44, 524_288, F32), "264 blocks for 44 rows allow 6 parts per row, but the number of parts "
     "is a multiple of 4."),
     ((1, 16_384, F32), "a part has at least 1,024 vectors, and this row has 4,096."),
+    ((1, 12_400, F32), "the row has only three parts of at least 1,024 of its 3,100 vectors, fewer than "
+                       "four, so it stays whole."),
     ((1, 8_192, F32), "the row has only two parts of 1,024 vectors, fewer than four, so it stays whole."),
     ((100, 1_048_576, F32), "264 blocks for 100 rows allow only 2 parts per row, fewer than four."),
     ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: add no threads."),
@@ -69,7 +71,7 @@ def _rule_kept(submission: Submission) -> str:
         if got != want:
             called = f"choose_reduction({m:,}, {n:,}, {dtype})"
             happened = f"{called} gives {got!r:.100}; the rule says {want}."
-            raise GateError(happened, why)
+            raise GateError(happened, why if isinstance(got, tuple) else "")
     return f"{len(CASES) + len(drawn)} shapes"
 
 

@@ -45,4 +45,11 @@ WRONG = (
         },
         "add in float32",
     ),
+    Wrong(
+        "half of the threads, two columns each",
+        {
+            "    col = bidx * 128 + tidx\n    if col < mX.shape[1]:\n": "    for col in range(bidx * 128 + tidx, cute.size(mY), 64):\n      if tidx < 64 and col < bidx * 128 + 128:\n"
+        },
+        "512 threads load the 1,024 shares of mX",
+    ),
 )

@@ -38,4 +38,20 @@ WRONG = (
         {"mX[row, n] == v": "mX[row, n] == cutlass.max(v, 0)"},
         "got 0, expected",
     ),
+    Wrong(
+        "lane 31 has nothing",
+        {
+            "shuffle_sync_bfly(found, offset=1 << k)": "shuffle_sync_down(found, offset=1 << k)",
+            " and lane == 0:": " and lane == 31:",
+        },
+        "got 0* 0* 0* 0* 0*",
+    ),
+    Wrong(
+        "half of the warps, two rows each",
+        {
+            "    row, lane = bidx * 4 + tidx // 32, tidx % 32\n": "    lane = tidx % 32\n    for row in range(bidx * 4 + tidx // 32, bidx * 4 + 4, 2):\n     if tidx < 64:\n",
+            "    found = Int32(0)\n    if row < mX.shape[0]:\n        for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:\n                found += 1\n    for k in cutlass.range_constexpr(5):\n        found += cute.arch.shuffle_sync_bfly(found, offset=1 << k)\n    if row < mX.shape[0] and lane == 0:\n        mY[row] = found": "         found = Int32(0)\n         if row < mX.shape[0]:\n             for n in range(lane, mX.shape[1], 32):\n                 if mX[row, n] == v:\n                     found += 1\n         for k in cutlass.range_constexpr(5):\n             found += cute.arch.shuffle_sync_bfly(found, offset=1 << k)\n         if row < mX.shape[0] and lane == 0:\n             mY[row] = found",
+        },
+        "16 warps load the 32 shares of mX",
+    ),
 )

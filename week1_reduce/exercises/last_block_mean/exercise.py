@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import GateError, Group, Submission, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..across_blocks import fenced
@@ -12,6 +12,30 @@ def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     """Return the sums of pieces of 1,024 columns, and the mean of each row."""
     parts = torch.stack([piece.sum(1) for piece in x.split(1024, dim=1)], dim=1)
     return parts, x.mean(1)
+
+
+def _always_the_same(make) -> Group:
+    """Return a group in which another block is last in each run, and no bit may differ."""
+
+    def run(submission: Submission) -> str:
+        from forgekit.checking.sanitize import in_another_order
+
+        case = make(3, 5000, dtype=torch.float32)
+        kernel, args = submission.compiled(case), tuple(submission.arguments(case).values())
+        args[0][:, :1024] *= 4096.0
+        args[0][:, 1024:2048] = -args[0][:, :1024]  # what a large part swallows is lost for good
+        (first, _), *others = (in_another_order(kernel, args, [], seed) for seed in range(4))
+        for after, _ in others:
+            if torch.equal(after[2], first[2]) and not torch.equal(after[3], first[3]):
+                row = int((after[3] != first[3]).nonzero()[0])
+                raise GateError(
+                    f"With {case.label}, y[{row}] is {first[3][row]:.9g} in one order of the blocks "
+                    f"and {after[3][row]:.9g} in another; all parts are the same.",
+                    "the order in which the parts are added depends on the order of the blocks.",
+                )
+        return "equal in 4 orders of the blocks"
+
+    return Group("Always the same", run)
 
 
 EXERCISE = puzzle(
@@ -58,5 +82,5 @@ time does not matter.
         looks_like(lambda x, count, part, y: (None, x.double().sum(1)),
                    "y holds the sum of the row; divide it by the number of columns."),
     ],
-    more=lambda make: (fenced(make, (1, 2048)),),
+    more=lambda make: (fenced(make, (1, 2048)), _always_the_same(make)),
 )  # fmt: skip

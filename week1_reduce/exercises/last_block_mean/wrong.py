@@ -28,4 +28,6 @@ WRONG = (
     Wrong("not divided", {"total / mX.shape[1]": "total"}, "divide it by the number of columns"),
     Wrong("no reset", {"            mCount[row] = 0\n": ""}, "mCount[0] was 0 and is 1"),
     Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),
+    Wrong("begins with its own part", {"mPart[row, k]": "mPart[row, (k + piece) % pieces]"},
+          "added depends on the order of the blocks"),
 )  # fmt: skip

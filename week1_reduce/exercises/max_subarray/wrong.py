@@ -26,4 +26,9 @@ WRONG = (
         {"least = -Float32.inf": "least = Float32(-1e9)"},
         "A maximum begins with −∞",
     ),
+    Wrong(
+        "begins with -1e30",
+        {"least = -Float32.inf": "least = Float32(-1e30)"},
+        "that number takes part as if it were an element",
+    ),
 )
