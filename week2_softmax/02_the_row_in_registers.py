@@ -759,8 +759,8 @@ fk.exercise("week2/temperature").grade(temperature)
 # `y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16,
 # computed in float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ does not fit into a `float32`, but
 # −1000 does, so compute no weight on the way. A lane holds at most 32 elements in registers; read
-# and write each once. Where x is −∞, so is y. Each element costs a maximum, one FMA, one `ex2` and
-# two additions. Signature: `log2_softmax(x, y)`.
+# and write each once. Where x is −∞, so is y, but a row of −∞ gives NaN, as in torch. Each element
+# costs a maximum, one FMA, one `ex2` and two additions. Signature: `log2_softmax(x, y)`.
 #
 # **Required**: one warp per row.
 #

@@ -43,7 +43,7 @@ nothing more. Top-k for small k works the same way, with more numbers per lane.
     misconceptions=[
         FINITE_START,
         looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest is in both "
-                   "places: it is merged with itself."),
+                   "places, in a row that has it once: one element counts twice."),
     ],
     given=picture(
         "largest and second largest",

@@ -22,11 +22,11 @@ def _inputs(draw, m, n):
     return (x,)
 
 
-def _of_no_element(e):
-    """Each wrong column is past the end of its row, of several elements below 0."""
+def _of_no_element(e, rows=None):
+    """Each wrong column is outside of its row. rows: of x (M, N), the rows that may be wrong."""
     x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
-    past = (e.got[1] >= x.shape[1]) & (x.amax(1) <= 0)
-    return x.shape[1] > 1 and bool(past[wrong].all())
+    outside = (e.got[1] < 0) | (e.got[1] >= x.shape[1])
+    return bool((outside if rows is None else outside & rows(x))[wrong].all())
 
 
 EXERCISE = puzzle(
@@ -56,7 +56,7 @@ the same result, which you can test.
     entry="warp_argmax",
     inputs=_inputs,
     result=_first,
-    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
+    sizes=[(4, 21), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (96, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
@@ -66,11 +66,13 @@ the same result, which you can test.
                    "column."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "this is the column of the largest of "
                    "elements 0, 32, 64, …: those of lanes 1 to 31 are missing."),
-        Misconception("a wrong column is that of no element: none of its row is larger than the number that "
-                      "the maximum begins with. Begin with −∞, and let the smaller column win among equal "
-                      "values.", _of_no_element),
-        Misconception("each column holds a largest element, but not the first: among equal values the "
-                      "smaller column has to win.", lambda e: torch.equal(
+        Misconception("in a row of −∞ the column is that of no element, as where the search keeps the column that it "
+                      "begins with: let the maximum begin with −∞, and the smaller column win among equal values.",
+                      lambda e: _of_no_element(e, lambda x: x.isneginf().all(1))),
+        Misconception("a wrong column is that of no element. Does the maximum begin with −∞, and does a column always "
+                      "travel with its own value?", _of_no_element),
+        Misconception("each column holds a largest element, but not the first: compare every element, and let the "
+                      "smaller column win among equal values.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
     ],
     praise="Ties are settled.",

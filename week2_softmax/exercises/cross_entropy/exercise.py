@@ -20,7 +20,10 @@ def _inputs(draw, m, n):
     x[3::4] -= far_below(x)
     for rows, column in ((x[::3], 40), (x[4::6], 104)):
         rows[:, column : column + 1] += 200  # of warp 1 or 3: all others are nothing beside it
-    return x, some_targets(draw, m, n)
+    target = some_targets(draw, m, n)
+    if n > 1 and target[0] == x[0].argmax():  # m − x[target] would be 0
+        target[0] = (target[0] + 1) % n
+    return x, target
 
 
 def _loss(x, target, *outputs):
@@ -127,7 +130,7 @@ writes a whole matrix in between.
         looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),
         looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "this is lse alone."),
-        looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "this is m − x[target]: log s is missing."),
+        looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "this is m − x[target]: log s is missing, or 0."),
         looks_like(_nan_of_empty_warps, "a warp without any element of the row has m = −∞ in each lane, and −∞ − −∞ is NaN."),
         looks_like(_with(not_in_merge), "the sums of the threads are added as they are, each relative to a maximum of its "
                    "own."),

@@ -56,7 +56,7 @@ the required result is NaN.
         looks_like(lambda x, y: _sum(x) + x.double().amax(1), "the logarithm is missing."),
         looks_like(lambda x, y: _sum(x).log2() + x.double().amax(1), "this is the logarithm to the "
                    "base 2 of the sum."),
-        looks_like(lambda x, y: x.double().amax(1), "this is the maximum alone."),
+        looks_like(lambda x, y: x.double().amax(1), "this is the maximum alone: the logarithm of the sum is missing, or 0."),
         looks_like(lambda x, y: _sum(x).log() + x.double().amax(1), "only rows that are all -inf are "
                    "wrong: -inf - (-inf) is NaN."),
         looks_like(lambda x, y: torch.where(x.isneginf().all(1), 0.0, x.double().logsumexp(1)),

@@ -113,8 +113,8 @@ sectors (`w` comes from a cache) and stores 4,000.
                 "registers without an element hold 1: each adds 1 to the sum of the squares."),
         _second(_alone, "each lane divides by the squares of its own vectors: those of the other "
                 "lanes are missing."),
-        _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from the sum after it is "
-                "rounded for the store: use the sum in float32."),
+        _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from sums rounded to the "
+                "inputs' type: add in float32, and use these sums."),
         _second(_overflown, "0 in float16 where a row has 200 + 200: the "
                 "square of 400 is 160,000, and the largest float16 is 65,504.", rtol=5e-3),
     ],

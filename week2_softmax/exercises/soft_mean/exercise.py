@@ -30,14 +30,14 @@ attention for one query, with which this week ends.
     entry="soft_mean",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(n) * 4),
     result=lambda x, v: x.softmax(1) @ v,
-    sizes=[(3, 5), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
+    sizes=[(3, 37), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
     count=[(9, 200), (64, 300)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "it is as "
                    "if nothing is subtracted: exponentials overflow, or vanish."),
         looks_like(lambda x, v, y: _exp(x) @ v.double(), "the sum of the exponentials is not divided "
-                   "out."),
+                   "out, or is 1."),
         looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "the "
                    "weighted sum holds only the part of lane 0."),
         looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the weights add up to 1: the values "
