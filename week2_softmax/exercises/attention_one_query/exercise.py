@@ -149,8 +149,9 @@ and merge once more: *flash decoding*.
                    "each lane is its own part of q · K: the warp has not added up."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="none"), "the o and s of "
                    "the four warps are added as they are: each is relative to its own maximum."),
-        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="of warp 0"), "the maximum "
-                   "of warp 0 is taken for that of all four: relative to it the s of another warp overflows."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="of warp 0"), "the merge "
+                   "subtracts less than the largest of the four maxima, as that of warp 0: relative to it the s of "
+                   "another warp overflows."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp has "
                    "divided by its own sum, and the mean of the four is taken: a warp with small scores "
                    "counts as much as one with large ones."),

@@ -18,6 +18,7 @@ WRONG = (
           {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few right digits there"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
           .replace("< mX.shape[1]", ">= 0")}, "each adds the square of 0 - mean"),
+    Wrong("nothing is read", {"            x = mX[row, tidx + 128 * k].to(Float32)\n": "            x = Float32(0.0)\n"}, "no thread reads mX"),
     Wrong("divided by N - 1", {VARIANCE: VARIANCE.replace("length", "(length - 1.0)")},
           "is divided by N - 1"),
     Wrong("not divided", {VARIANCE: VARIANCE.replace(" / length", "")}, "is not divided by N"),
