@@ -7,7 +7,7 @@ from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 SCALES = (0.5, -2.0, 1.0, 4.0)  # powers of two: scale · x is exact, however large x is
-NARROW = tuple(scale * (1 + 2**-10) for scale in SCALES)  # exact for bfloat16, but no bfloat16
+NARROW = tuple(s * (1 + 2**-10) for s in (0.5, -2.0, 1.5, 4.0))  # exact, too, for x in bfloat16
 
 
 def _kept(m, n, shift=0):

@@ -12,6 +12,7 @@ WRONG = (
     Wrong("the weights", {LAST: "rX.store(e * (1.0 / s))"}, "these are the weights"),
     Wrong("logarithm of the weights", {LAST: "rX.store(cute.math.log2(e * (1.0 / s), fastmath=True))"},
           "a finite logarithm belongs"),
+    Wrong("m added", {"-m * LOG2_E))": "m * LOG2_E))"}, "got -inf* expected 0 Next"),
     Wrong("a row of -inf is -inf", {
         "-m * LOG2_E))": "-(Float32(0.0) if m == -Float32.inf else m) * LOG2_E))",
         LAST: "rX.store(t - (Float32(0.0) if m == -Float32.inf else cute.math.log2(s, fastmath=True)))"},
