@@ -119,7 +119,7 @@ def looks_like(
 
     alternative: of the call's arguments, what the first expected tensor would then hold, or a tuple
     with an entry for each expected tensor: None for those that the mistake leaves right. rtol: how
-    far the two may differ where the mistake lets roundings grow, unless the right result is as near;
+    far the two may differ where the mistake lets roundings grow, if the right result differs more;
     by default as far as the call's right result may. unstored: NaN in `alternative` stands for
     elements that no thread stores; without it, a result with wrong elements that no thread stored
     does not fit.
