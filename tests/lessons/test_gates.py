@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from types import SimpleNamespace
 from typing import Any
@@ -209,6 +210,14 @@ def test_a_mistake_in_one_result_is_not_explained_by_another():
     assert largest.when(Evidence(got={1: x * 0 + 3, 2: x}, case=of_others))
 
 
+def test_a_mistake_as_near_as_the_right_result_is_no_explanation():
+    x = torch.arange(1.0, 5.0)
+    case = Case((x,), {1: x}, "")
+    near, far = (looks_like(lambda x, by=by: x * by, "scaled", rtol=1e-2) for by in (1.001, 1.1))
+    assert not near.when(Evidence(got={1: x * 1.002}, case=case))
+    assert far.when(Evidence(got={1: x * 1.102}, case=case))
+
+
 @pytest.mark.parametrize(
     ("got", "shown"),
     [((3.0, -100.0), True), ((3.0, 0.0), True), ((3.0, 2.5), False), ((-100.0, -100.0), False)],
@@ -379,6 +388,14 @@ RIGHT = {"a": 8, "b": (2, [4.0, "Yes"]), "c": True}
 )
 def test_right_answers_pass_however_they_are_written(given):
     assert answers(RIGHT).run(Submission(given)) == "3 answers"
+
+
+def test_nan_is_an_answer_as_a_word_and_as_a_number():
+    for given in ("nan", " NaN", math.nan):
+        assert answers({"a": "nan"}).run(Submission({"a": given}))
+    assert (
+        stopped(answers({"a": 0}, {("a", "nan"): "it is 0"}), {"a": math.nan}).likely == "it is 0"
+    )
 
 
 @pytest.mark.parametrize(

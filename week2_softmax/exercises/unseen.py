@@ -21,7 +21,7 @@ def _nan_of_numbers(e: Evidence) -> bool:
 
 
 NAN_FROM_NOTHING = Misconception(
-    "there is NaN where a number is expected. With exponentials, NaN comes from -inf - (-inf), in a "
-    "part that holds only -inf or no elements, or from inf / inf or 0 / 0.",
+    "there is NaN where a number is expected. NaN comes from inf - inf, as in a part that holds only "
+    "-inf or no elements, or from inf / inf, 0 / 0 or 0 * inf.",
     _nan_of_numbers,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -94,6 +95,8 @@ def _equal(got: Any, want: Any) -> bool:
         of: Any = next((t for t in (float, int) if isinstance(got, t)), None)
         number = of.__float__(got) if of else float(got)  # not the subclass's own
         return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
+    if isinstance(want, str) and isinstance(got, float) and math.isnan(got):
+        got = "nan"
     if isinstance(want, str) and isinstance(got, str):
         return str.strip(got).lower() == want.strip().lower()
     if isinstance(want, tuple | list) and isinstance(got, tuple | list):

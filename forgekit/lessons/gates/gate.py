@@ -119,9 +119,10 @@ def looks_like(
 
     alternative: of the call's arguments, what the first expected tensor would then hold, or a tuple
     with an entry for each expected tensor: None for those that the mistake leaves right. rtol: how
-    far the two may differ where the mistake lets roundings grow; by default as far as the call's
-    right result may. unstored: NaN in `alternative` stands for elements that no thread stores;
-    without it, a result with wrong elements that no thread stored does not fit.
+    far the two may differ where the mistake lets roundings grow, if the right result differs more;
+    by default as far as the call's right result may. unstored: NaN in `alternative` stands for
+    elements that no thread stores; without it, a result with wrong elements that no thread stored
+    does not fit.
     """
 
     def when(e: Evidence) -> bool:
@@ -144,6 +145,9 @@ def looks_like(
             got, made = got.masked_fill(e.never, 0), made.masked_fill(e.never, 0).to(got.dtype)
         elif e.never is not None and e.never.any():
             return False
+        want = e.case.expected[results[number][0]]
+        if rtol is not None and compare(want, made, **allowed).ok:
+            return False  # the right result is as near
         return compare(got, made, **allowed).ok
 
     return Misconception(says, when)

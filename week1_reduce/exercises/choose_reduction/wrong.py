@@ -26,7 +26,7 @@ WRONG = (
     Wrong("one vector fewer", {
         "and vectors >= 256": "and vectors >= 255"}, "but 255 vectors are fewer"),
     Wrong("vectors rounded up", {PARTS: "min(264 // m, -(-vectors // 1024)) // 4 * 4"},
-          "3,100 vectors are three parts"),
+          "only three parts of at least 1,024"),
     Wrong("a list", {"return threads, max(parts, 1)": "return [threads, max(parts, 1)]"},
           "gives [8, 1]; the rule says (8, 1). [ ]"),
 )  # fmt: skip

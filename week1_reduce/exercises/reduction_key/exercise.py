@@ -57,9 +57,15 @@ def _different() -> Iterator[Pair]:
     )
     yield Pair(
         x,
-        _matrix(9, 64, start=1),
-        "a start at a multiple of 16 bytes and one 4 bytes later",
+        _matrix(9, 64, start=2),
+        "a start at a multiple of 16 bytes and one 8 bytes later",
         "the alignment of the first element is missing.",
+    )
+    yield Pair(
+        x,
+        _matrix(9, 66, pitch=68),
+        "rows of 64 float32 and rows of 66, 68 elements apart",
+        "every row begins at a multiple of 16 bytes, but 66 float32 are not whole vectors.",
     )
     yield Pair(
         x,

@@ -10,10 +10,12 @@ from ..shares import of_lanes
 
 def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return 14-bit and 4-bit numbers, so that sums are exact. In every second row, a has 8 bits only,
-    and the first and the last product are ±90,000, which float16 cannot represent."""
+    and the first and the last product are ±90,000, which float16 cannot represent. In the others the
+    first is −800, so that lane 0 does not have the largest share."""
     a, b = draw.fractions(m, n), draw.integers(-8, 9, m, n)
     a[::2] = (a[::2] * 32).round() / 32
     a[::2, [0, -1]], b[::2, 0], b[::2, -1] = 300, 300, -300
+    a[1::2, 0], b[1::2, 0] = -100, 8
     return a, b
 
 

@@ -15,7 +15,7 @@ WRONG = (
         {
             f"        second = {MERGE}\n        first = cutlass.max(first, first_b)": f"        first = cutlass.max(first, first_b)\n        second = {MERGE}"
         },
-        "merged with itself",
+        "one element counts twice",
     ),
     Wrong(
         "not in the loop",

@@ -22,11 +22,13 @@ def _inputs(draw, m, n):
     return (x,)
 
 
-def _of_no_element(e):
-    """True if each wrong column is past the end of a row of several elements, none above 0."""
+def _of_no_element(e, rows=None):
+    """True if each wrong column is outside its row. rows: of x (M, N), the rows that may be wrong."""
     x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
-    past = (e.got[1] >= x.shape[1]) & (x.amax(1) <= 0)
-    return x.shape[1] > 1 and bool(past[wrong].all())
+    if e.never is not None and e.never.any():
+        return False
+    outside = (e.got[1] < 0) | (e.got[1] >= x.shape[1])
+    return bool((outside if rows is None else outside & rows(x))[wrong].all())
 
 
 EXERCISE = puzzle(
@@ -56,7 +58,7 @@ combined. With the rule, every order gives the same result, which you can test.
     entry="warp_argmax",
     inputs=_inputs,
     result=_first,
-    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
+    sizes=[(4, 21), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (96, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
@@ -67,11 +69,13 @@ combined. With the rule, every order gives the same result, which you can test.
                    "column."),
         looks_like(lambda x, y: _first(x[:, ::32]) * 32, "this is the column of the largest of "
                    "elements 0, 32, 64, …: the elements of lanes 1 to 31 are missing."),
-        Misconception("a wrong column belongs to no element: no element of its row is larger than "
-                      "the number at which the maximum starts. Start at −∞, and among equal "
-                      "values let the smaller column win.", _of_no_element),
-        Misconception("each column contains a largest element, but not the first one: among "
-                      "equal values the smaller column has to win.", lambda e: torch.equal(
+        Misconception("in a row of −∞ the column belongs to no element, as if the search keeps its initial column. "
+                      "Start at −∞, and among equal values let the smaller column win.",
+                      lambda e: _of_no_element(e, lambda x: x.isneginf().all(1))),
+        Misconception("a wrong column belongs to no element. Does the maximum start at −∞, and does a column always "
+                      "travel with its own value?", _of_no_element),
+        Misconception("each column contains a largest element, but not the first one: compare every element, and "
+                      "among equal values let the smaller column win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
     ],
     praise="Ties are settled.",

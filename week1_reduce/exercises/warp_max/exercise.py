@@ -26,7 +26,7 @@ bits of a sum depend on the order.
     entry="warp_max",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
-    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
+    sizes=[(4, 17), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (96, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[

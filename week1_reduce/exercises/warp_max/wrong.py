@@ -26,6 +26,7 @@ WRONG = (
           "this is the smallest element"),
     Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "which does not execute"),
     Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
+    Wrong("five times the same shuffle", {"offset=16 >> k)": "offset=16)"}, "elements differ (50 %, float32)"),
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
           "reads only the first 32 elements"),
     Wrong("part of a mask", {"offset=16 >> k)": "offset=16 >> k, mask=0xFFFF)"}, "is not in the member mask"),

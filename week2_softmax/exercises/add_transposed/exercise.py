@@ -45,7 +45,7 @@ mapping from coordinates to addresses is the difficult part.
         found("shared-race", "one thread reads an element of the tile that another thread stores, with no "
               "barrier between the two."),
         found("uninitialised-shared", "a thread reads an element of the tile that no thread has stored: "
-              "check the order of its two indices."),
+              "check the order of its two indices, and the predicate of the store."),
     ],
     praise="You have changed the layout but no index.",
 )  # fmt: skip

@@ -144,8 +144,9 @@ blocks share the keys as warps do here, and merge once more; this is *flash deco
                    "each lane is its own part of q · K: the warp does not add up the parts."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="none"), "the o and s of "
                    "the four warps are added without rescaling, but each is relative to its own maximum."),
-        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="of warp 0"), "the maximum "
-                   "of warp 0 is used for all four: relative to it, the s of another warp overflows."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="of warp 0"), "the merge "
+                   "subtracts less than the largest of the four maxima, such as the maximum of warp 0: relative to "
+                   "it, the s of another warp overflows."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp "
                    "divides by its own sum, and the result is the mean of the four: a warp with small scores "
                    "counts as much as one with large scores."),

@@ -56,7 +56,7 @@ WRONG = (
     Wrong("last keys left out", {LOOP: "for i in range(warp, mK.shape[1] // 4 * 4, 4):"},
           "the last L % 4 keys"),
     Wrong("the last key left out", {LOOP: "for i in range(warp, mK.shape[1] - 1, 4):"}, "the last key is missing"),
-    Wrong("the maximum of warp 0", {LARGEST: "m = sM[0]"}, "the maximum of warp 0 is used for all four"),
+    Wrong("the maximum of warp 0", {LARGEST: "m = sM[0]"}, "subtracts less than the largest of the four maxima"),
     Wrong("a scale of its own", {
         "scale_log2 = scale * 1.44": "scale_log2 = 0.75 / dim**0.5 * 1.44"},
         "length = 6, dim = 32, float32 the result"),

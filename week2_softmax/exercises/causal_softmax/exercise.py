@@ -7,6 +7,7 @@ from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 SCALES = (0.5, -2.0, 1.0, 4.0)  # powers of two: scale · x is exact, however large x is
+NARROW = tuple(s * (1 + 2**-10) for s in (0.5, -2.0, 1.5, 4.0))  # exact, too, for x in bfloat16
 
 
 def _kept(m, n, shift=0):
@@ -15,9 +16,10 @@ def _kept(m, n, shift=0):
 
 
 def _inputs(draw, m, n):
-    x, scale = draw(m, n).float() * 3, SCALES[(m + n) % 4]
-    x[1::3] *= 40  # rows in which a wrong maximum overflows
-    x[2::6] -= 1e5 / scale  # and such as lie below what often passes for -inf
+    scales = SCALES if draw.dtype == torch.float32 else NARROW
+    x, scale = draw(m, n).float() * 3, scales[(m + n) % 4]
+    x[1::3] *= 12 / abs(scale)  # rows in which a wrong maximum overflows
+    x[2::6] = -1e5 / scale  # and equal ones below what often passes for -inf
     x[5::6] -= 2.0**104 / scale
     left_out = ~_kept(m, n)
     x[left_out] = 300 / scale
@@ -32,11 +34,13 @@ def _softmax(x, scale, kept=None):
     return (x.double() * scale).masked_fill(~kept, -torch.inf).softmax(1)
 
 
-def _maximum_before_scale(x, scale, y):
-    """As float32 has it: exp2 overflows where scale is negative."""
+def _maximum_before_scale(x, scale, y, empty=0):
+    """As float32 has it: exp2 overflows where scale is negative. empty: registers of -inf beside the
+    row."""
     x = x.double().masked_fill(~_kept(*x.shape), -torch.inf)
     e = ((x - x.max(1, keepdim=True).values) * scale).exp().float()
-    return (e / e.sum(1, keepdim=True)).double()
+    s = e.sum(1, keepdim=True) + (torch.inf if empty and scale < 0 else 0)
+    return (e / s).double()
 
 
 def _nothing_masked(x, scale, y):
@@ -95,8 +99,9 @@ skips whole tiles beyond the diagonal and never writes the scores.
         looks_like(_masked_after, "elements beyond the diagonal end up as 0, but they are included in the sum."),
         looks_like(_maximum_of_all, "the maximum is taken over the whole row: where a masked element is larger, the exponentials "
                    "of all kept elements round to 0."),
-        looks_like(_maximum_before_scale, "the maximum is taken before the scale. Where the scale is negative, scale times "
-                   "the largest x is the smallest, and the exponentials overflow."),
+        *(looks_like(of, "the maximum is taken before the scale. Where the scale is negative, scale times "
+                     "the largest x is the smallest, and the exponentials overflow.") for of in (
+            _maximum_before_scale, lambda x, scale, y: _maximum_before_scale(x, scale, y, 512 - x.shape[1]))),
         looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, -1)), "the diagonal itself is masked, but a query sees its own key."),
         looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, 1)), "a row keeps one column too many."),
         looks_like(lambda x, scale, y: _softmax(x, scale, torch.ones(x.shape, dtype=torch.bool).tril()), "row m keeps the columns "

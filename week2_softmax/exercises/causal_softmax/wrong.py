@@ -35,6 +35,8 @@ WRONG = (
                 value = {LOAD}
                 if col <= row + N - M:
                     rX[k] = value"""}, "are loaded that the result does not need"),
+    Wrong("the scale through bfloat16", {LOAD: f"{LOAD}.to(cutlass.BFloat16).to(Float32)"},
+          "bfloat16 the result is wrong"),
     Wrong("read through bfloat16", {
         "mX[row, col].to(Float32) * scale": "mX[row, col].to(cutlass.BFloat16).to(Float32) * scale"},
         "float32 the result is wrong"),

@@ -45,7 +45,7 @@ rows, the limit of a grid's y.)
     entry="cluster_logsumexp",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
     result=lambda x: x.logsumexp(1),
-    sizes=[(1, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
+    sizes=[(2, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
     misconceptions=[
         looks_like(lambda x, y: _of_rank_0(x), "the result covers only the first block's share."),

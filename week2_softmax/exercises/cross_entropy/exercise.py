@@ -20,7 +20,10 @@ def _inputs(draw, m, n):
     x[3::4] -= far_below(x)
     for rows, column in ((x[::3], 40), (x[4::6], 104)):
         rows[:, column : column + 1] += 200  # of warp 1 or 3: all others are nothing beside it
-    return x, some_targets(draw, m, n)
+    target = some_targets(draw, m, n)
+    if n > 1 and target[0] == x[0].argmax():  # m − x[target] would be 0
+        target[0] = (target[0] + 1) % n
+    return x, target
 
 
 def _loss(x, target, *outputs):
@@ -114,7 +117,7 @@ between.
     entry="cross_entropy",
     inputs=_inputs,
     result=lambda x, target: (_loss(x, target).float(), x.logsumexp(1).float()),
-    sizes=[(2, 4), (1, 1), (5, 31), (3, 131), (2, 1002), (4, 65), (3, 300)],
+    sizes=[(2, 4), (1, 1), (5, 31), (4, 131), (2, 1002), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     misconceptions=[
@@ -123,8 +126,8 @@ between.
         looks_like(lambda *args: -_loss(*args), "the sign is reversed."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "the result is the softmax at the target: its logarithm is missing."),
         looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "the result is lse alone."),
-        looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "the result is m − x[target]: log s is missing."),
-        looks_like(_nan_of_empty_warps, "a warp without any element of the row has m = −∞ in each lane, and −∞ − (−∞) is NaN."),
+        looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "the result is m − x[target]: log s is missing, or 0."),
+        looks_like(_nan_of_empty_warps, "the result is NaN where whole warps have no element of the row: their maximum is −∞. What is −∞ − (−∞)?"),
         looks_like(_with(not_in_merge), "the sums of the threads are added without rescaling, although each is relative to a maximum of its "
                    "own."),
         looks_like(_with(not_in_loop), "a thread's sum keeps terms relative to an older maximum: whenever the maximum "

@@ -25,7 +25,7 @@ SCALED = {
 }
 
 WRONG = (
-    Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "a warp without any element"),
+    Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "whole warps have no element"),
     Wrong("ignored target read", {"if target != -100": "if target != -1"}, "that target is to be ignored"),
     Wrong("lse rounded first", {LOSS: "loss = m + log_s - mX[row, target].to(Float32)"}, "minus x[target] has exactly this result"),
     Wrong("sign", {LOSS: "loss = mX[row, target].to(Float32) - m - log_s"}, "the sign is reversed"),
@@ -34,6 +34,8 @@ WRONG = (
     Wrong("no rescaling of the lanes", {GUARD: ""}, "a maximum of its own"),
     Wrong("the maximum of warp 0", {"m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))": "m = sM[0]"}, "the maximum of warp 0 is used for"),
     Wrong("scaled before the maximum", SCALED, "Subtract first"),
+    Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32 the result is wrong"),
+    Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32 the result is wrong. WRONG mLoss"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16 the result is wrong"),

@@ -35,9 +35,9 @@ of the other lanes.
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}},
     misconceptions=[
-        Misconception("a vector is read before its copy has arrived. Every lane has committed four groups "
-             "here, so the number in a wait is wrong. When the vector of group k is read, at most the 3 - k newer "
-             "groups may be in flight.",
+        Misconception("a vector is read before the copy to its place has arrived, in a row that gives every lane "
+             "four vectors. When the vector of group k is read, at most the 3 - k newer groups may be in "
+             "flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 512),
         found("async-copy", "rows of 512 elements, in which every lane has all four vectors, are correct. "
               "In this row some lanes have fewer, and they commit fewer groups than the "

@@ -8,7 +8,7 @@ WAIT = "        cute.arch.cp_async_wait_group(3 - k)\n"
 COUNT, MORE = "cp_async_wait_group(3 - k)", "cp_async_wait_group(4 - k)"
 
 WRONG = (
-    Wrong("as given", {COMMIT: "    " + COMMIT, COUNT: MORE, SYNC: ""}, "a vector is read before its copy has arrived"),
+    Wrong("as given", {COMMIT: "    " + COMMIT, COUNT: MORE, SYNC: ""}, "a vector is read before the copy to its place"),
     Wrong("the count alone", {COMMIT: "    " + COMMIT, SYNC: ""}, "In this row some lanes have fewer"),
     Wrong("no meeting", {SYNC: ""}, "A shuffle does not order memory"),
     Wrong("still one too many", {COUNT: MORE}, "at most the 3 - k newer groups"),

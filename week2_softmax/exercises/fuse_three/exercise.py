@@ -22,15 +22,19 @@ __all__ = ["EXERCISE"]
 
 def _case(m: int, dtype: torch.dtype) -> Case:
     x, y = fk.randn(m, 512, device="virtual"), fk.empty(m, 512, device="virtual")
-    x[:: max(m // 2, 1)] += 2000  # exponentials of it overflow
+    scale = 0.125 * 2 ** (m % 3)
+    x[0::4] += 200 / scale  # exponentials overflow
+    x[1::4] -= 200 / scale  # and are all 0
+    x[2::4] = -(2.0**104)  # below what often passes for -inf
+    x[3::4, 300] += 200 / scale  # an exponential overflows relative to the other elements
     bias = fk.randn(1, 512, seed=5, device="virtual")
     specs = {
         0: fk.spec(x, static=[1], align=16),
         1: fk.spec(bias, static=[0, 1], align=16),
         3: fk.spec(y, static=[1], align=16),
     }
-    expected = (x.double() * 0.125 + bias).softmax(1)
-    return Case((x, bias, 0.125, y), {3: expected}, f"{m:,}×512", specs)
+    expected = (x.double() * scale + bias).softmax(1)
+    return Case((x, bias, scale, y), {3: expected}, f"{m:,}×512", specs)
 
 
 def _softmax(change: Any) -> Any:

@@ -43,5 +43,10 @@ WRONG = (
     Wrong("the bias scaled", {"rY.load() * scale + read(mBias, 0).load()":
                               "(rY.load() + read(mBias, 0).load()) * scale"},
           "the bias is scaled as well"),
+    Wrong("a scale of 1/8", {" * scale +": " * 0.125 +"}, "512 of 512 elements differ (all, float32) tolerance"),
+    Wrong("the smallest of the maxima", {"m = cute.arch.warp_reduction(m, cute.arch.fmax)":
+          "m = cute.arch.warp_reduction(m, cutlass.min)"}, "NaN: 1 in actual, 0 in expected"),
+    Wrong("a maximum from 0", {"cute.ReductionOp.MAX, -Float32.inf": "cute.ReductionOp.MAX, Float32(0.0)"},
+          "NaN: 1,024 in actual"),
     Wrong("no maximum", {"cute.math.exp(x - m,": "cute.math.exp(x,"}, "NaN: 512 in actual"),
 )  # fmt: skip

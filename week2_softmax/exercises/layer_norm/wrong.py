@@ -18,10 +18,13 @@ WRONG = (
           {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few correct digits there"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
           .replace("< mX.shape[1]", ">= 0")}, "each adds the square of 0 - mean"),
+    Wrong("nothing is read", {"            x = mX[row, tidx + 128 * k].to(Float32)\n": "            x = Float32(0.0)\n"}, "no thread reads mX"),
     Wrong("divided by N - 1", {VARIANCE: VARIANCE.replace("length", "(length - 1.0)")},
           "is divided by N - 1"),
     Wrong("not divided", {VARIANCE: VARIANCE.replace(" / length", "")}, "is not divided by N"),
     Wrong("not centred", {STORED: STORED.replace("rX[k]", "(rX[k] + mean)")}, "the mean is not subtracted"),
+    Wrong("weight and bias in the input's type", {"(rX[k]": "(rX[k]"} if False else {STORED:
+          "y = ((rX[k] * scale).to(mX.element_type) * mW[n] + mB[n]).to(Float32)"}, "float16 the result is wrong"),
     Wrong("no bias", {STORED: STORED.replace(" + mB[n].to(Float32)", "")}, "the bias is not added"),
     Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
           "the weight is not multiplied"),

@@ -12,6 +12,11 @@ WRONG = (
     Wrong("the weights", {LAST: "rX.store(e * (1.0 / s))"}, "the values are the weights"),
     Wrong("logarithm of the weights", {LAST: "rX.store(cute.math.log2(e * (1.0 / s), fastmath=True))"},
           "a finite logarithm belongs"),
+    Wrong("m added", {"-m * LOG2_E))": "m * LOG2_E))"}, "got -inf* expected 0 Next"),
+    Wrong("a row of -inf is -inf", {
+        "-m * LOG2_E))": "-(Float32(0.0) if m == -Float32.inf else m) * LOG2_E))",
+        LAST: "rX.store(t - (Float32(0.0) if m == -Float32.inf else cute.math.log2(s, fastmath=True)))"},
+          "NaN: 0 in actual"),
     Wrong("without the sum", {LAST: "rX.store(t)"}, "log₂ of the row's sum is missing"),
     Wrong("natural logarithm of the sum", {"cute.math.log2(s": "cute.math.log(s"}, "the natural logarithm of the sum"),
     Wrong("log2 e forgotten", {T: "t = x - m"}, "log₂ e is missing"),

@@ -72,7 +72,7 @@ which are the ones that matter.
         looks_like(_with(lambda x, threads: _sums(x).log2().exp()), "log s is taken to the base 2 here, but x − m is not."),
         looks_like(lambda x, y: x.double().log_softmax(1) / 0.6931471805599453, "the logarithm is to the base 2."),
         looks_like(lambda x, y: x.double() - x.double().max(1, keepdim=True).values, "only the maximum is subtracted: "
-                   "log s is missing."),
+                   "log s is missing, or 0."),
         looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to a maximum of its own."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum grows, "
                    "rescale the sum so far."),

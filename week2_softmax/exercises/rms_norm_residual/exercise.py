@@ -111,9 +111,9 @@ cache) and stores 4,000.
                 "without an element seem to hold 1: each adds 1 to the sum of the squares."),
         _second(_alone, "each lane divides by the squares of its own vectors: those of the other "
                 "lanes are missing."),
-        _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from the sum after it is "
-                "rounded for the store: use the sum in float32."),
-        _second(_overflown, "in float16, a row with the sum 200 + 200 becomes 0: the "
+        _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from sums rounded to the "
+                "inputs' type: add in float32, and use these sums."),
+        _second(_overflown, "y is 0 in float16 in a row with the sum 200 + 200: the "
                 "square of 400 is 160,000, but the largest float16 is 65,504.", rtol=5e-3),
     ],
     praise="You have computed both results from one read of the row.",

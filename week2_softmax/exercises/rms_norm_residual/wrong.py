@@ -25,7 +25,7 @@ WRONG = (
     Wrong("squares in the input's type", {TOTAL: "h = s.to(mX.element_type)\n        total = (h * h).to("
           "Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)"}, "the square of 400 is 160,000"),
     Wrong("sum read again", {Y: Y.replace("rS[None, k].load()", "gS[None, i].load().to(Float32)")},
-          "y is computed from the sum after it is"),
+          "y is computed from sums rounded"),
     Wrong("shuffle forgotten", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
           "those of the other lanes are missing"),
     Wrong("registers never filled", {"        rS.fill(0.0)\n": ""}, "A register that nothing wrote holds noise"),

@@ -19,15 +19,21 @@ def _of_lanes(lanes):
     return result
 
 
-def _arrays(submission):
-    """Read from the text: in the PTX a kernel of arrays looks like one of tensors."""
-    text = file_text(submission.value)
-    if text and not re.search(r"@cute\.kerneldef\w+\(\w+:cutlass\.Array", text):
-        raise GateError(
-            "No kernel in this cell or file takes arrays.",
-            "annotate the kernel's parameters as `cutlass.Array`; the host passes its tensors.",
-        )
-    return "cutlass.Array"
+def _arrays(make):
+    """Read the parameters in the text: in the PTX a kernel of arrays looks like one of tensors."""
+
+    def run(submission):
+        text = file_text(submission.value)
+        taking = re.findall(r"@cute\.kerneldef(\w+)\(\w+:(?:cutlass\.)?Array", text)
+        ptx = submission.compiled(submission.case(make, (2, 4), "float32")).ptx
+        if text and not any(f"kernel_cutlass_{name}_" in ptx for name in taking):
+            raise GateError(
+                "No kernel that is launched takes arrays.",
+                "annotate the kernel's parameters as `cutlass.Array`; the host passes its tensors.",
+            )
+        return "cutlass.Array"
+
+    return Group("Arrays", run)
 
 
 EXERCISE = puzzle(
@@ -78,6 +84,6 @@ To change the vector width, you change one tile in the CuTe kernel, but every ad
         looks_like(lambda x, z, y: (x.double() - z.double())[:, :128].square().sum(1), "each lane loads "
                    "one vector: columns from 128 on are missing."),
     ],
-    more=lambda make: (Group("Arrays", _arrays),),
+    more=lambda make: (_arrays(make),),
     praise="You have written the same loads without a layout.",
 )  # fmt: skip

@@ -27,5 +27,9 @@ WRONG = (
     Wrong("a kernel of tensors", {"x: cutlass.Array, z: cutlass.Array, y: cutlass.Array":
           "x: cute.Tensor, z: cute.Tensor, y: cute.Tensor",
           f"        {LOOP}\n            {LOADS}\n            {SUM}\n": CUTE}, "takes arrays"),
+    Wrong("a kernel of arrays that is not launched", {"x: cutlass.Array, z: cutlass.Array, y: cutlass.Array":
+          "x: cute.Tensor, z: cute.Tensor, y: cute.Tensor",
+          f"        {LOOP}\n            {LOADS}\n            {SUM}\n": CUTE,
+          "@cute.jit\n": "@cute.kernel\ndef other(x: cutlass.Array):\n    pass\n\n\n@cute.jit\n"}, "No kernel that is launched"),
     Wrong("no predicate", {"if row < M:": "if row >= 0:"}, "Out of bounds"),
 )  # fmt: skip

@@ -1,13 +1,31 @@
 """Puzzle week2/soft_mean: the mean of values, weighted by a softmax that is never stored."""
 
+import torch
+
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
 
 
+def _inputs(draw, m, n):
+    """Hard rows; in every third from the third on one element, of piece 1, is far above the others."""
+    x = hard_rows(draw, m, n)
+    x[2::3, 33:34] += 400
+    return x, draw(n) * 4
+
+
 def _exp(x):
     return (x.double() - x.double().amax(1, keepdim=True)).exp()
+
+
+def _of_lanes(x, v, y):
+    """Return the mean with exponentials relative to the maximum of each lane."""
+    lanes = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % 32), value=-torch.inf)
+    lanes = lanes.reshape(len(x), -1, 32)
+    e = (lanes - lanes.amax(1, keepdim=True)).exp().nan_to_num(0.0)
+    e = e.reshape(len(x), -1)[:, : x.shape[1]]
+    return e @ v.double() / e.sum(1)
 
 
 EXERCISE = puzzle(
@@ -28,22 +46,23 @@ the same kernel is attention for one query, the last exercise of this week.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="soft_mean",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(n) * 4),
+    inputs=_inputs,
     result=lambda x, v: x.softmax(1) @ v,
-    sizes=[(3, 5), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
+    sizes=[(3, 37), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
     count=[(9, 200), (64, 300)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "nothing "
                    "seems to be subtracted: the exponentials overflow or vanish."),
         looks_like(lambda x, v, y: _exp(x) @ v.double(), "the result is not divided by the sum "
-                   "of the exponentials."),
+                   "of the exponentials, or that sum is 1."),
         looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "the "
                    "weighted sum holds only the part of lane 0."),
         looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the weights add up to 1: the values "
                    "are missing, or are in both sums."),
         looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "the result is "
                    "also divided by N, but the weights already add up to 1."),
+        looks_like(_of_lanes, "each lane subtracts its own maximum, so the sums are relative to different numbers."),
         looks_like(lambda x, v, y: v.double().mean().expand(len(x)), "all values have the same weight."),
         looks_like(lambda x, v, y: (k := (x == x.amax(1, keepdim=True)).double()) @ v.double() / k.sum(1),
                    "the result is only the value beside the largest element."),

@@ -24,6 +24,13 @@ WRONG = (
     Wrong("not divided", {"(total / s)": "total"}, "not divided by the sum"),
     Wrong("values left out", {TOTAL: "            total += e\n"}, "the values are missing"),
     Wrong("divided by N", {"(total / s)": "(total / s / Float32(mX.shape[1]))"}, "also divided by N"),
+    Wrong("half of the row in the maximum", {
+        "            m = cute.arch.fmax(m, mX[row, n].to(Float32))\n":
+        "            if n % 64 < 32:\n                m = cute.arch.fmax(m, mX[row, n].to(Float32))\n"}, "NaN: 1 in actual"),
+    Wrong("each lane its own maximum", {"        m = cute.arch.warp_reduction(m, cute.arch.fmax)\n": ""},
+          "each lane subtracts its own maximum"),
+    Wrong("the largest share of the sum", {"s = cute.arch.warp_reduction(s, operator.add)":
+          "s = cute.arch.warp_reduction(s, cute.arch.fmax)"}, "n = 37, float32 the result is wrong"),
     Wrong("all weigh the same", {"            s += e\n": "            e = Float32(1.0)\n            s += e\n"},
           "all values have the same weight"),
     Wrong("the best alone", {"            s += e\n":

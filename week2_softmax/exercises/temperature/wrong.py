@@ -15,6 +15,7 @@ WRONG = (
     Wrong("divided first", {FACTOR: "x, m, factor = x / t, m / t, Float32(LOG2_E)"},
           "Float operations per element: 6.4"),
     Wrong("a division an element", {"e * (1.0 / s)": "e / s"}, "Divisions per element: 1"),
+    Wrong("a maximum from -1e4", {"MAX, -Float32.inf": "MAX, Float32(-1e4)"}, "NaN: 24 in actual"),
     Wrong("no maximum", {POWER: "power = x * factor"}, "nothing is subtracted"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were a finite number"),
 )  # fmt: skip
