@@ -66,7 +66,8 @@ class Code(Dataflow):
         return sorted(self.param_offsets[name] + at for name, at in words)
 
     def line_at(self, pc: int) -> SourceLine | None:
-        """Return the Python line of an instruction; None if the PTX has no line information.\n\n
+        """Return the Python line of an instruction; None if the PTX has no line information.
+
         Code that the compiler puts in column 0 (branches, loop arithmetic) carries the line after
         the function: it counts for the line before it, as in messages. The prologue carries the
         first decorator's line: it counts for the `def`.

@@ -97,7 +97,8 @@ def _to_odd(s: Array, error: Array) -> Array:
 
 # -- directed rounding ------------------------------------------------------------------------
 def directed(nearest: Array, side: Array, mode: str) -> Array:
-    """Return the exact result rounded by `mode` (rn, rz, rm, rp), given the nearest float.\n\n
+    """Return the exact result rounded by `mode` (rn, rz, rm, rp), given the nearest float.
+
     side: sign of the exact result minus `nearest`; 0 or NaN where `nearest` is already right.
     """
     if mode == "rn":

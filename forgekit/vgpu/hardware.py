@@ -12,10 +12,11 @@ from forgekit.vgpu.host.signature import MOST
 
 
 class Hardware:
-    """Constants of all runs.\n\n    ARCHITECTURES: the compile targets; DEFAULT_ARCH: the default
-    one. LANES per warp; BANKS of shared memory, each BANK_BYTES wide; SECTOR_BYTES: the unit of
-    L1's requests to L2. LARGEST_INDEX: the largest 32-bit offset. SCHEDULES: the orders in which
-    threads can run.
+    """Constants of all runs.
+
+    ARCHITECTURES: the compile targets; DEFAULT_ARCH: the default one. LANES per warp; BANKS of
+    shared memory, each BANK_BYTES wide; SECTOR_BYTES: the unit of L1's requests to L2.
+    LARGEST_INDEX: the largest 32-bit offset. SCHEDULES: the orders in which threads can run.
     """
 
     ARCHITECTURES = limits.ARCHITECTURES

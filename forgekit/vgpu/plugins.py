@@ -1,6 +1,7 @@
-"""Plug-ins: requests of host code to a GPU besides kernel launches.\n\nThe virtual GPU itself
-treats every tensor as a CPU tensor and runs each launch immediately. A plug-in changes that while
-it is active: it registers in `known`, and `install` starts it by name.
+"""Plug-ins: requests of host code to a GPU besides kernel launches.
+
+The virtual GPU itself treats every tensor as a CPU tensor and runs each launch immediately. A
+plug-in changes that while it is active: it registers in `known`, and `install` starts it by name.
 """
 
 from __future__ import annotations

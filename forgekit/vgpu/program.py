@@ -30,7 +30,8 @@ class Program(Code):
         ]
 
     def _forgetting(self, step: Step, dying: list[int]) -> Step:
-        """Return the step, followed by the release of registers that are no longer read.\n\n
+        """Return the step, followed by the release of registers that are no longer read.
+
         Their memory serves the next instruction while it is still in the cache.
         """
         if not dying:

@@ -47,10 +47,11 @@ _SMALL = 1024  # smaller arrays are not compressed
 
 
 class Moment(Protocol):
-    """The machine as listeners see it, in a run or in a recording.\n\n    program: the kernel; pc:
-    the number of the running instruction. record: the launch. blocks: the numbers of the batch's
-    blocks; part: their part of a sample, None if all blocks run. shape: (blocks, threads) of the
-    batch, threads in whole warps.
+    """The machine as listeners see it, in a run or in a recording.
+
+    program: the kernel; pc: the number of the running instruction. record: the launch. blocks: the
+    numbers of the batch's blocks; part: their part of a sample, None if all blocks run. shape:
+    (blocks, threads) of the batch, threads in whole warps.
     """
 
     program: Code

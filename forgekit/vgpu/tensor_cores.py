@@ -111,8 +111,9 @@ def _fields(values: Array) -> Array:
 
 
 def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
-    """Return A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many
-    warps.\n\n    c: float32 or float16, also the type of the result.
+    """Return A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many warps.
+
+    c: float32 or float16, also the type of the result.
     """
     if a.halves:
         return _fp8_multiply_add(a, b, c)
@@ -197,7 +198,8 @@ def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:
 
 
 def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
-    """Return the sums of the scaled products, each truncated to an integer, in float64.\n\n
+    """Return the sums of the scaled products, each truncated to an integer, in float64.
+
     scale: has a type in which products and scaled products are exact.
     """
     left, right = (x.values.astype(scale.dtype, copy=False) for x in (a, b))

@@ -46,9 +46,10 @@ def mismatch_map(
     expected: object = None,
     tile: int | tuple[int, ...] | None = None,
 ) -> Mismatches:
-    """Draw the elements in which `actual` and `expected` differ.\n\n    A 2-D tensor is drawn
-    directly, a 1-D one in rows (the axis states their width); leading dimensions of others are
-    merged. A cell for a block of elements has the colour of the worst one.
+    """Draw the elements in which `actual` and `expected` differ.
+
+    A 2-D tensor is drawn directly, a 1-D one in rows (the axis states their width); leading
+    dimensions of others are merged. A cell for a block of elements has the colour of the worst one.
 
     Args:
         report_or_actual: a CheckReport, or the actual values, compared as `check` does.

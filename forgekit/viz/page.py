@@ -1,6 +1,7 @@
-"""HTML made interactive by a script: until it runs, or if it may not, a still picture is
-shown.\n\nThe page is self-contained: it needs no network and no kernel. JupyterLab removes scripts
-and their content from a notebook that is not trusted.
+"""HTML made interactive by a script: until it runs, or if it may not, a still picture is shown.
+
+The page is self-contained: it needs no network and no kernel. JupyterLab removes scripts and their
+content from a notebook that is not trusted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The notebook view of a profile: its table, and the accesses of the clicked line.\n\nThe page
-contains the first accesses of each line; `profile.js` draws them. Without scripts it shows a
-picture of the line that wastes most, and all accesses in words.
+"""The notebook view of a profile: its table, and the accesses of the clicked line.
+
+The page contains the first accesses of each line; `profile.js` draws them. Without scripts it shows
+a picture of the line that wastes most, and all accesses in words.
 """
 
 from __future__ import annotations

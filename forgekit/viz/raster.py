@@ -1,5 +1,6 @@
-"""Draws a Scene as a small PNG, with Pillow and matplotlib's fonts.\n\nAn untrusted notebook shows
-no SVG; it shows this PNG instead.
+"""Draws a Scene as a small PNG, with Pillow and matplotlib's fonts.
+
+An untrusted notebook shows no SVG; it shows this PNG instead.
 """
 
 from __future__ import annotations

@@ -138,9 +138,11 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A whole picture: its size in px, its title, and a text equivalent.\n\n    body: the place of
-    its cells, (x, y, width, height); plain: the title is not a layout; lines: below the title, each
-    with its role; swatches, notes: the legend; panels: all of it, the texts too.
+    """A whole picture: its size in px, its title, and a text equivalent.
+
+    body: the place of its cells, (x, y, width, height); plain: the title is not a layout; lines:
+    below the title, each with its role; swatches, notes: the legend; panels: all of it, the texts
+    too.
     """
 
     width: float

@@ -27,7 +27,8 @@ def mapped(address: Array, rank: Array) -> Array:
 
 
 def split(m: Batch, address: Array) -> tuple[Array, Array]:
-    """Return (rank, address within the block's shared memory) of `shared::cluster` addresses.\n\n
+    """Return (rank, address within the block's shared memory) of `shared::cluster` addresses.
+
     For an address outside the cluster, no block has the rank.
     """
     kind = address.dtype.type

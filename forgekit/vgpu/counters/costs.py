@@ -86,9 +86,11 @@ class AccessCounts:
 
 @dataclass(frozen=True)
 class Rule:
-    """How accesses of one kind are charged.\n\n    moduli: shifts of each address that do not
-    change the cost; cost: from the lanes' addresses (one array per modulus), the active lanes and
-    the width to (units, ideal), one pair per memory involved.
+    """How accesses of one kind are charged.
+
+    moduli: shifts of each address that do not change the cost; cost: from the lanes' addresses (one
+    array per modulus), the active lanes and the width to (units, ideal), one pair per memory
+    involved.
     """
 
     moduli: tuple[int, ...]

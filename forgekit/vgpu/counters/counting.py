@@ -36,14 +36,14 @@ _SPACES = ("global", "shared")
 
 @dataclass
 class LaunchCounts:
-    """The counts of one launch.\n\n    warp_instructions, thread_instructions, divergent: per PTX
-    instruction; thread instructions include lanes whose guard predicate is false. accesses:
-    (instruction, kind) -> counts; kind is `global_` or `shared_` and load, store, atomic, reduction
-    or async. tensors,
-    read_bytes, written_bytes: device memory touched, each byte once; read_sectors, written_sectors:
-    its 32-byte sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: bytes of
-    global memory moved by bulk copies. sample: None if all blocks ran; else the counts are
-    estimates.
+    """The counts of one launch.
+
+    warp_instructions, thread_instructions, divergent: per PTX instruction; thread instructions
+    include lanes whose guard predicate is false. accesses: (instruction, kind) -> counts; kind is
+    `global_` or `shared_` and load, store, atomic, reduction or async. tensors, read_bytes,
+    written_bytes: device memory touched, each byte once; read_sectors, written_sectors: its 32-byte
+    sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: bytes of global memory
+    moved by bulk copies. sample: None if all blocks ran; else the counts are estimates.
     """
 
     program: Code
@@ -70,7 +70,9 @@ class LaunchCounts:
 
 @dataclass(frozen=True)
 class Sample:
-    """The part of a sampled launch that ran.\n\n    blocks: the number counted, of n_blocks.
+    """The part of a sampled launch that ran.
+
+    blocks: the number counted, of n_blocks.
     disagreement: between two halves of the sample, in instructions or sectors (the larger one);
     0.1: one half has 10 % more.
     """
@@ -241,8 +243,9 @@ class _Sampled:
 
 def extrapolated(half: float, union: float, times: float) -> int:
     """Estimate the distinct items that `times` samples touch, if one touches `half` and two touch
-    `union`.\n\n    The model: each draws at random from a pool whose size gives two samples this
-    overlap.
+    `union`.
+
+    The model: each draws at random from a pool whose size gives two samples this overlap.
     """
     if half <= 0:
         return 0

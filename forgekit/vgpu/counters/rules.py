@@ -1,9 +1,10 @@
-"""The cost of one warp's access: 32-byte sectors of global memory, wavefronts of shared
-memory.\n\nThe rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight
-Compute (tests/profiling/golden). Each function gets the addresses of many warps' lanes, (n, 32) in
-int64 and not negative, `active`, the active lanes, (n, 32), and `width`, bytes per lane, which
-divides the addresses; it returns (units, ideal units) of each warp. They compute directly, and are
-fast only because `warps.py` calls them for few distinct warps.
+"""The cost of one warp's access: 32-byte sectors of global memory, wavefronts of shared memory.
+
+The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
+(tests/profiling/golden). Each function gets the addresses of many warps' lanes, (n, 32) in int64
+and not negative, `active`, the active lanes, (n, 32), and `width`, bytes per lane, which divides
+the addresses; it returns (units, ideal units) of each warp. They compute directly, and are fast
+only because `warps.py` calls them for few distinct warps.
 """
 
 from __future__ import annotations
@@ -89,8 +90,9 @@ def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
 
 def store_wavefronts(rows: Array, active: Array, width: int) -> Cost:
     """Stores: a wavefront serves one word of each of the 32 banks, to all lanes that request that
-    word; 64-bit requests are served by half-warps and 128-bit ones by quarter-warps.\n\n    Ideal:
-    one wavefront per part with an active lane, as ncu counts bank conflicts.
+    word; 64-bit requests are served by half-warps and 128-bit ones by quarter-warps.
+
+    Ideal: one wavefront per part with an active lane, as ncu counts bank conflicts.
     """
     return _served(rows, active, width, max(width // BANK_BYTES, 1))
 
@@ -130,9 +132,10 @@ def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool =
 # -- cp.async -----------------------------------------------------------------------------------
 def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
     """`cp.async.ca`, (global, shared): sectors as for a load; a wavefront serves one lane per bank
-    of source and target, for parts of a warp that copy 128 bytes.\n\n    The wavefronts are the
-    minimum. An H200 needs as many for all regular patterns, and up to two thirds more where source
-    and target are both scattered at random.
+    of source and target, for parts of a warp that copy 128 bytes.
+
+    The wavefronts are the minimum. An H200 needs as many for all regular patterns, and up to two
+    thirds more where source and target are both scattered at random.
     """
     units = np.zeros(len(source), np.int64)
     ideal = np.zeros(len(source), np.int64)
@@ -148,10 +151,11 @@ def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple
 
 
 def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """`cp.async.cg`, (global, shared), 16 bytes per lane.\n\n    A sector is fetched once per
-    aligned 32 bytes of its destination in shared memory, and twice if its halves are swapped or
-    only one of them is copied. A wavefront carries data from one 128-byte line to one row of banks:
-    whole sectors in any arrangement, half sectors only at one distance.
+    """`cp.async.cg`, (global, shared), 16 bytes per lane.
+
+    A sector is fetched once per aligned 32 bytes of its destination in shared memory, and twice if
+    its halves are swapped or only one of them is copied. A wavefront carries data from one 128-byte
+    line to one row of banks: whole sectors in any arrangement, half sectors only at one distance.
     """
     half, shift = source // width % 2, (source ^ target) // width % 2
     sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES

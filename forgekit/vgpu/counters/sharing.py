@@ -44,8 +44,10 @@ class Sectors:
 
 @dataclass
 class Shared:
-    """The result for one launch.\n\n    blocks: the number observed, of n_blocks; instructions: per
-    observed block, counted per warp. warp_loads: distinct sectors that each warp loads, summed.
+    """The result for one launch.
+
+    blocks: the number observed, of n_blocks; instructions: per observed block, counted per warp.
+    warp_loads: distinct sectors that each warp loads, summed.
     """
 
     n_blocks: int

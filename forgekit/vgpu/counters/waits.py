@@ -132,8 +132,9 @@ def _heads(code: Code) -> set[int]:
 
 def _loads_first(code: Code, pcs: range) -> list[int]:
     """Move loads up, as ptxas does, together with their address arithmetic, so that they are in
-    flight at once.\n\n    A load stays after stores to the same kind of memory, and after loads
-    that produce its address.
+    flight at once.
+
+    A load stays after stores to the same kind of memory, and after loads that produce its address.
     """
     wanted: set[str] = set()
     early, stays, late = set[int](), set[str](), set[int]()

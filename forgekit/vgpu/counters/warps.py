@@ -1,7 +1,8 @@
-"""From one access of a batch to its distinct warps: address patterns and their
-frequency.\n\nCounting is cheap because warps are similar: relative to its first active lane, nearly
-every warp of an access has the same addresses. Then sectors and wavefronts depend only on that
-lane's place within a sector or a row of banks, and a few residues represent thousands of warps.
+"""From one access of a batch to its distinct warps: address patterns and their frequency.
+
+Counting is cheap because warps are similar: relative to its first active lane, nearly every warp of
+an access has the same addresses. Then sectors and wavefronts depend only on that lane's place
+within a sector or a row of banks, and a few residues represent thousands of warps.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 
 
 class Alike(NamedTuple):
-    """Warps with one pattern.\n\n    pattern: each lane's distance from the first active one, with
-    `idle` for inactive lanes, (32,);
+    """Warps with one pattern.
+
+    pattern: each lane's distance from the first active one, with `idle` for inactive lanes, (32,);
     bases: addresses of the first active lanes, of any shape; times: the number of warps that each
     represents.
     """

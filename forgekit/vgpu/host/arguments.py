@@ -186,8 +186,10 @@ def _region_around(name: str, address: int, pointer: Any) -> Region:
 # -- the tensor that a raw pointer points into: `make_ptr(dtype, x.data_ptr())` names no size ------
 def storage_at(address: int) -> tuple[int, int, object] | None:
     """Return (start, bytes, owner) of the live tensor's or array's memory that holds `address`, or
-    None.\n\n    Searches the caller's variables first, then, for torch, every object that Python's
-    garbage collector tracks.
+    None.
+
+    Searches the caller's variables first, then, for torch, every object that Python's garbage
+    collector tracks.
     """
     allocated = plugins.active.allocation_at(address)
     if allocated is not None:

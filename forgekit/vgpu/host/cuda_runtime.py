@@ -218,8 +218,9 @@ def is_virtual(engine: object) -> bool:
 
 
 def make_engine(module: Any, text: str, arch: str) -> Any:
-    """Return an engine for a compiled module whose kernels are this PTX.\n\n    Its host code is
-    not optimised: this saves a fifth of the compilation, and calls are as fast.
+    """Return an engine for a compiled module whose kernels are this PTX.
+
+    Its host code is not optimised: this saves a fifth of the compilation, and calls are as fast.
     """
     declared = {
         str(op.attributes["sym_name"]).strip('"'): op

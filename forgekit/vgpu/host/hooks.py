@@ -1,6 +1,7 @@
-"""Replaces the DSL's methods, once per process, to receive its launches.\n\nEach replacement
-behaves like the original for functions not compiled for the virtual GPU. `active`, which
-`intercept` switches, decides for new compilations.
+"""Replaces the DSL's methods, once per process, to receive its launches.
+
+Each replacement behaves like the original for functions not compiled for the virtual GPU. `active`,
+which `intercept` switches, decides for new compilations.
 """
 
 from __future__ import annotations

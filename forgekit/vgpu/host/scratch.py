@@ -13,8 +13,9 @@ _NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, seve
 
 
 def scratch() -> str:
-    """Return a writable folder for temporary files with enough room now.\n\n    The DSL writes PTX
-    without checking for success, so this checks first.
+    """Return a writable folder for temporary files with enough room now.
+
+    The DSL writes PTX without checking for success, so this checks first.
 
     Raises:
         PlatformError: there is none.

@@ -1,6 +1,7 @@
-"""The signature of a compiled function, argument by argument, and the check of a call.\n\nA
-compiled function without TVM-FFI accepts any argument, and a kernel then reads wrong sizes or wrong
-types. On the virtual GPU every call is compared with the compiled signature.
+"""The signature of a compiled function, argument by argument, and the check of a call.
+
+A compiled function without TVM-FFI accepts any argument, and a kernel then reads wrong sizes or
+wrong types. On the virtual GPU every call is compared with the compiled signature.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ Bound = dict[int, tuple[int, str]]
 
 @dataclass(frozen=True)
 class TensorParameter:
-    """A tensor parameter; None marks a size or stride that the call passes.\n\n    size_bits,
-    stride_bits: width of the dynamic ones, in order. symbols: per size, then per stride, its
-    `sym_int()`, or None. on_gpu: True if it is compiled as GPU memory.
+    """A tensor parameter; None marks a size or stride that the call passes.
+
+    size_bits, stride_bits: width of the dynamic ones, in order. symbols: per size, then per stride,
+    its `sym_int()`, or None. on_gpu: True if it is compiled as GPU memory.
     """
 
     dtype: str
@@ -152,8 +154,10 @@ def beyond_32_bits(
     stride_bits: Sequence[int | None],
 ) -> tuple[str, str, str] | None:
     """Return the part of a tensor's layout that wraps in a kernel: got, needed, remedy; None if it
-    fits.\n\n    CuTe DSL passes dynamic sizes as 32-bit numbers, and computes an offset in 32 bits
-    from strides that are compiled in (of less than 2**31) or passed in 32 bits.
+    fits.
+
+    CuTe DSL passes dynamic sizes as 32-bit numbers, and computes an offset in 32 bits from strides
+    that are compiled in (of less than 2**31) or passed in 32 bits.
     dynamic: True for sizes that the call passes; stride_bits: widths of strides that the call
     passes, else None.
     """
@@ -270,7 +274,9 @@ class CallSignature:
             raise ArgumentMismatchError(got_needed("arguments", got, names, _COMPARE)) from None
 
     def fit(self, named: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-        """Return the values in the form that is passed on.\n\n        Raises:
+        """Return the values in the form that is passed on.
+
+        Raises:
         ArgumentMismatchError: one does not fit the compiled signature.
         """
         bound: Bound = {}

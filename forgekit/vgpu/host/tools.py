@@ -18,9 +18,10 @@ class Host:
     DSL's compiled function for its compiler's bytecode. name_beyond_ascii: the message about such a
     kernel; beyond_32_bits: the part of a layout that wraps in a kernel. real_device: the type of
     the device that holds a tensor's memory. scratch: the folder for temporary files. finish: print
-    the findings of a script that continued, and return its exit status.\n\n    mark_blank: mark all
-    elements of a tensor as unwritten; copy_marks: copy the marks to a copy; marks: one byte per
-    element, nonzero if written; None if unknown.
+    the findings of a script that continued, and return its exit status.
+
+    mark_blank: mark all elements of a tensor as unwritten; copy_marks: copy the marks to a copy;
+    marks: one byte per element, nonzero if written; None if unknown.
     """
 
     lock = hooks.lock

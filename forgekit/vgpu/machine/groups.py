@@ -121,7 +121,8 @@ class Groups(Batch, ABC):
     def sleep_until(
         self, ready: Array, what: str, keys: Array, parity: Array | None = None
     ) -> bool:
-        """Before an instruction that waits: threads outside `ready` (a full mask) go to sleep.\n\n
+        """Before an instruction that waits: threads outside `ready` (a full mask) go to sleep.
+
         Returns True if the whole group sleeps; otherwise the rest continues.
         """
         going, waiting = self.expand(self.mask) & ready, self.expand(self.mask) & ~ready

@@ -104,7 +104,10 @@ class Mbarriers:
         self._valid[words] = False
 
     def read(self, words: Array) -> Array:
-        """Return the words of mbarriers.\n\n        Raises:\n            KernelError: one is not an
+        """Return the words of mbarriers.
+
+        Raises:
+            KernelError: one is not an
         mbarrier.
         """
         found = self._words[words]
@@ -119,7 +122,8 @@ class Mbarriers:
     def change(
         self, words: Array, arrivals: Array, tx: Array, *, drop: bool = False, ends: bool = True
     ) -> Array:
-        """Threads arrive and add (or subtract) expected bytes, in order; returns the old words.\n\n
+        """Threads arrive and add (or subtract) expected bytes, in order; returns the old words.
+
         words, arrivals, tx: per thread. drop: later phases do not wait for the arriving threads;
         ends: True if this may end a phase.
         """

@@ -103,7 +103,8 @@ class Tiles(End):
 
 @functools.lru_cache(maxsize=256)
 def _order(within: int, size: int, span: int, row: int) -> Array:
-    """Return the pieces of a tile, counted from its start, in the order of its elements.\n\n
+    """Return the pieces of a tile, counted from its start, in the order of its elements.
+
     Each `row` bytes begin a new span, if there is a swizzle.
     """
     moved = np.arange(0, size, PIECE)

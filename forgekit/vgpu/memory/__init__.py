@@ -1,7 +1,8 @@
-"""The memories of a kernel; global memory itself: allocations at virtual addresses.\n\nDevice
-addresses are virtual: each tensor argument gets a separate range, far from the others and equal in
-every run, and keeps its alignment within its storage. Kernels read and write the tensors' real
-memory through these ranges, so nothing is copied. Every access is checked.
+"""The memories of a kernel; global memory itself: allocations at virtual addresses.
+
+Device addresses are virtual: each tensor argument gets a separate range, far from the others and
+equal in every run, and keeps its alignment within its storage. Kernels read and write the tensors'
+real memory through these ranges, so nothing is copied. Every access is checked.
 
 storage.py          shared memory of blocks, local memory of threads
 swizzles.py         the layout of swizzled bytes and of tiles by descriptor in shared memory
@@ -142,8 +143,9 @@ class Allocation:
 
     def tensor_at(self, offset: int) -> tuple[TensorInfo, int]:
         """Return the tensor that a message names for a byte offset, and the offset from its first
-        element.\n\n        Among overlapping tensors: the first that holds the byte, else the
-        largest.
+        element.
+
+        Among overlapping tensors: the first that holds the byte, else the largest.
         """
         real = self.real_address + offset
         inside = [r for r in self.regions if r.start <= real < r.start + r.size_bytes]

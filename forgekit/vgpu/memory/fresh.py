@@ -1,6 +1,7 @@
-"""Fresh tensors: tracks the elements that kernels have written so far.\n\n`forgekit.empty`
-registers its tensors. A tensor counts as fresh until code other than a kernel of the virtual GPU
-changes it (torch counts its versions), or it is deleted.
+"""Fresh tensors: tracks the elements that kernels have written so far.
+
+`forgekit.empty` registers its tensors. A tensor counts as fresh until code other than a kernel of
+the virtual GPU changes it (torch counts its versions), or it is deleted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Swizzles of tensor maps and matrix descriptors: they permute 16-byte pieces of shared
-memory.\n\nA span of 32, 64 or 128 bytes permutes its 2, 4 or 8 pieces, depending on the number of
-its 128-byte line (PTX ISA, "Swizzling modes"); like CuTe's Swizzle<1|2|3, 4, 3> of addresses.
-Fields of descriptors: PTX ISA, "Matrix descriptor"; their layouts: CUTLASS,
+"""Swizzles of tensor maps and matrix descriptors: they permute 16-byte pieces of shared memory.
+
+A span of 32, 64 or 128 bytes permutes its 2, 4 or 8 pieces, depending on the number of its 128-byte
+line (PTX ISA, "Swizzling modes"); like CuTe's Swizzle<1|2|3, 4, 3> of addresses. Fields of
+descriptors: PTX ISA, "Matrix descriptor"; their layouts: CUTLASS,
 include/cute/arch/mma_sm90_desc.hpp.
 """
 

@@ -1,7 +1,8 @@
-"""Tensor maps: 128 bytes that describe a tensor and its boxes to a tensor copy (TMA).\n\nThe bits
-are those of the hardware, because CuTe DSL's host code writes them itself: their positions come
-from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The requirements are those of the
-CUDA driver's `cuTensorMapEncodeTiled`.
+"""Tensor maps: 128 bytes that describe a tensor and its boxes to a tensor copy (TMA).
+
+The bits are those of the hardware, because CuTe DSL's host code writes them itself: their positions
+come from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The requirements are those of
+the CUDA driver's `cuTensorMapEncodeTiled`.
 """
 
 from __future__ import annotations

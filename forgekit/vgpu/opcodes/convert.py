@@ -95,8 +95,9 @@ def _base_conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn
 
 
 def _round(value: Array, target: str, mode: str, error: Array | None = None) -> Array:
-    """Convert the exact value `value + error`, a float array, to `target`, rounded once.\n\n    A
-    NaN becomes canonical, but a float64 NaN keeps its sign and upper bits.
+    """Convert the exact value `value + error`, a float array, to `target`, rounded once.
+
+    A NaN becomes canonical, but a float64 NaN keeps its sign and upper bits.
     """
     wide = value.dtype.itemsize == 8
     if target == "f64":

@@ -1,6 +1,7 @@
-"""From an instruction to a step; access to operands for opcode functions.\n\nA step is a function
-of the machine; it returns a true value if it changed the groups (a branch, an exit, a wait), after
-which the scheduler chooses again.
+"""From an instruction to a step; access to operands for opcode functions.
+
+A step is a function of the machine; it returns a true value if it changed the groups (a branch, an
+exit, a wait), after which the scheduler chooses again.
 """
 
 from __future__ import annotations

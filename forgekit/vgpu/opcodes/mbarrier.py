@@ -113,8 +113,9 @@ def arrive(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("cp.async.mbarrier.arrive")
 def arrive_after_copies(ins: Instruction, d: Decoder) -> Step:
-    """`cp.async.mbarrier.arrive.noinc [a]`: arrive when the thread's copies so far are
-    complete.\n\n    Here they are complete immediately, one of the times that a GPU may choose.
+    """`cp.async.mbarrier.arrive.noinc [a]`: arrive when the thread's copies so far are complete.
+
+    Here they are complete immediately, one of the times that a GPU may choose.
     """
     allow(ins, "async", "mbarrier", "arrive", "noinc", "shared", "shared:cta", "b64")
     if "noinc" not in ins.opcode:

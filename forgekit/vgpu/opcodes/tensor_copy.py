@@ -247,9 +247,10 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
 
 
 def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
-    """Keep only the first lane of warps whose lanes all store the same: the effect is one
-    store.\n\n    This happens without an elected thread; CuTe DSL's `cute.copy` elects one for
-    loads and reductions.
+    """Keep only the first lane of warps whose lanes all store the same: the effect is one store.
+
+    This happens without an elected thread; CuTe DSL's `cute.copy` elects one for loads and
+    reductions.
     """
     lanes = m.lanes(full)
     first = lanes.argmax(axis=1)[:, None]

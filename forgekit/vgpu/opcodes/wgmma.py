@@ -1,7 +1,8 @@
-"""`wgmma`: matrix products of a warpgroup, which run asynchronously to its threads.\n\nA product is
-computed at its instruction, from the current shared memory, and kept aside; its registers receive
-it when their thread waits for the product's group. A kernel that reads them earlier gets the old
-content, as it may on a GPU.
+"""`wgmma`: matrix products of a warpgroup, which run asynchronously to its threads.
+
+A product is computed at its instruction, from the current shared memory, and kept aside; its
+registers receive it when their thread waits for the product's group. A kernel that reads them
+earlier gets the old content, as it may on a GPU.
 """
 
 from __future__ import annotations

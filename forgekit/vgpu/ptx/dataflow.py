@@ -210,8 +210,10 @@ class Dataflow:
     @functools.cached_property
     def address_origins(self) -> tuple[Origins, Origins]:
         """Return the possible origins of the addresses that a kernel writes, and of those that it
-        reads.\n\n        They include some that are only part of the arithmetic (strides); None if
-        an address comes from memory. Atomics write and read.
+        reads.
+
+        They include some that are only part of the arithmetic (strides); None if an address comes
+        from memory. Atomics write and read.
         """
         origins: dict[str, set[Place]] = {}
         changed = True

@@ -29,9 +29,10 @@ _CLOSING = {"[": "]", "{": "}", "(": ")"}
 def read_operands(
     text: str, rename: Callable[[str], str], registers: Container[str]
 ) -> tuple[Operand, ...]:
-    """Return the operands of one instruction, from the text after its opcode.\n\n    rename: maps a
-    name declared in an inner scope to its name in the kernel; registers: the (renamed) names of
-    registers that do not begin with `%`.
+    """Return the operands of one instruction, from the text after its opcode.
+
+    rename: maps a name declared in an inner scope to its name in the kernel; registers: the
+    (renamed) names of registers that do not begin with `%`.
 
     Raises:
         ValueError: text that is not an operand, quoted in the message.
@@ -112,7 +113,10 @@ def split(text: str) -> list[str]:
 
 def read_number(text: str) -> Immediate | None:
     """Parse a literal: 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5, WARP_SZ; None if it is
-    not one.\n\n    Raises:\n        ValueError: digits outside the number's base.
+    not one.
+
+    Raises:
+        ValueError: digits outside the number's base.
     """
     if len(text) > _LONGEST and text.lstrip("-")[:1].isdigit():
         raise ValueError(f"a number of {len(text)} characters")

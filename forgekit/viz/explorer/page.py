@@ -46,9 +46,9 @@ root.append(words);
 
 
 def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
-    """Return the playground opened on `data`: the fields' values, and the steps if there are
-    any.\n\n    `layout` and `words` appear if no script runs; `data["address"]`: keep input in the
-    URL.
+    """Return the playground opened on `data`: the fields' values, and the steps if there are any.
+
+    `layout` and `words` appear if no script runs; `data["address"]`: keep input in the URL.
     """
     picture, part = _still(layout, data)
     name, code = _module()

@@ -191,8 +191,9 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
 
 # -- what cells and words say of offsets -------------------------------------------------------
 class Cells:
-    """The text of a cell for the offset of a linear index.\n\n    offsets: the result of
-    `reading.offsets_of`; span: the first and the last, None for coordinates.
+    """The text of a cell for the offset of a linear index.
+
+    offsets: the result of `reading.offsets_of`; span: the first and the last, None for coordinates.
     """
 
     def __init__(self, layout: Layout | ComposedLayout, offsets: Array) -> None:

@@ -123,7 +123,9 @@ def bank_of(offset: int, element_bits: int) -> int:
 
 def conflict_ways(offsets: Array, element_bits: int) -> int:
     """Return the maximum number of words per bank for a group of lanes, if lane i reads element i;
-    1 is best.\n\n    More than 32 elements are read by several warps.
+    1 is best.
+
+    More than 32 elements are read by several warps.
     """
     lanes = max(min(_WARP, _SERVED_BITS // element_bits), 1)
     each = max(element_bits // BANK_BITS, 1)  # words per element

@@ -21,7 +21,8 @@ _MOST_ACROSS, _MOST_DOWN = 40, 64  # cells of both matrices, drawn one by one
 
 @checked()
 def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
-    """Draw source and destination of a `cute.TiledCopy`, inside the function that makes it.\n\n
+    """Draw source and destination of a `cute.TiledCopy`, inside the function that makes it.
+
     A tile that is a multiple of the copy's tiler repeats the pattern, as in CuTe.
 
     Raises:

@@ -1,5 +1,7 @@
 """Draws Coalescing and BankConflicts: one panel per access of a warp, with a key of its lanes
-below.\n\nA row is a 128-byte line of memory, or a wavefront; a cell is a request of lanes.
+below.
+
+A row is a 128-byte line of memory, or a wavefront; a cell is a request of lanes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The results of a suite as a picture: a panel per operator and type, a line per size.\n\nOn a GPU
-the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile; on the
-virtual GPU they are the bytes moved relative to the minimum. Readable on white and on black.
+"""The results of a suite as a picture: a panel per operator and type, a line per size.
+
+On a GPU the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile;
+on the virtual GPU they are the bytes moved relative to the minimum. Readable on white and on black.
 """
 
 from __future__ import annotations
