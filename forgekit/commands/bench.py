@@ -1,4 +1,5 @@
-"""`forgekit bench`: forgekit's operators and their common alternatives, at the sizes of a suite."""
+"""`forgekit bench`: measure forgekit's operators and their common alternatives at the sizes of a
+suite."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _OF_REPORTS = ("read", "markdown", "plot", "compare", "fail_on_regression")
 
 
 def _percent(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Return 5 for "5%" or "5 %"."""
+    """Convert "5%" or "5 %" to 5."""
     if text is None:
         return None
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+) *%", text.strip(), re.ASCII)
@@ -78,9 +79,9 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--scheduler", help="distribute the cases with Dask: local:2, or tcp://host:8786")
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
-    """Check and measure forgekit's operators at the sizes of a suite. On a GPU: times with a cold
-    L2 cache, compared with peers and with a copy of 1 GB. Without a GPU: the counts of the virtual
-    GPU.
+    """Check and measure forgekit's operators at the sizes of a suite. On a GPU it measures times
+    with a cold L2 cache, next to peers and a copy of 1 GB. Without a GPU it reports the counts of
+    the virtual GPU.
     """
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown
@@ -88,7 +89,7 @@ def bench(context: click.Context, **options: Any) -> int:
     from forgekit.viz.timing.suite import save
 
     chosen = SimpleNamespace(**options)
-    elsewhere: Measure | None = context.obj  # modal_app's; None measures here or with Dask
+    elsewhere: Measure | None = context.obj  # modal_app's function; None measures here or with Dask
     if chosen.read:
         _check_read(context)
     _check_early(chosen, elsewhere)
@@ -127,7 +128,7 @@ def _check_read(context: click.Context) -> None:
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
-    """Refuse option errors now, before half an hour of measuring."""
+    """Refuse wrong options now, before half an hour of measuring."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.viz.timing.suite import check_plot_file
 
@@ -153,10 +154,10 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
 
 
 def _is_slower(results: SuiteResults, baseline: SuiteResults, gate: float | None) -> bool:
-    """Print the comparison; return True if the gate, if any, must fail.
+    """Print the comparison; return True if there is a gate and it must fail.
 
     Raises:
-        UsageError: another GPU, or a gate that compares no row.
+        UsageError: the other results are from another GPU, or the gate compares no row.
     """
     from forgekit.benching.suites.compare import check_baseline, compare
 
