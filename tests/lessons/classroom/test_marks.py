@@ -211,7 +211,7 @@ REMEDIES = {
     f'[points]\n"{RAMP}" = 1\n[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = 1':
         f"line 3: points = 1.*{SCALE} has 0",
     '[[review]]\nstudent = "a"\ncomment = "b"\n' * 2: "line 4: a second review.*join",
-    '[points]\n"week0/scael" = 1': "line 2: .*week0/scael.*is such a line",
+    '[points]\n"week0/scael" = 1': "line 2: .*week0/scael.*a line such as",
     f'[points]\n"{SCALE}" = 0': "line 2: .*= 0", f'[points]\n"{SCALE}" = "1"': "line 2: .*= '1'",
     f'[points]\n"{SCALE}" = true': "line 2", f'[points]\n"{SCALE}" = inf': "line 2",
     "x = 1": "line 1: 'x'", "[[reviews]]": "line 1: 'reviews'", "review = 3": "with", "points = []":
