@@ -48,8 +48,7 @@ class Profile(ProfileData, Shown):
         call: the kernel, and copies of its arguments before the call; None for a script's profile.
     """
 
-    # -- other views of a profile
-    # ----------------------------------------------------------------------
+    # -- other views of a profile ------------------------------------------------------------------
     @checked()
     def sort(self, by: str = "warp_instructions") -> Profile:
         """Sort the lines by a metric, largest first; "line" restores the order of the source.

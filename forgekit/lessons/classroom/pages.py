@@ -119,8 +119,7 @@ def _report(v: Verdict) -> GradeReport:
     return GradeReport(v.name, v.title, passed, left, failure, v.verdict == "open")
 
 
-# -- files for other systems
-# ----------------------------------------------------------------------------
+# -- files for other systems -----------------------------------------------------------------------
 def _of_roster(
     report: ClassReport, heads: Sequence[str], own: str
 ) -> list[tuple[Student, list[str]]]:

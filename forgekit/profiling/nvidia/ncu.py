@@ -213,8 +213,7 @@ def _metrics(k: dict[str, Any]) -> str:
     return "\n  ".join([f"{k['function']}, {_launches(k)}", *table])
 
 
-# -- reasons for a missing report
-# -----------------------------------------------------------------------
+# -- reasons for a missing report ------------------------------------------------------------------
 def explain(log: str, kernel: str) -> ForgekitError:
     """Read from ncu's log why there is no report; kernel: the requested name pattern."""
     if "ERR_NVGPUCTRPERM" in log:

@@ -120,8 +120,7 @@ def ask(line: Sequence[str]) -> str:
     return done.stdout
 
 
-# -- parsing their output
-# ----------------------------------------------------------------------------
+# -- parsing their output --------------------------------------------------------------------------
 def short_name(kernel: str) -> str:
     """Return a kernel's Python name; CuTe DSL's name for it is `kernel_cutlass_NAME_TYPES_0`."""
     if not kernel.startswith("kernel_cutlass_"):
