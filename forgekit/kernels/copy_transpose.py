@@ -172,7 +172,7 @@ class GatherTranspose:
             sW[row + k * step, lane] = rW[k]
         cute.arch.sync_threads()
 
-        chunks = self.tile[0] // V  # sector of a row of Y
+        chunks = self.tile[0] // V  # vectors per row of Y in the tile
         row, chunk = tidx // chunks, tidx % chunks
         step = self.threads // chunks
         rY = cute.make_rmem_tensor(V, self.element)

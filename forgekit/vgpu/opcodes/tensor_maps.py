@@ -1,4 +1,4 @@
-"""`tensormap`: kernels that change tensor maps, in shared or global memory."""
+"""Implement `tensormap`, with which kernels change tensor maps in shared or global memory."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FIELDS = {
     "fill_mode": lambda i: (8, 15, 1, 0),
 }
 _ORDINALS = ("box_dim", "global_dim", "global_stride", "element_stride")
-_PLAIN_TYPES = 11  # values of `elemtype`; higher ones are converted on the way
+_PLAIN_TYPES = 11  # values of `elemtype`; elements with higher values are converted on the way
 
 
 @opcode("tensormap.replace")
 def replace(ins: Instruction, d: Decoder) -> Step:
-    """`tensormap.replace.tile.field.space.b1024.type [map], [ordinal,] value`."""
+    """Execute `tensormap.replace.tile.field.space.b1024.type [map], [ordinal,] value`."""
     field = ins.opcode[3] if len(ins.opcode) > 3 else ""
     if "tile" not in ins.opcode or field not in (*_FIELDS, "global_address", "global_stride"):
         raise UnknownVariantError(f".{field}")
@@ -76,7 +76,7 @@ def _put(
 
 @opcode("tensormap.cp_fenceproxy")
 def copy(ins: Instruction, d: Decoder) -> Step:
-    """`tensormap.cp_fenceproxy.global.shared::cta.….sync.aligned [to], [from], 128`."""
+    """Execute `tensormap.cp_fenceproxy.global.shared::cta.….sync.aligned [to], [from], 128`."""
     if "global" not in ins.opcode or "shared:cta" not in ins.opcode:
         raise UnknownVariantError("memories other than global from shared::cta")
     to, source = (

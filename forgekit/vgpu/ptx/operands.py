@@ -21,8 +21,8 @@ IDENT = r"[A-Za-z_$%][\w$]*"
 _NAME = re.compile(rf"{IDENT}(\.\w+)?")
 _SYMBOL_OFFSET = re.compile(rf"({IDENT})\s*\+\s*(-?\w+)")
 _ADDRESS = re.compile(rf"(?:({IDENT})\s*(?:([+-])\s*(-?\w+))?|(-?\w+))")
-_DEEPEST = 8  # brackets in brackets
-_LONGEST = 70  # characters of a number: 64 binary digits, a sign, a prefix
+_DEEPEST = 8  # most nested brackets
+_LONGEST = 70  # most characters of a number: 64 binary digits, a sign, a prefix
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -35,7 +35,7 @@ def read_operands(
     (renamed) names of registers that do not begin with `%`.
 
     Raises:
-        ValueError: text that is not an operand, quoted in the message.
+        ValueError: the text is not an operand; the message quotes it.
     """
 
     def read(text: str) -> Operand:
@@ -86,7 +86,7 @@ def split(text: str) -> list[str]:
     """Split at commas outside brackets.
 
     Raises:
-        ValueError: brackets that do not match, an empty part.
+        ValueError: brackets do not match, or a part is empty.
     """
     parts, start = [], 0
     closing: list[str] = []
@@ -113,10 +113,10 @@ def split(text: str) -> list[str]:
 
 def read_number(text: str) -> Immediate | None:
     """Parse a literal: 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5, WARP_SZ; None if it is
-    not one.
+    not a literal.
 
     Raises:
-        ValueError: digits outside the number's base.
+        ValueError: a digit is outside the number's base.
     """
     if len(text) > _LONGEST and text.lstrip("-")[:1].isdigit():
         raise ValueError(f"a number of {len(text)} characters")

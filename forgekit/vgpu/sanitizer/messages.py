@@ -1,4 +1,4 @@
-"""The text of a finding: which thread did what, where, what it means, what to check."""
+"""Write the text of a finding: the thread, its action, the place, the meaning, the remedy."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ NOTES = ("unwritten-output", "register-pressure")
 class Message(NamedTuple):
     """The text of a finding.
 
-    kind: a key of `KINDS`; text: what happened, a line each, with fields that `Report.add`
-    fills in; advice: what to look at; note: True for code that may be intended, of any kind.
+    kind: a key of `KINDS`; text: the events, one per line, with fields that `Report.add` fills in;
+    advice: the remedy; note: True for code that may be intended, regardless of kind.
     """
 
     kind: str
