@@ -1,7 +1,7 @@
-"""The files of forgekit import each other in no circle, annotations counted.
+"""Test that no files of forgekit import each other in a circle, even in annotations.
 
-`uv run lint-imports` knows packages; here are files, and a package's `__init__.py` counts as one
-beside those that it holds.
+`uv run lint-imports` checks packages; this test checks files, and a package's `__init__.py` counts
+as a file next to the files in the package.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import forgekit
 
 ROOT = Path(forgekit.__file__).parent
 
-# Packages whose files still form circles: their own imports are not looked at.
+# Packages whose files still form circles; the imports between their files are not checked.
 NOT_YET = ("benching.virtual_gpu",)
 
-# Files that import by a name in a string, which no graph shows, and what has that name.
+# Files that import by a name in a string, which no graph shows, with the named modules.
 BY_NAME = {
     "__init__.py": "public names, imported when they are first used",
     "benching/suites/peers.py": "another project",
@@ -51,7 +51,7 @@ def test_a_circle_is_found() -> None:
 
 
 def test_no_circle_of_files() -> None:
-    graph = grimp.build_graph("forgekit", cache_dir=None)  # annotations and functions included
+    graph = grimp.build_graph("forgekit", cache_dir=None)  # including annotations and functions
     left_out = tuple(f"forgekit.{package}" for package in NOT_YET)
     modules = [module for module in graph.modules if not module.startswith(left_out)]
     imports = {module: graph.find_modules_directly_imported_by(module) for module in modules}

@@ -180,7 +180,7 @@ def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
 
 
 def _cut(x: Array, fraction: int) -> Array:
-    """Truncate float64 to `bits` fraction bits."""
+    """Truncate float64 to `fraction` fraction bits."""
     return (x.view(np.int64) & np.int64(-1 << (52 - fraction))).view(np.float64)
 
 

@@ -85,7 +85,7 @@ def offset_colour(offset: int, span: int) -> str:
 
 
 def thread_colour(thread: int, threads: int = 32) -> str:
-    """Return a lane's colour on viridis, or a thread's among `count`."""
+    """Return a lane's colour on viridis, or a thread's colour among `threads`."""
     return _along(_VIRIDIS, thread % threads / max(threads - 1, 1))
 
 

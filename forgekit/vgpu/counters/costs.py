@@ -63,7 +63,7 @@ class AccessCounts:
         )
 
     def times(self, weight: float) -> AccessCounts:
-        """Return the counts for `factor` times as many accesses, rounded."""
+        """Return the counts for `weight` times as many accesses, rounded."""
         requests, asked, units, ideal = (
             round(n * weight) for n in (self.requests, self.bytes_asked, self.units, self.ideal)
         )

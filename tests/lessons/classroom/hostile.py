@@ -151,7 +151,7 @@ import resource, ctypes
 resource.setrlimit(resource.RLIMIT_DATA, (-1, -1))
 """,
 }
-SLOW = {  # they are stopped by a limit
+SLOW = {  # a limit stops these
     "hangs": "while True: pass",
     "ignores signals": """
 import signal, time

@@ -1,4 +1,4 @@
-"""No notebook passes but by its kernels, and none stops another one."""
+"""Test that a notebook passes only through its kernels, and that no notebook stops another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points, the roster, reviews, and what is written for students and for other systems."""
+"""Test points, the roster, reviews, and the files for students and for other systems."""
 
 from __future__ import annotations
 
@@ -233,7 +233,8 @@ def test_a_malformed_review_names_line_and_remedy(text, tmp_path):
 # -- feedback and exports -------------------------------------------------------------------------
 @pytest.fixture
 def nasty(tmp_path):
-    """A class whose every text is made of what files, pages and terminals take for something."""
+    """Make a class in which every text consists of characters that files, pages and terminals
+    interpret."""
     v = Verdict(SCALE, "failed", NASTY, NASTY, f"{NASTY}\n</pre>{NASTY}", NASTY, NASTY,
                 [(NASTY, NASTY)], [NASTY], [NASTY])  # fmt: skip
     key = one_line(NASTY)
@@ -283,7 +284,7 @@ def lines_of(file):
 
 
 def test_files_for_other_systems(tmp_path):
-    """The columns are those that Canvas, Moodle and Gradescope document."""
+    """The columns are the ones that Canvas, Moodle and Gradescope document."""
     roster = {
         "ana": {"Student": "Lee, Ana", "ID": "4", "SIS Login ID": "ana", "Section": "A"},
         "zoe": {"Username": "z", "Email address": "z@x", "ID number": "7"},

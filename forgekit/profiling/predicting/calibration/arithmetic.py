@@ -47,7 +47,7 @@ def compute_kernel(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr,
 @cute.jit
 def compute(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr, times: cutlass.Constexpr,
             chains: cutlass.Constexpr, threads: cutlass.Constexpr):  # fmt: skip
-    """Compute mY[i] from mX[i] by `steps` operations in each of `chains` independent chains."""
+    """Compute mY[i] from mX[i] by `times` operations in each of `chains` independent chains."""
     compute_kernel(mX, mY, what, times, chains, threads).launch(
         grid=(cute.ceil_div(cute.size(mX), threads), 1, 1), block=(threads, 1, 1)
     )
