@@ -4,8 +4,8 @@
 a time with each of `BAD`. The outcome may be a result, a ForgekitError whose message a student can
 read, or one of two errors that are not forgekit's:
 
-- TypeError if Python itself refuses the call, in which case no frame of forgekit has run; - torch's
-own RuntimeError if a result of an operator does not fit into memory.
+- TypeError if Python itself refuses the call, in which case no frame of forgekit has run;
+- torch's own RuntimeError if a result of an operator does not fit into memory.
 
 Constructors of results (Footprint, Profile, Sweep) are not meant for users and are omitted.
 """
