@@ -235,7 +235,7 @@ class Thread:
             i = self.kernel.instructions[pc]
             pc += 1
             self.steps += 1
-            assert self.steps < 100_000, "the interpreter loops for ever"
+            assert self.steps < 100_000, "the interpreter loops indefinitely"
             if i.guard is not None and not self.get(i.guard):
                 continue
             root, args = i.opcode[0], i.operands

@@ -43,9 +43,9 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     """Run every block of a launch.
 
     Raises:
-        LaunchError: geometry or shared memory beyond what the architecture allows.
-        KernelError: the kernel made a mistake; see `forgekit.errors`.\n        SanitizerError: it
-            made a mistake, but ran to its end.
+        LaunchError: geometry or shared memory exceeds the architecture's limits.
+        KernelError: the kernel made a mistake; see `forgekit.errors`.
+        SanitizerError: the kernel made a mistake, but ran to its end.
     """
     try:
         check_limits(program, record)

@@ -194,7 +194,7 @@ for k in range(8):
 while True: pass
 """,
     "prints": 'while True: print("x" * 1_000_000)',
-    "asks for ever": """
+    "asks indefinitely": """
 (peer,) = [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]
 while True:
     try:
