@@ -1,4 +1,4 @@
-"""Softmax kernels that lead to `softmax.Softmax` step by step, with one block per row; pure CuTe DSL.
+"""Softmax kernels that lead to `softmax.Softmax` step by step, one block per row; pure CuTe DSL.
 
     ThreePassSoftmax   reads a row three times: for the maximum, the sum, the result
     TwoPassSoftmax     twice: maximum and sum in one pass (M. Milakov and N. Gimelshein, 2018)
