@@ -295,9 +295,9 @@ def _operators() -> str:
         f"Half of the {len(shown)} times are predicted within {_percent(statistics.median(errors))}"
         f", the worst within {_percent(errors[-1])}; {within} lie in their interval. {said} "
         f"Measured times are from {files}, of one H200. In each launch, {found['blocks']} blocks "
-        f"were counted. The {graphs} times of softmax and its gradient (*) are of calls that "
-        f"follow each other in a CUDA graph, so their predictions have {AGAIN_US:g} µs for the "
-        f"start of a launch in place of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
+        f"were counted. The {graphs} times of softmax and its gradient (*) are those of calls "
+        f"that follow each other in a CUDA graph, so their predictions count {AGAIN_US:g} µs for "
+        f"the start of a launch instead of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
     )
 
 

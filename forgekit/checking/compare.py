@@ -154,7 +154,7 @@ def _scaled_atol(dtype: DType, want: Array) -> float:
 
 def _nothing_to_compare(want: Array, dtype: DType) -> str:
     """Return the reason why `want` is not a reference if all of it is the fill value of `empty`."""
-    if want.size == 0 or dtype.name == "bool":  # True is poison, but also a common mask
+    if want.size == 0 or dtype.name == "bool":  # True is the fill value, but also common in masks
         return ""
     if dtype.is_float:
         if not np.isnan(want.flat[0]) or not np.isnan(want).all():

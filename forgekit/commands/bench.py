@@ -68,14 +68,14 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
               help="measure only the host time per call, on 64×64 elements, in microseconds; a "
               "suite runs only if named")  # fmt: skip
 @click.option("--read", type=Path,
-              help="do not measure; report (or compare) this file of --out")  # fmt: skip
+              help="do not measure; report (or compare) this file written by --out")  # fmt: skip
 @click.option("--out", type=Path, help="write the results into this JSON file")
 @click.option("--markdown", help="write the report into this file, do not print it")  # fmt: skip
 @click.option("--plot", type=Path, help="draw the results into this .png or .svg file")
-@click.option("--compare", type=Path, help="a JSON file of --out to compare with")
+@click.option("--compare", type=Path, help="a JSON file written by --out to compare with")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
-              help="with --compare: exit with 1 if a row is slower by more than this and the "
-              "noise")  # fmt: skip
+              help="with --compare: exit with 1 if a row is slower by more than this and "
+              "more than the noise")  # fmt: skip
 @click.option("--scheduler", help="distribute the cases with Dask: local:2, or tcp://host:8786")
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
@@ -124,7 +124,7 @@ def _check_read(context: click.Context) -> None:
     if given:
         got = f"{', '.join(given)} as well"
         remedy = "leave that out, or measure again without --read"
-        raise usage_error("--read", got, "options of the report alone", remedy)
+        raise usage_error("--read", got, "only options of the report", remedy)
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:

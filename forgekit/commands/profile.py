@@ -44,10 +44,10 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--metrics",
     type=Names(),
     default="",
-    help="metrics of ncu, with commas, instead of the default ones",
+    help="ncu's metrics, separated by commas, instead of the default ones",
 )
 @click.option("--skip", type=AtLeast(0, "leave it out for 0"), default=0,
-              help="skip this many launches of them")  # fmt: skip
+              help="skip this many launches of these kernels")  # fmt: skip
 @click.option("--count", type=AtLeast(1, "leave it out for all"),
               help="then measure this many; default: all")  # fmt: skip
 @click.option("--full", is_flag=True, help="all sections of ncu, for ncu-ui; slow")

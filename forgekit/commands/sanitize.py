@@ -35,7 +35,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
     unknown = [name for name in names if name not in sanitizer.TOOLS]
     if unknown or not names:
         needed = f"some of {', '.join(sanitizer.TOOLS)}"
-        remedy = "write them with commas, or leave --tool out for all"
+        remedy = "separate them by commas, or leave --tool out for all"
         raise usage_error("--tool", ", ".join(unknown) or "none", needed, remedy)
     path = tools.require(tools.SANITIZER)
     logs = Path(tempfile.mkdtemp(prefix="forgekit-sanitizer-"))

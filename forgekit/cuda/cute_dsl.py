@@ -85,7 +85,7 @@ def _refuse_export(*_: Any, **__: Any) -> Any:
 
 
 def _refuse_load(file: object, *_: Any, **__: Any) -> Any:
-    needed = "the script that compiles it: a file holds code for a real GPU alone"
+    needed = "the script that compiles it: a file holds code only for a real GPU"
     remedy = "compile and call it in this script, or load it on a machine with a GPU"
     raise usage_error("load_module", repr(file), needed, remedy)
 

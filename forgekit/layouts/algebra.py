@@ -124,8 +124,8 @@ def as_layout(value: Any, what: str) -> Layout:
 def by_mode(
     function: Callable[[Any, Any], Any], layout: Any, tiler: tuple[Any, ...], what: str
 ) -> list[Any]:
-    """Apply `function(mode, entry)` to each mode of a layout; None and modes beyond the tiler
-    stay."""
+    """Apply `function(mode, entry)` to each mode of a layout. A mode is unchanged if its
+    entry is None or the tiler has none for it."""
     # raise from the deepest frame possible
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)
     if len(tiler) > layout.rank:

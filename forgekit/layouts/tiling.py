@@ -83,7 +83,7 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
     """Return the block repeated over a tiler: mode 0 is the block, mode 1 runs over its copies.
 
     `tiler` is a Layout, an integer n (n copies), or a tuple of those, one per mode of the block;
-    None leaves a mode unchanged. Raises UsageError where composition and complement do.
+    None leaves a mode unchanged. Raises UsageError when composition or complement does.
     """
     if tiler is None:
         return block

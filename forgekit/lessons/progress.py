@@ -92,7 +92,7 @@ class Progress(Shown):
     def closing(self) -> str:
         """Return the next exercise, and the day of the latest pass."""
         if not self.rows:
-            return "No exercises are found here: run it in the course, or in a week's folder."
+            return "No exercises found here: run this in the course, or in a week's folder."
         said = "Every exercise is passed."
         if row := self.following:
             where = f" in {row.exercise.notebook}" if row.exercise.notebook else ""
@@ -131,7 +131,7 @@ def progress(week: str | None = None) -> Progress:
     exercises = all_exercises()
     weeks = list(dict.fromkeys(e.week for e in exercises))
     if week is not None and not (isinstance(week, str) and week in weeks):
-        needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises are found here")
+        needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises found here")
         raise usage_error("week", brief(week), needed, "leave it out for all")
     known = records.all_records()
     return Progress(

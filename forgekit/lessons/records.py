@@ -145,8 +145,8 @@ def _write(records: dict[str, Record]) -> None:
             return
         _unwritable.add(file)
         warnings.warn(
-            f"progress cannot be written to {file} ({error}); it lasts as long as this process. "
-            "FORGEKIT_PROGRESS can name another file.",
+            f"progress cannot be written to {file} ({error}); it is kept only until this process "
+            "ends. FORGEKIT_PROGRESS can name another file.",
             stacklevel=5,
         )
 

@@ -190,7 +190,7 @@ def _as_a_line(run: Launch) -> Launch:
 
 
 def _in_pieces(call: Call) -> Launch:
-    """Launch piece by piece for more rows or columns than a kernel counts."""
+    """Launch piece by piece if a kernel cannot count all rows or columns."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):

@@ -68,10 +68,10 @@ class Product(Awaited):
     """The product that a `wgmma` has started in some warpgroups.
 
     accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
-    who, start: per 16-byte piece of the operands, a thread of the warp that reads it, ascending,
-    and its first byte in the batch's shared memory; columns: columns of B; operands: A, None from
-    registers, and B as the numbers of their pieces, (warpgroups, rows, 2), or along the rows,
-    (warpgroups, rows / 8, 16).
+    who, start: for each 16-byte piece of the operands, a thread of the warp that reads it, in
+    ascending order, and the piece's first byte in the batch's shared memory; columns: columns of
+    B; operands: A, None from registers, and B as the numbers of their pieces, (warpgroups, rows,
+    2), or along the rows, (warpgroups, rows / 8, 16).
     """
 
     pc: int

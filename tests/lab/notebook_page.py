@@ -48,8 +48,8 @@ _VISIBLE = f"""async (i) => {{
     const node = notebook.widgets[i].node;
     return node.isConnected && node.getBoundingClientRect().height > 0;
 }}"""
-# If it must run all cells, JupyterLab sends them together. The kernel refuses cells after an error,
-# except one that the cell's tag allows: the command ends there, and the rest still runs.
+# If it must run all cells, JupyterLab sends them together. The kernel refuses cells after an error.
+# After an error that the cell's tag allows, the command ends, but the other cells still run.
 _OVER = f"""() => {{
     const {{content, sessionContext}} = {_PANEL};
     const cells = [...content.model.cells].filter((cell) => cell.type === "code");

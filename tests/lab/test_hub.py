@@ -112,7 +112,7 @@ def test_two_users_do_not_meet(hub):
         cache = home / ".cache" / "forgekit"
         assert stat.S_IMODE(cache.stat().st_mode) == 0o700
         compiled[user] = {file.name for file in cache.glob("*.forgekit")}
-    # The notebook's kernels, each compiled once; the exercise's differs.
+    # The notebook's kernels are compiled once for both users; the exercise's kernels differ.
     assert compiled["alice"] & compiled["bob"]
     assert compiled["alice"] - compiled["bob"]
     assert digest(hub.course) == as_it_was

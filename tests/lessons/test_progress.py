@@ -313,5 +313,5 @@ def test_the_last_pass_and_a_folder_without_exercises():
     for e in all_exercises():
         change(e.name, passed)
     assert repr(progress()).endswith("\n\nEvery exercise is passed.")
-    assert "No exercises are found here" in repr(Progress(()))
-    assert "No exercises are found here" in Progress(())._repr_mimebundle_()["text/html"]
+    assert "No exercises found here" in repr(Progress(()))
+    assert "No exercises found here" in Progress(())._repr_mimebundle_()["text/html"]

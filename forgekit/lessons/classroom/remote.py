@@ -110,7 +110,7 @@ class _Launcher:
         translated = functools.partial(_translated, moved=moved)
         for name, params, options in found:
             if not call.launch(self.ptx, name, params, translated, **options):
-                raise LostError(f"it launched {name:.80}, which its PTX does not have")
+                raise LostError(f"it launched {name:.80}, which its PTX does not contain")
         call.finish()
 
 

@@ -128,7 +128,7 @@ class ClassReport(Picture):
         strange = [s.name for s in self.students if s.entry is None and self.roster is not None]
         lists = {"handed in nothing": nothing, "not in the roster": strange}
         answers = {(s.name, name) for s in self.students for name in ("", *s.verdicts)}
-        lost = [f"{where}, which is of no answer here" for of, where in self.marks.where.items()
+        lost = [f"{where}, which matches no answer here" for of, where in self.marks.where.items()
                 if of not in answers]  # fmt: skip
         return [f"{what}: {', '.join(names)}" for what, names in lists.items() if names] + lost
 

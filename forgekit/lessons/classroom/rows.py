@@ -127,7 +127,7 @@ def stored(folder: Path) -> list[Row]:
     except ValueError:
         pass
     got, remedy = f"{folder}, which holds something else", "name another, or move that away"
-    raise usage_error("--out", got, "a folder of this command's", remedy)
+    raise usage_error("--out", got, "a folder made by this command", remedy)
 
 
 def read_lines(data: bytes) -> list[Row]:

@@ -108,7 +108,7 @@ def judged(piece: Piece) -> Verdicts:
         found: Verdicts | None = _judges.one.verdicts(submitted)
         if found is not None:
             return found
-    return failed(piece, PlatformError("the judge's process was lost over it, twice"))
+    return failed(piece, PlatformError("the judge's process ended twice while judging it"))
 
 
 def failed(piece: Piece, error: BaseException) -> Verdicts:

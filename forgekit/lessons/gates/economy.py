@@ -86,7 +86,7 @@ QUANTITIES: dict[str, Quantity] = {
         look_at="fk.footprint(*{failed})",
     ),
     "idle_lanes": Quantity(
-        "percent of the lanes idle, of all instructions", lambda p: 100 - p["thread_efficiency"],
+        "percent of idle lanes, over all instructions", lambda p: 100 - p["thread_efficiency"],
         1, 30, "warp_instructions",
         "a warp takes as long for one lane as for all 32.", "fk.profile(*{failed})",
     ),
@@ -107,7 +107,7 @@ QUANTITIES: dict[str, Quantity] = {
         look_at="fk.coalescing(*{failed}, kind='store')",
     ),
     "atomics": Quantity(
-        "atomic requests, one per warp in shared memory left out", _atomics, 1.25, 2,
+        "atomic requests, not counting one per warp in shared memory", _atomics, 1.25, 2,
         says="each request is a read, an addition and a write in memory, and requests for one word "
         "wait for each other.",
     ),

@@ -142,7 +142,7 @@ def _far(got: torch.Tensor, want: torch.Tensor, rtol: float) -> int:
 def _describe(time: PredictedTime, given: PredictedTime, limit: float, label: str) -> str:
     found = [
         f"Predicted on an {GPU} with {label}: {_interval(time)}, bound by {time.bound_text}.",
-        f"As given the kernel takes {_us(given.us)} µs, bound by {given.bound_text}. The whole "
+        f"The given kernel takes {_us(given.us)} µs, bound by {given.bound_text}. The whole "
         f"interval has to lie below {_us(limit)} µs.",
     ]
     source, share = next(((s, n) for s, n in time.lines if s is not None), (None, 0.0))

@@ -89,7 +89,7 @@ class AccessCounts:
 class Rule:
     """The rule by which accesses of one kind are charged.
 
-    moduli: shifts of each address that do not change the cost; cost: from the lanes' addresses (one
+    moduli: shifts of each address that do not change the cost; cost: maps the lanes' addresses (one
     array per modulus), the active lanes and the width to (units, ideal), one pair per memory
     involved.
     """

@@ -39,7 +39,7 @@ def replace(ins: Instruction, d: Decoder) -> Step:
     if not 0 <= number < 5:
         raise UnknownVariantError(f"mode {number}")
     if field == "elemtype" and expect(operands[1], Immediate, "number").bits >= _PLAIN_TYPES:
-        raise UnknownVariantError("a type that is converted on the way")
+        raise UnknownVariantError("a type that is converted during the copy")
     space, address = space_of(ins), address_of(operands[0], space_of(ins), d)
     value = d.fetch(operands[-1], "u64" if ins.opcode[-1] == "b64" else "u32")
 

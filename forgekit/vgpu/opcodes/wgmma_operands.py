@@ -113,7 +113,7 @@ def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arra
     lanes = by_warpgroup(m, value)[which]
     if (lanes != lanes[:, :1]).any():
         raise _error(
-            m, f"has another {what} than the rest of its warpgroup",
+            m, f"has a different {what} from the rest of its warpgroup",
             "All 128 threads of a warpgroup must pass the same value.",
         )  # fmt: skip
     return lanes[:, 0]

@@ -141,7 +141,7 @@ class WarpClocks:
 
     # -- asynchronous operations ----------------------------------------------------------------
     def start_async(self, who: Array) -> AsyncToken:
-        """Threads, numbered over the batch, each start an operation."""
+        """Start an operation for each of the threads, which are numbered over the batch."""
         team, warp = np.divmod(who // WARP, self.team_warps)
         before, epoch = self.now, self.now.epoch.copy()
         started = epoch[team, self.team_warps + warp]

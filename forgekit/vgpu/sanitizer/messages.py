@@ -174,7 +174,7 @@ UNFENCED = Message(
     "proxy-fence",
     "The asynchronous copy of {who} reads {place},\n"
     "which {other} stored at {line}, without a proxy fence in between.",
-    "Asynchronous copies access shared memory through another proxy than stores do: every "
+    "Asynchronous copies access shared memory through a different proxy from stores: every "
     'thread that stores must call cute.arch.fence_proxy("async.shared", space="cta"), then '
     "the barrier, then the copy or the wgmma.",
 )
@@ -245,8 +245,8 @@ HAS_LEFT_ITSELF = HAS_LEFT._replace(
 STORES_STILL = HAS_LEFT._replace(
     text="A copy from shared to global memory, which {who} has started, may still read when its "
     "block has left the kernel.",
-    advice="PTX does not promise that the shared memory stays until then; an H200 starts no other "
-    "block there before. To rely on no GPU's way, let the thread wait: "
+    advice="PTX does not promise that the shared memory stays allocated until then, although an "
+    "H200 starts no other block there earlier. For every GPU, let the thread wait: "
     "cute.arch.cp_async_bulk_wait_group(0, read=True).",
     note=True,
 )

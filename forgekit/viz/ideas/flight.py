@@ -97,7 +97,7 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
     return Idea(
         "pipeline", "With a second buffer, copies travel while the warp works",
-        "Upper bars: copies on their way. Lower: work; dashed: the warp waits. The order is that "
+        "Upper bars: copies in flight. Lower: work; dashed: the warp waits. The order is that "
         "of warp 0 in a real run; the sliders set the times.",
         {"programs": {name: [list(step) for step in programs[name]] for name in programs}},
         words, draw,

@@ -30,7 +30,7 @@ MOST_SPELT = 64  # cells that a description lists one by one
 _BAR = 32  # cells in a row of a layout of one mode
 _MOST_PANELS = 64
 _TILES_NOTE = "inside a heavy frame: mode 0, a tile; the frames themselves: mode 1, the tiles"
-_AXES_NOTE = "beside the cells the innermost entry of each mode, the outer ones further out"
+_AXES_NOTE = "beside the cells: the innermost entry of each mode; further out: its outer entries"
 _REMEDY = "pass rows of offsets of equal length, such as [[0, 1, 2], [3, 4, 5]]"
 _BIGGEST = np.iinfo(np.int64).max
 

@@ -96,7 +96,7 @@ def describe(tv: ThreadValues) -> list[str]:
                      f"{across} times")  # fmt: skip
     if tv.meant is not None:
         lines.append(f"made for a tile of {tv.meant[0]} × {tv.meant[1]}; drawn in its order over "
-        "another form")  # fmt: skip
+        "a different shape")  # fmt: skip
     if tv.most_holders > 1:
         shared = sum(len(pairs) > 1 for pairs in tv.holders.values())
         lines.append(f"{plural(shared, 'element')} held more than once, up to {tv.most_holders} "
@@ -134,7 +134,7 @@ def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
 def tv_notes(tvs: list[ThreadValues]) -> list[str]:
     note = "T: thread, V: its value"
     if any(tv.most_holders > 1 for tv in tvs):
-        note += "; +n: held n more times, the first is named"
+        note += "; +n: held n more times; the cell names the first"
     if max(tv.threads for tv in tvs) > _WARP:
         note += "; heavy lines: between warps"
     return [note]

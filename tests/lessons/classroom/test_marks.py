@@ -169,7 +169,7 @@ def test_a_review_settles_an_answer(tmp_path):
     assert "Comment: Right: &lt;b&gt;the gradient" in page and "Points: 4 of 4" in page
     assert f"PASSED  {OTHER}" in page
     assert "=Come and see me" in (tmp_path / "students/bob.html").read_text()
-    assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21, which is of no answer here"]
+    assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21, which matches no answer here"]
     assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # these do not change
 
 
