@@ -200,7 +200,7 @@ def test_where_nothing_can_be_written_it_warns_once_and_goes_on(file, there_befo
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(shared_files, "create_beside", refused)
-    with pytest.warns(UserWarning, match="lasts as long as this .*FORGEKIT_PROGRESS can name"):
+    with pytest.warns(UserWarning, match="kept only until this .*FORGEKIT_PROGRESS can name"):
         change(NAME, tried)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

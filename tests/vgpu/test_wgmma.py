@@ -166,7 +166,7 @@ def test_a_warp_that_comes_later_is_waited_for():
      "for warps of their warpgroup that are elsewhere"),
     (PLAIN + "shr.u32 %r5, %r0, 5; cvt.u64.u32 %rd5, %r5; add.s64 %rd10, %rd10, %rd5;" + MMA +
      STORE, 128, "has a different descriptor from the rest of its warpgroup"),
-    (PLAIN + "setp.lt.u32 %p1, %r0, 32;" + MMA + STORE, 128, "another scale-d"),
+    (PLAIN + "setp.lt.u32 %p1, %r0, 32;" + MMA + STORE, 128, "different scale-d"),
     (PLAIN + "or.b64 %rd10, %rd10, 0x0002000000000000;" + MMA + STORE, 128, "base offset"),
 ])  # fmt: skip
 def test_who_may_execute_it(body, block, text):
